@@ -1,0 +1,63 @@
+//! The signature header: a list with versions, bounded before anything is computed.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use subtle::{Choice, ConstantTimeEq};
+
+use crate::error::VerifyError;
+
+/// Bytes of an HMAC-SHA256.
+pub(crate) const MAC: usize = 32;
+/// The same in padded base64.
+pub(crate) const MAC_TEXT: usize = 44;
+/// The only version that is known; `v1a` (a public-key scheme) is another one.
+pub(crate) const VERSION: &[u8] = b"v1,";
+
+/// The most entries that are read.
+const MAX_ENTRIES: usize = 16;
+/// The most bytes of the header that are read.
+const MAX_BYTES: usize = 4096;
+
+/// The `v1` signatures of one request, decoded. They are the sender's claim and no secret.
+#[derive(Clone)]
+pub(crate) struct Signatures {
+    macs: [[u8; MAC]; MAX_ENTRIES],
+    count: usize,
+}
+
+impl Signatures {
+    /// Reads the header. Entries of other versions or another form are skipped, as a later version of the scheme
+    /// may add them; too many or too long is refused, as no honest sender needs it.
+    pub(crate) fn parse(header: &[u8]) -> Result<Self, VerifyError> {
+        if header.len() > MAX_BYTES {
+            return Err(VerifyError::SignaturesTooLong);
+        }
+        let mut found = Self { macs: [[0; MAC]; MAX_ENTRIES], count: 0 };
+        let entries = header.split(|byte| *byte == b' ').filter(|entry| !entry.is_empty());
+        for (index, entry) in entries.enumerate() {
+            if index == MAX_ENTRIES {
+                return Err(VerifyError::TooManySignatures);
+            }
+            if let Some(mac) = decode(entry) {
+                found.macs[found.count] = mac;
+                found.count += 1;
+            }
+        }
+        if found.count == 0 { Err(VerifyError::NoSignature) } else { Ok(found) }
+    }
+
+    /// Whether any of them equals `expected`. Looks at all of them, at every byte, whatever it finds.
+    pub(crate) fn any_equals(&self, expected: &[u8]) -> bool {
+        let any =
+            self.macs[..self.count].iter().fold(Choice::from(0), |any, mac| any | mac[..].ct_eq(expected));
+        any.into()
+    }
+}
+
+fn decode(entry: &[u8]) -> Option<[u8; MAC]> {
+    let text = entry.strip_prefix(VERSION).filter(|text| text.len() == MAC_TEXT)?;
+    // 44 characters are up to 33 bytes; the decoder wants room for them even where padding makes them 32.
+    let mut bytes = [0; MAC + 1];
+    let length = STANDARD.decode_slice(text, &mut bytes).ok()?;
+    if length == MAC { bytes[..MAC].try_into().ok() } else { None }
+}

@@ -1,0 +1,94 @@
+//! Signing, for tests of receivers and for servers that send webhooks.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::error::{Header, VerifyError};
+use crate::key::Key;
+use crate::parts::{Parts, WebhookHeaders};
+use crate::secret::Secret;
+
+/// Signs requests with one secret, or with two while a rotation lasts.
+///
+/// ```
+/// use shared_inbox_webhooks::{Secret, Signer};
+///
+/// let signer = Signer::new([Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?]);
+/// let headers = signer.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, br#"{"test": 2432232314}"#);
+/// assert_eq!(headers.signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+/// # Ok::<(), shared_inbox_webhooks::SecretError>(())
+/// ```
+#[derive(Clone)]
+pub struct Signer {
+    keys: Vec<Key>,
+}
+
+impl Signer {
+    /// A signer for these secrets; the signatures come in the same order. Put the current secret first.
+    #[must_use]
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret)).collect() }
+    }
+
+    /// The three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.
+    ///
+    /// The body must go out byte for byte as it is here. The id is taken as it is, so that a test can also sign
+    /// what a receiver has to refuse.
+    #[must_use]
+    pub fn sign(&self, id: &str, timestamp: u64, body: &[u8]) -> SignedHeaders {
+        self.sign_text(id, &timestamp.to_string(), body)
+    }
+
+    /// Like [`sign`](Self::sign), with the timestamp as any text: for tests of what a receiver has to refuse.
+    #[must_use]
+    pub fn sign_text(&self, id: &str, timestamp: &str, body: &[u8]) -> SignedHeaders {
+        let mut signature = String::new();
+        for key in &self.keys {
+            let mut hashing = key.start(id.as_bytes(), timestamp.as_bytes());
+            hashing.update(body);
+            if !signature.is_empty() {
+                signature.push(' ');
+            }
+            signature.push_str("v1,");
+            STANDARD.encode_string(hashing.finish(), &mut signature);
+        }
+        SignedHeaders { id: id.to_owned(), timestamp: timestamp.to_owned(), signature }
+    }
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signer").field("secrets", &self.keys.len()).finish()
+    }
+}
+
+/// The three headers of a signed request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedHeaders {
+    /// `webhook-id`
+    pub id: String,
+    /// `webhook-timestamp`
+    pub timestamp: String,
+    /// `webhook-signature`
+    pub signature: String,
+}
+
+impl SignedHeaders {
+    /// Names and values, for whatever client sends the request.
+    #[must_use]
+    pub fn pairs(&self) -> [(&'static str, &str); 3] {
+        [
+            (Header::Id.name(), self.id.as_str()),
+            (Header::Timestamp.name(), self.timestamp.as_str()),
+            (Header::Signature.name(), self.signature.as_str()),
+        ]
+    }
+}
+
+impl<'a> WebhookHeaders<'a> for &'a SignedHeaders {
+    fn parts(self) -> Result<Parts<'a>, VerifyError> {
+        (self.id.as_str(), self.timestamp.as_str(), self.signature.as_str()).parts()
+    }
+}

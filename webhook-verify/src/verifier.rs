@@ -1,0 +1,236 @@
+//! The verifier: headers first, then the body, one hash for each secret, nothing allocated on the way.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::error::VerifyError;
+use crate::key::{Hashing, Key};
+use crate::parts::{Parts, WebhookHeaders};
+use crate::secret::Secret;
+use crate::signatures::Signatures;
+use crate::verified::{Proof, VerifiedBody};
+
+/// How old or how far ahead a timestamp may be, unless told otherwise.
+const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+/// The longest id that is looked at.
+const MAX_ID: usize = 256;
+
+type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// Checks that requests come from someone who holds one of the secrets, and come now.
+///
+/// Make one at the start of the program and share it; the keys are prepared once. While a rotation lasts (24 hours)
+/// give it both secrets, the new one first: [`Proof::secret`] says which of them matched, and once the old one does no
+/// more, it can go.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use shared_inbox_webhooks::{Secret, Signer, Verifier, VerifyError};
+///
+/// let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
+/// let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
+/// let headers = Signer::new([secret.clone()]).sign("evt_1", now, b"{}");
+///
+/// let verifier = Verifier::new([secret]);
+/// let verified = verifier.verify(&headers, b"{}")?;
+/// assert_eq!(verified.proof().id(), "evt_1");
+/// assert_eq!(verifier.verify(&headers, b"{ }").unwrap_err(), VerifyError::Mismatch);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Verifier {
+    pub(crate) keys: Vec<Key>,
+    pub(crate) tolerance: Duration,
+    clock: Option<Clock>,
+}
+
+impl Verifier {
+    /// A verifier that takes a signature by any of these secrets. With none, it refuses everything.
+    #[must_use]
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let keys = secrets.into_iter().map(|secret| Key::new(&secret)).collect();
+        Self { keys, tolerance: TOLERANCE, clock: None }
+    }
+
+    /// Sets how old or how far ahead a timestamp may be; 5 minutes unless set. A longer one gives whoever has
+    /// recorded a request more time to send it again.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: Duration) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Takes the time from `clock` instead of the system's, for tests and simulations.
+    ///
+    /// ```
+    /// use std::time::{Duration, UNIX_EPOCH};
+    /// use shared_inbox_webhooks::{Secret, Verifier};
+    ///
+    /// let verifier = Verifier::new([Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?])
+    ///     .clock(|| UNIX_EPOCH + Duration::from_secs(1614265330));
+    /// let headers = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    /// assert!(verifier.verify(headers, br#"{"test": 2432232314}"#).is_ok());
+    /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
+    /// ```
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Checks headers and body of one request. The body must be the bytes that came in, not JSON written anew.
+    ///
+    /// # Errors
+    /// The first thing found wrong, headers before body.
+    pub fn verify<'a>(
+        &self,
+        headers: impl WebhookHeaders<'a>,
+        body: &'a [u8],
+    ) -> Result<VerifiedBody<'a>, VerifyError> {
+        self.check(headers)?.verify(body)
+    }
+
+    /// Checks all that the headers alone can show, so that a bad request costs no reading of its body.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn check<'a>(&self, headers: impl WebhookHeaders<'a>) -> Result<Checked<'_, 'a>, VerifyError> {
+        let parts = headers.parts()?;
+        let id = id(parts.id)?;
+        let seconds = seconds(parts.timestamp)?;
+        self.in_time(seconds)?;
+        let signatures = Signatures::parse(parts.signature)?;
+        Ok(Checked { keys: &self.keys, parts, signatures, id, seconds })
+    }
+
+    /// Seconds since 1970 by the verifier's clock, with their fraction.
+    pub(crate) fn now(&self) -> Duration {
+        let now = self.clock.as_ref().map_or_else(SystemTime::now, |clock| clock());
+        now.duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
+    fn in_time(&self, seconds: u64) -> Result<(), VerifyError> {
+        let (now, sent) = (self.now(), Duration::from_secs(seconds));
+        let (age, ahead) = (now.saturating_sub(sent), sent.saturating_sub(now));
+        if age > self.tolerance {
+            Err(VerifyError::TooOld { age })
+        } else if ahead > self.tolerance {
+            Err(VerifyError::TooNew { ahead })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier")
+            .field("secrets", &self.keys.len())
+            .field("tolerance", &self.tolerance)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request whose headers are in order and whose body has not been looked at: nothing is proven yet.
+#[derive(Clone)]
+pub struct Checked<'v, 'h> {
+    keys: &'v [Key],
+    parts: Parts<'h>,
+    signatures: Signatures,
+    id: &'h str,
+    seconds: u64,
+}
+
+impl<'v, 'h> Checked<'v, 'h> {
+    /// Checks the body, in one piece.
+    ///
+    /// # Errors
+    /// [`VerifyError::Mismatch`] when no signature fits.
+    pub fn verify(self, body: &'h [u8]) -> Result<VerifiedBody<'h>, VerifyError> {
+        for (index, key) in self.keys.iter().enumerate() {
+            let mut hashing = key.start(self.parts.id, self.parts.timestamp);
+            hashing.update(body);
+            if self.signatures.any_equals(&hashing.finish()) {
+                return Ok(VerifiedBody::new(Proof::new(self.id, self.seconds, index), body));
+            }
+        }
+        Err(VerifyError::Mismatch)
+    }
+
+    /// Checks a body that arrives in pieces, without keeping it.
+    ///
+    /// ```
+    /// # use std::time::{Duration, UNIX_EPOCH};
+    /// # use shared_inbox_webhooks::{Secret, Verifier};
+    /// # let verifier = Verifier::new([Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?])
+    /// #     .clock(|| UNIX_EPOCH + Duration::from_secs(1614265330));
+    /// # let headers = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    /// let mut stream = verifier.check(headers)?.stream();
+    /// for piece in [&br#"{"test": "#[..], b"2432232314}"] {
+    ///     stream.update(piece);
+    /// }
+    /// let proof = stream.finish()?;
+    /// assert_eq!(proof.timestamp(), 1614265330);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream(self) -> Stream<'h> {
+        let hashing = self.keys.iter().map(|key| key.start(self.parts.id, self.parts.timestamp)).collect();
+        Stream { hashing, signatures: self.signatures, id: self.id, seconds: self.seconds }
+    }
+}
+
+impl fmt::Debug for Checked<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checked")
+            .field("id", &self.id)
+            .field("timestamp", &self.seconds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A verification under way, fed piece by piece. Nothing that came in may be acted on before [`finish`](Self::finish).
+#[must_use = "nothing is verified until `finish` has been called"]
+pub struct Stream<'h> {
+    hashing: Vec<Hashing>,
+    signatures: Signatures,
+    id: &'h str,
+    seconds: u64,
+}
+
+impl<'h> Stream<'h> {
+    /// Takes the next piece of the body.
+    pub fn update(&mut self, piece: &[u8]) {
+        for hashing in &mut self.hashing {
+            hashing.update(piece);
+        }
+    }
+
+    /// Ends the body and compares.
+    ///
+    /// # Errors
+    /// [`VerifyError::Mismatch`] when no signature fits.
+    pub fn finish(self) -> Result<Proof<'h>, VerifyError> {
+        let Self { hashing, signatures, id, seconds } = self;
+        let matched = hashing.into_iter().position(|hashing| signatures.any_equals(&hashing.finish()));
+        matched.map(|index| Proof::new(id, seconds, index)).ok_or(VerifyError::Mismatch)
+    }
+}
+
+/// An id is the key of the replay guard and a part of what is signed. A full stop in it would let the border between
+/// id, timestamp and body be moved without breaking the signature.
+fn id(bytes: &[u8]) -> Result<&str, VerifyError> {
+    let allowed = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.';
+    if bytes.is_empty() || bytes.len() > MAX_ID || !bytes.iter().all(allowed) {
+        return Err(VerifyError::InvalidId);
+    }
+    std::str::from_utf8(bytes).map_err(|_| VerifyError::InvalidId)
+}
+
+/// Digits and nothing else; more of them than fit are a time too far ahead, never a wrapped one.
+fn seconds(bytes: &[u8]) -> Result<u64, VerifyError> {
+    if bytes.is_empty() || !bytes.iter().all(u8::is_ascii_digit) {
+        return Err(VerifyError::InvalidTimestamp);
+    }
+    Ok(bytes.iter().fold(0u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0'))))
+}
