@@ -1,0 +1,461 @@
+//! Webhook events: the envelope and the ten kinds.
+//!
+//! Events are thin: ids and a one-line summary, never an email's words. New fields may come at any time and are
+//! passed over; a new kind, or a new version of a kind, is [`EventKind::Unknown`], a value and not an error.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
+use serde_json::{Map, Value};
+
+use crate::{
+    ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, EventId,
+    MailboxId, MessageId, Timestamp, Turn, UserId, WebhookId, WorkspaceId, model::shows,
+};
+
+/// A webhook event.
+///
+/// ```
+/// use shared_inbox::{Event, EventKind};
+/// let event: Event = serde_json::from_str(r#"{
+///     "id": "evt_1", "type": "scout.held", "version": 1, "created_at": "2026-03-01T09:30:00.000Z",
+///     "workspace": "wsp_1", "livemode": true,
+///     "data": {"summary": "A likely scam was held", "conversation_id": "cnv_1"}
+/// }"#)?;
+/// match &event.kind {
+///     EventKind::ScoutHeld(held) => assert_eq!(held.conversation_id.as_str(), "cnv_1"),
+///     other => println!("nothing to do for {}", other.event_type()),
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+pub struct Event {
+    /// The same on every try of one event.
+    pub id: EventId,
+    /// 1 for every event today; another number means a breaking change of the kind.
+    pub version: u32,
+    /// When it happened.
+    pub created_at: Timestamp,
+    /// In which workspace.
+    pub workspace: WorkspaceId,
+    /// `false` for the sandbox.
+    pub livemode: bool,
+    /// One line on what happened.
+    pub summary: String,
+    /// The conversation in the app.
+    pub url: Option<String>,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident($data:ident) = $name:literal,)*) => {
+        /// What happened, with the ids that go with it.
+        ///
+        /// ```
+        /// assert_eq!(shared_inbox::EventKind::TYPES.len(), 10);
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum EventKind {
+            $($(#[$doc])* $variant($data),)*
+            /// A kind, or a version of a kind, that this version does not know.
+            Unknown(UnknownEvent),
+        }
+
+        impl EventKind {
+            /// The names of all kinds that this version knows.
+            pub const TYPES: &'static [&'static str] = &[$($name),*];
+
+            /// The event's name, such as `client.replied`.
+            pub fn event_type(&self) -> &str {
+                match self {
+                    $(EventKind::$variant(_) => $name,)*
+                    EventKind::Unknown(unknown) => &unknown.event_type,
+                }
+            }
+
+            fn read(event_type: String, version: u32, data: &Map<String, Value>) -> Result<Self, serde_json::Error> {
+                match event_type.as_str() {
+                    $($name if version == 1 => $data::deserialize(data).map(EventKind::$variant),)*
+                    _ => Ok(EventKind::Unknown(UnknownEvent { event_type, data: data.clone() })),
+                }
+            }
+
+            fn data(&self) -> Result<Value, serde_json::Error> {
+                match self {
+                    $(EventKind::$variant(data) => serde_json::to_value(data),)*
+                    EventKind::Unknown(unknown) => Ok(Value::Object(unknown.data.clone())),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Everything that was asked of a customer is in.
+    AskCompleted(AskCompleted) = "ask.completed",
+    /// Someone wrote back.
+    ClientReplied(ClientReplied) = "client.replied",
+    /// A conversation was given to someone or to nobody.
+    ConversationAssigned(ConversationAssigned) = "conversation.assigned",
+    /// It is another one's turn.
+    TurnChanged(TurnChanged) = "turn.changed",
+    /// A person approved a draft.
+    DraftApproved(DraftApproved) = "draft.approved",
+    /// An email went out.
+    MessageSent(MessageSent) = "message.sent",
+    /// Someone booked a time.
+    BookingCreated(Booking) = "booking.created",
+    /// A booking was cancelled.
+    BookingCancelled(Booking) = "booking.cancelled",
+    /// The sorting helper held a likely scam.
+    ScoutHeld(ScoutHeld) = "scout.held",
+    /// Someone pressed "send test event".
+    WebhookTest(WebhookTest) = "webhook.test",
+}
+
+/// An event of a kind or version that is not known here.
+///
+/// ```
+/// use shared_inbox::{Event, EventKind};
+/// # let json = r#"{"id":"evt_1","type":"moon.rose","version":1,"created_at":"2026-03-01T09:30:00.000Z",
+/// #   "workspace":"wsp_1","livemode":true,"data":{"summary":"The moon rose"}}"#;
+/// let event: Event = serde_json::from_str(json)?;
+/// let EventKind::Unknown(unknown) = &event.kind else { unreachable!() };
+/// assert_eq!(unknown.event_type, "moon.rose");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+pub struct UnknownEvent {
+    /// Its name.
+    pub event_type: String,
+    /// All of its data, summary and url included.
+    pub data: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    id: EventId,
+    #[serde(rename = "type")]
+    event_type: String,
+    version: u32,
+    created_at: Timestamp,
+    workspace: WorkspaceId,
+    livemode: bool,
+    data: Map<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let Envelope { id, event_type, version, created_at, workspace, livemode, data } =
+            Envelope::deserialize(d)?;
+        let text = |key: &str| data.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (summary, url) = (text("summary"), text("url"));
+        let kind = EventKind::read(event_type, version, &data).map_err(D::Error::custom)?;
+        let summary = match (summary, &kind) {
+            (Some(summary), _) => summary,
+            (None, EventKind::Unknown(_)) => String::new(),
+            (None, _) => return Err(D::Error::missing_field("data.summary")),
+        };
+        Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind })
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut data = Map::new();
+        if !matches!(self.kind, EventKind::Unknown(_)) {
+            data.insert("summary".into(), self.summary.clone().into());
+            if let Some(url) = &self.url {
+                data.insert("url".into(), url.clone().into());
+            }
+        }
+        if let Value::Object(fields) = self.kind.data().map_err(S::Error::custom)? {
+            data.extend(fields);
+        }
+        Envelope {
+            id: self.id.clone(),
+            event_type: self.kind.event_type().to_owned(),
+            version: self.version,
+            created_at: self.created_at,
+            workspace: self.workspace.clone(),
+            livemode: self.livemode,
+            data,
+        }
+        .serialize(s)
+    }
+}
+
+macro_rules! data {
+    ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        pub struct $name { $($body)* }
+    )*};
+}
+
+data! {
+    /// Everything that was asked of a customer is in.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::AskCompleted =
+    ///     serde_json::from_str(r#"{"ask_id":"req_1","kind":"documents","conversation_id":"cnv_1"}"#)?;
+    /// assert_eq!(data.kind, shared_inbox::AskKind::Documents);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct AskCompleted {
+        /// The request.
+        pub ask_id: DocumentRequestId,
+        /// What was asked for.
+        pub kind: AskKind,
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+    }
+
+    /// Someone wrote back.
+    ///
+    /// A reference says which address was written to, not who wrote: look at the conversation's contact before
+    /// you act on it.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::ClientReplied = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","secure":false,"reference":"order-1042"}"#)?;
+    /// assert_eq!(data.reference.as_deref(), Some("order-1042"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ClientReplied {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// The message that came.
+        pub message_id: MessageId,
+        /// In which inbox.
+        pub mailbox_id: MailboxId,
+        /// Whether it was written on a secure page.
+        pub secure: bool,
+        /// The app's reference, when there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub reference: Option<String>,
+    }
+
+    /// A conversation was given to someone or to nobody.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::ConversationAssigned = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","assignee":null,"assigned_by":{"type":"system","id":null,"name":"Rules"}}"#)?;
+    /// assert!(data.assignee.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ConversationAssigned {
+        /// Which conversation.
+        pub conversation_id: ConversationId,
+        /// Who has it now.
+        pub assignee: Option<EventAssignee>,
+        /// Who gave it.
+        pub assigned_by: EventActor,
+    }
+
+    /// It is another one's turn.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::TurnChanged = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","turn":"ours","previous":null,"assignee":null}"#)?;
+    /// assert_eq!(data.turn, shared_inbox::Turn::Ours);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct TurnChanged {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// Whose turn it is now.
+        pub turn: Turn,
+        /// Whose it was; `None` on the first change.
+        pub previous: Option<Turn>,
+        /// Who has the conversation.
+        pub assignee: Option<EventAssignee>,
+    }
+
+    /// A person approved a draft.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::DraftApproved = serde_json::from_str(r#"{"conversation_id":"cnv_1","message_id":"msg_1",
+    ///     "drafted_by":{"type":"agent","id":"agt_1"},"approved_by":{"type":"user","id":"usr_1","name":"Anna"},"edited":false}"#)?;
+    /// assert!(!data.edited);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct DraftApproved {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// The message, which goes out when the undo window has passed.
+        pub message_id: MessageId,
+        /// Who wrote it.
+        pub drafted_by: EventDrafter,
+        /// Who approved it.
+        pub approved_by: EventActor,
+        /// Whether the text was changed first.
+        pub edited: bool,
+    }
+
+    /// An email went out.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::MessageSent = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","author":null,"secure":false}"#)?;
+    /// assert!(data.author.is_none(), "the service's own mail has no author");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct MessageSent {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// The message.
+        pub message_id: MessageId,
+        /// From which inbox.
+        pub mailbox_id: MailboxId,
+        /// Who wrote it; `None` for the service's own mail.
+        pub author: Option<EventAuthor>,
+        /// Whether it went as a secure link.
+        pub secure: bool,
+    }
+
+    /// A booking that was made or cancelled.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::Booking = serde_json::from_str(r#"{"booking_id":"bkg_1","booking_type_id":"bkt_1",
+    ///     "host_user_id":"usr_1","conversation_id":null,"starts_at":"2026-03-01T09:30:00.000Z","ends_at":"2026-03-01T10:00:00.000Z"}"#)?;
+    /// assert!(data.starts_at < data.ends_at);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Booking {
+        /// The booking.
+        pub booking_id: BookingId,
+        /// What kind of booking.
+        pub booking_type_id: BookingTypeId,
+        /// With whom.
+        pub host_user_id: UserId,
+        /// The conversation it belongs to, if any.
+        pub conversation_id: Option<ConversationId>,
+        /// When it starts.
+        pub starts_at: Timestamp,
+        /// When it ends.
+        pub ends_at: Timestamp,
+    }
+
+    /// The sorting helper held a likely scam.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::ScoutHeld = serde_json::from_str(r#"{"conversation_id":"cnv_1"}"#)?;
+    /// assert_eq!(data.conversation_id.as_str(), "cnv_1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ScoutHeld {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+    }
+
+    /// Someone pressed "send test event".
+    ///
+    /// ```
+    /// let data: shared_inbox::event::WebhookTest = serde_json::from_str(r#"{"endpoint_id":"whk_1"}"#)?;
+    /// assert_eq!(data.endpoint_id.as_str(), "whk_1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct WebhookTest {
+        /// The webhook that is tested.
+        pub endpoint_id: WebhookId,
+    }
+
+    /// Who has a conversation, in an event.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventAssignee = serde_json::from_str(r#"{"type":"user","id":"usr_1","name":null}"#)?;
+    /// assert!(who.name.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventAssignee {
+        /// Person or agent.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+        /// Which one.
+        pub id: ActorId,
+        /// The name, if it can be told.
+        pub name: Option<String>,
+    }
+
+    /// Who did something, in an event.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventActor = serde_json::from_str(r#"{"type":"system","id":null,"name":"Rules"}"#)?;
+    /// assert!(who.id.is_none(), "the service itself has no id");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventActor {
+        /// Person, agent or the service.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+        /// Which one; `None` when the service did it.
+        pub id: Option<ActorId>,
+        /// The name to show.
+        pub name: String,
+    }
+
+    /// Who wrote a draft.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventDrafter = serde_json::from_str(r#"{"type":null,"id":null}"#)?;
+    /// assert!(who.kind.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventDrafter {
+        /// Person or agent, if known.
+        #[serde(rename = "type")]
+        pub kind: Option<ActorType>,
+        /// Which one, if known.
+        pub id: Option<ActorId>,
+    }
+
+    /// Who wrote an email that went out.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventAuthor = serde_json::from_str(r#"{"type":"agent","id":"agt_1"}"#)?;
+    /// assert_eq!(who.kind, shared_inbox::ActorType::Agent);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventAuthor {
+        /// Person or agent.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+        /// Which one, if known.
+        pub id: Option<ActorId>,
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("id", &self.id)
+            .field("version", &self.version)
+            .field("created_at", &self.created_at)
+            .field("livemode", &self.livemode)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+shows! {
+    UnknownEvent: event_type;
+    AskCompleted: ask_id kind conversation_id;
+    ClientReplied: conversation_id message_id mailbox_id secure reference;
+    ConversationAssigned: conversation_id assignee assigned_by;
+    TurnChanged: conversation_id turn previous assignee;
+    DraftApproved: conversation_id message_id drafted_by approved_by edited;
+    MessageSent: conversation_id message_id mailbox_id author secure;
+    Booking: booking_id booking_type_id host_user_id conversation_id starts_at ends_at;
+    ScoutHeld: conversation_id;
+    WebhookTest: endpoint_id;
+    EventAssignee: kind id;
+    EventActor: kind id;
+    EventDrafter: kind id;
+    EventAuthor: kind id;
+}

@@ -1,0 +1,85 @@
+//! To whom a conversation can be given.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{AgentId, UserId};
+
+/// To whom to give a conversation.
+///
+/// ```
+/// use shared_inbox::AssignTo;
+/// assert_eq!("user:usr_1".parse::<AssignTo>()?, AssignTo::User("usr_1".parse()?));
+/// assert_eq!(AssignTo::Nobody.to_string(), "none");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AssignTo {
+    /// A person on the team.
+    User(UserId),
+    /// An agent on the team.
+    Agent(AgentId),
+    /// The key's own agent.
+    Me,
+    /// Nobody: take it away from whoever has it.
+    Nobody,
+}
+
+/// A text that names nobody to assign to.
+///
+/// ```
+/// assert!("Anna".parse::<shared_inbox::AssignTo>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected user:usr_…, agent:agt_…, me or none")]
+pub struct InvalidAssignTo;
+
+impl FromStr for AssignTo {
+    type Err = InvalidAssignTo;
+    fn from_str(text: &str) -> Result<Self, InvalidAssignTo> {
+        match text.split_once(':') {
+            Some(("user", id)) => UserId::parse(id).map(AssignTo::User).map_err(|_| InvalidAssignTo),
+            Some(("agent", id)) => AgentId::parse(id).map(AssignTo::Agent).map_err(|_| InvalidAssignTo),
+            None if text == "me" => Ok(AssignTo::Me),
+            None if text == "none" => Ok(AssignTo::Nobody),
+            _ => Err(InvalidAssignTo),
+        }
+    }
+}
+
+impl fmt::Display for AssignTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssignTo::User(id) => write!(f, "user:{id}"),
+            AssignTo::Agent(id) => write!(f, "agent:{id}"),
+            AssignTo::Me => f.write_str("me"),
+            AssignTo::Nobody => f.write_str("none"),
+        }
+    }
+}
+
+impl From<UserId> for AssignTo {
+    fn from(id: UserId) -> Self {
+        AssignTo::User(id)
+    }
+}
+
+impl From<AgentId> for AssignTo {
+    fn from(id: AgentId) -> Self {
+        AssignTo::Agent(id)
+    }
+}
+
+impl Serialize for AssignTo {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for AssignTo {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,127 @@
+//! A conversation, as a list shows it and as a read gives it.
+
+use serde_json::{Map, Value};
+
+use super::{Assignee, Team, TimelineItem, shows, wire};
+use crate::{ConversationId, Status, Timestamp, Urgency};
+
+wire! {
+    /// The customer of a conversation.
+    ///
+    /// ```
+    /// let contact: shared_inbox::Contact = serde_json::from_str(r#"{"name":null,"email":"kim@example.com"}"#)?;
+    /// assert_eq!(contact.email.as_deref(), Some("kim@example.com"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Contact {
+        /// The name, if known.
+        pub name: Option<String>,
+        /// The address, if known.
+        pub email: Option<String>,
+    }
+
+    /// A conversation in a list.
+    ///
+    /// ```
+    /// # let json = r#"{"id":"cnv_1","subject":"Refund","snippet":"Hello","status":"open","contact":{"name":null,"email":null},
+    /// #  "mailbox":"Help","lastMessageAt":"2026-03-01T09:30:00.000Z","messageCount":1,"assignee":null,"tags":["refund"],
+    /// #  "topic":null,"urgency":"high","risk":null}"#;
+    /// let summary: shared_inbox::ConversationSummary = serde_json::from_str(json)?;
+    /// assert_eq!(summary.status, shared_inbox::Status::Open);
+    /// assert!(!format!("{summary:?}").contains("Refund"), "words of a mail are never printed");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ConversationSummary {
+        /// The conversation's id.
+        pub id: ConversationId,
+        /// Its subject.
+        pub subject: String,
+        /// The start of the latest message.
+        pub snippet: String,
+        /// Where it stands.
+        pub status: Status,
+        /// The customer.
+        pub contact: Contact,
+        /// The name of the inbox.
+        pub mailbox: String,
+        /// When the latest message came or went.
+        pub last_message_at: Timestamp,
+        /// How many messages it has.
+        pub message_count: u64,
+        /// Who has it.
+        pub assignee: Option<Assignee>,
+        /// Its tags.
+        pub tags: Vec<String>,
+        /// The topic that the sorting helper gave it.
+        pub topic: Option<String>,
+        /// How urgent the sorting helper thinks it is.
+        pub urgency: Option<Urgency>,
+        /// A warning such as `phishing`; `None` when nothing looks wrong.
+        pub risk: Option<String>,
+        /// The app's reference, when there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub reference: Option<String>,
+    }
+
+    /// A conversation with everything in it.
+    ///
+    /// ```
+    /// # let json = r#"{"id":"cnv_1","subject":"Refund","status":"open","contact":{"name":null,"email":null},
+    /// #  "mailbox":"help@example.com","lastMessageAt":"2026-03-01T09:30:00.000Z","assignee":null,"tags":[],
+    /// #  "topic":null,"urgency":null,"risk":null,"riskReasons":[],"snoozedUntil":null,
+    /// #  "timeline":[{"type":"note","id":"not_1","at":"2026-03-01T09:31:00.000Z","author":"Anna","body":"On it"}],
+    /// #  "team":{"people":[],"agents":[]}}"#;
+    /// use shared_inbox::{Conversation, TimelineItem};
+    /// let thread: Conversation = serde_json::from_str(json)?;
+    /// for item in &thread.timeline {
+    ///     if let TimelineItem::Note(note) = item {
+    ///         assert_eq!(note.author, "Anna");
+    ///     }
+    /// }
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Conversation {
+        /// The conversation's id.
+        pub id: ConversationId,
+        /// Its subject.
+        pub subject: String,
+        /// Where it stands.
+        pub status: Status,
+        /// The customer.
+        pub contact: Contact,
+        /// The address of the inbox (a list gives its name).
+        pub mailbox: String,
+        /// When the latest message came or went.
+        pub last_message_at: Timestamp,
+        /// Who has it.
+        pub assignee: Option<Assignee>,
+        /// Its tags.
+        pub tags: Vec<String>,
+        /// The topic that the sorting helper gave it.
+        pub topic: Option<String>,
+        /// How urgent the sorting helper thinks it is.
+        pub urgency: Option<Urgency>,
+        /// A warning such as `phishing`; `None` when nothing looks wrong.
+        pub risk: Option<String>,
+        /// Up to three plain reasons for the warning.
+        pub risk_reasons: Vec<String>,
+        /// Until when it is put off.
+        pub snoozed_until: Option<Timestamp>,
+        /// What happened, oldest first.
+        pub timeline: Vec<TimelineItem>,
+        /// Whom it can be assigned to.
+        pub team: Team,
+        /// The app's reference, when there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub reference: Option<String>,
+        /// The email that the app sent, when it was recorded; kept as it came.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub app_sent: Option<Map<String, Value>>,
+    }
+}
+
+shows! {
+    Contact: ;
+    ConversationSummary: id status last_message_at message_count assignee urgency;
+    Conversation: id status last_message_at assignee urgency snoozed_until timeline;
+}

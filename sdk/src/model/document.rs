@@ -1,0 +1,126 @@
+//! Documents in the library, and what was read out of them.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{shows, wire};
+use crate::{ConversationId, DocumentId, DocumentKind, Timestamp};
+
+/// A value that may be missing, may be null, or may be there: three different things.
+///
+/// ```
+/// use shared_inbox::{DocumentFields, Maybe};
+/// let fields: DocumentFields = serde_json::from_str(r#"{"vendor":"Acme","amount":null}"#)?;
+/// assert_eq!(fields.vendor.get().map(String::as_str), Some("Acme"));
+/// assert_eq!(fields.amount, Maybe::Null);
+/// assert_eq!(fields.currency, Maybe::Missing);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Maybe<T> {
+    /// The key is not there.
+    #[default]
+    Missing,
+    /// The key is there and says null.
+    Null,
+    /// The key is there with a value.
+    Value(T),
+}
+
+impl<T> Maybe<T> {
+    /// The value, if there is one.
+    pub fn get(&self) -> Option<&T> {
+        if let Maybe::Value(value) = self { Some(value) } else { None }
+    }
+
+    /// Whether the key is not there.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Maybe::Missing)
+    }
+}
+
+impl<T: Serialize> Serialize for Maybe<T> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(s)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(d)?.map_or(Maybe::Null, Maybe::Value))
+    }
+}
+
+#[cfg(feature = "schemas")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Maybe<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Option::<T>::schema_name()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Option::<T>::json_schema(generator)
+    }
+}
+
+wire! {
+    /// A document in the library.
+    ///
+    /// ```
+    /// # let json = r#"{"id":"doc_1","title":"Invoice 7","filename":"i7.pdf","kind":"invoice","fields":{"amount":12.5},
+    /// #   "conversationId":"cnv_1","createdAt":"2026-03-01T09:30:00.000Z"}"#;
+    /// let document: shared_inbox::Document = serde_json::from_str(json)?;
+    /// assert_eq!(document.fields.amount.get(), Some(&12.5));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Document {
+        /// The document's id.
+        pub id: DocumentId,
+        /// A readable title, or the file's name.
+        pub title: String,
+        /// The file's name.
+        pub filename: String,
+        /// What it is, if known.
+        pub kind: Option<DocumentKind>,
+        /// What was read out of it.
+        pub fields: DocumentFields,
+        /// The conversation it came with.
+        pub conversation_id: Option<ConversationId>,
+        /// When it was filed.
+        pub created_at: Timestamp,
+    }
+
+    /// What was read out of a document. Each may be missing.
+    ///
+    /// ```
+    /// let fields: shared_inbox::DocumentFields = serde_json::from_str(r#"{"dueDate":"2026-04-01"}"#)?;
+    /// assert_eq!(fields.due_date.get().map(String::as_str), Some("2026-04-01"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(Default)]
+    pub struct DocumentFields {
+        /// Who issued it.
+        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
+        pub vendor: Maybe<String>,
+        /// How much money it is about.
+        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
+        pub amount: Maybe<f64>,
+        /// In which currency.
+        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
+        pub currency: Maybe<String>,
+        /// Its date.
+        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
+        pub date: Maybe<String>,
+        /// When it is due.
+        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
+        pub due_date: Maybe<String>,
+        /// Its number or other reference.
+        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
+        pub reference: Maybe<String>,
+    }
+}
+
+shows! {
+    Document: id kind conversation_id created_at;
+    DocumentFields: ;
+}

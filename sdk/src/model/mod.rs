@@ -1,0 +1,43 @@
+//! What the service answers, field by field.
+//!
+//! The structs are read, not built, so that a new field of the service breaks nobody. A program that plays the
+//! service itself can build them with the feature `construct`. `Debug` shows ids, states and numbers: never an
+//! email's words, a name or an address.
+
+mod conversation;
+mod document;
+mod people;
+mod receipt;
+mod timeline;
+
+pub use conversation::{Contact, Conversation, ConversationSummary};
+pub use document::{Document, DocumentFields, Maybe};
+pub use people::{Agent, Assignee, Mailbox, Me, Tag, Team, TeamMember};
+pub use receipt::{Done, ReplyResult, SandboxReceipt};
+pub use timeline::{Attachment, Message, Note, Sender, TimelineEvent, TimelineItem};
+
+/// `Debug` by allowlist: only the fields named here are shown.
+macro_rules! shows {
+    ($($name:ident: $($field:ident)*;)*) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))$(.field(stringify!($field), &self.$field))*.finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+pub(crate) use shows;
+
+/// Gives each struct the derives of a wire type: JSON with camelCase names, closed to literals outside unless
+/// the feature `construct` is on.
+macro_rules! wire {
+    ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        pub struct $name { $($body)* }
+    )*};
+}
+pub(crate) use wire;

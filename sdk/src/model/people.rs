@@ -1,0 +1,141 @@
+//! Who and what a workspace consists of: agents, people, inboxes, tags.
+
+use serde_json::{Map, Value};
+
+use super::{shows, wire};
+use crate::{ActorId, ActorType, AgentId, MailboxId, Scope, TagId};
+
+wire! {
+    /// Whose key this is and what it may do.
+    ///
+    /// ```
+    /// # use shared_inbox::{Me, Scope};
+    /// let me: Me = serde_json::from_str(r#"{"agent":{"id":"agt_1","name":"Billing bot"},"scopes":["read","draft"],"livemode":false}"#)?;
+    /// assert!(me.allows(&Scope::Draft) && !me.allows(&Scope::Send));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Me {
+        /// The agent that the key acts as.
+        pub agent: Agent,
+        /// What the key may do.
+        pub scopes: Vec<Scope>,
+        /// Whether the key works on live data; `false` for a test key. Older keys may not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub livemode: Option<bool>,
+    }
+
+    /// The agent that a key acts as.
+    ///
+    /// ```
+    /// let agent: shared_inbox::Agent = serde_json::from_str(r#"{"id":"agt_1","name":"Billing bot"}"#)?;
+    /// assert_eq!(agent.name, "Billing bot");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Agent {
+        /// The agent's id.
+        pub id: AgentId,
+        /// The key's name, under which its notes and drafts show.
+        pub name: String,
+    }
+
+    /// Who a conversation is given to.
+    ///
+    /// ```
+    /// let who: shared_inbox::Assignee = serde_json::from_str(r#"{"id":"usr_1","name":"Anna","type":"user"}"#)?;
+    /// assert_eq!(who.kind, shared_inbox::ActorType::User);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Assignee {
+        /// A person's or an agent's id.
+        pub id: ActorId,
+        /// The name to show.
+        pub name: String,
+        /// Person or agent.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+    }
+
+    /// Whom a conversation can be assigned to.
+    ///
+    /// ```
+    /// let team: shared_inbox::Team = serde_json::from_str(r#"{"people":[{"id":"user:usr_1","name":"Anna"}],"agents":[]}"#)?;
+    /// assert_eq!(team.people[0].id, "user:usr_1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Team {
+        /// The people.
+        pub people: Vec<TeamMember>,
+        /// The agents.
+        pub agents: Vec<TeamMember>,
+    }
+
+    /// One on the team.
+    ///
+    /// ```
+    /// use shared_inbox::{AssignTo, TeamMember};
+    /// let anna: TeamMember = serde_json::from_str(r#"{"id":"user:usr_1","name":"Anna"}"#)?;
+    /// let to: AssignTo = anna.id.parse()?;
+    /// assert_eq!(to, AssignTo::User("usr_1".parse()?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub struct TeamMember {
+        /// `user:usr_…` or `agent:agt_…`: what an assignment takes as it is.
+        pub id: String,
+        /// The name to show.
+        pub name: String,
+    }
+
+    /// An inbox.
+    ///
+    /// ```
+    /// let inbox: shared_inbox::Mailbox = serde_json::from_str(r#"{"id":"mbx_1","address":"help@example.com","name":"Help","open":3}"#)?;
+    /// assert_eq!(inbox.open, 3);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Mailbox {
+        /// The inbox's id.
+        pub id: MailboxId,
+        /// Its address.
+        pub address: String,
+        /// Its name.
+        pub name: String,
+        /// How many open conversations it has.
+        pub open: u64,
+        /// Fields that this version does not know.
+        #[serde(flatten)]
+        pub extra: Map<String, Value>,
+    }
+
+    /// A tag.
+    ///
+    /// ```
+    /// let tag: shared_inbox::Tag = serde_json::from_str(r#"{"id":"tag_1","name":"refund","count":7}"#)?;
+    /// assert_eq!((tag.name.as_str(), tag.count), ("refund", 7));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Tag {
+        /// The tag's id.
+        pub id: TagId,
+        /// Its name.
+        pub name: String,
+        /// How many conversations have it.
+        pub count: u64,
+    }
+}
+
+shows! {
+    Me: agent scopes livemode;
+    Agent: id;
+    Assignee: id kind;
+    Team: people agents;
+    TeamMember: id;
+    Mailbox: id open;
+    Tag: id count;
+}
+
+impl Me {
+    /// Whether the key has this scope.
+    pub fn allows(&self, scope: &Scope) -> bool {
+        self.scopes.contains(scope)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a call that changed something answers.
+
+use serde_json::{Map, Value};
+
+use super::{shows, wire};
+use crate::{ConversationId, DocumentRequestId, MessageId, MessageStatus, Timestamp};
+
+wire! {
+    /// The answer of a call that has nothing more to say than that it was done.
+    ///
+    /// ```
+    /// let done: shared_inbox::Done = serde_json::from_str(r#"{"ok":true}"#)?;
+    /// assert!(done.ok);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Done {
+        /// Always true.
+        pub ok: bool,
+    }
+
+    /// What became of a reply or a document request.
+    ///
+    /// ```
+    /// use shared_inbox::{MessageStatus, ReplyResult};
+    /// let result: ReplyResult = serde_json::from_str(r#"{"messageId":"msg_1","status":"draft"}"#)?;
+    /// assert_eq!(result.status, MessageStatus::Draft);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ReplyResult {
+        /// The message that was made.
+        pub message_id: MessageId,
+        /// `draft`: a person must approve it; `scheduled`: it goes out on its own.
+        pub status: MessageStatus,
+        /// When it leaves, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub sends_at: Option<Timestamp>,
+        /// The document request that was made with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub request_id: Option<DocumentRequestId>,
+        /// A sentence on what happens next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub note: Option<String>,
+    }
+
+    /// What became of a simulated mail.
+    ///
+    /// ```
+    /// let receipt: shared_inbox::SandboxReceipt = serde_json::from_str(r#"{"conversationId":"cnv_1","messageId":"msg_1"}"#)?;
+    /// assert_eq!(receipt.conversation_id.as_str(), "cnv_1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct SandboxReceipt {
+        /// The conversation that it started or joined.
+        pub conversation_id: ConversationId,
+        /// The message that it became, if the service says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub message_id: Option<MessageId>,
+        /// Fields that this version does not know.
+        #[serde(flatten)]
+        pub extra: Map<String, Value>,
+    }
+}
+
+shows! {
+    Done: ok;
+    ReplyResult: message_id status sends_at request_id;
+    SandboxReceipt: conversation_id message_id;
+}

@@ -1,0 +1,217 @@
+//! What happened in a conversation: messages, notes and events, oldest first.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::{Map, Value};
+
+use super::{shows, wire};
+use crate::{Direction, MessageId, MessageStatus, NoteId, Timestamp};
+
+/// One item of a timeline.
+///
+/// ```
+/// use shared_inbox::TimelineItem;
+/// let item: TimelineItem = serde_json::from_str(r#"{"type":"poll","question":"?"}"#)?;
+/// assert!(matches!(item, TimelineItem::Unknown(_)), "a kind that is not known yet is kept, not refused");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum TimelineItem {
+    /// An email that came or went, or is meant to go.
+    Message(Message),
+    /// An internal note.
+    Note(Note),
+    /// Something that was done.
+    Event(TimelineEvent),
+    /// An item of a type that this version does not know, as it came.
+    Unknown(Value),
+}
+
+impl TimelineItem {
+    /// The message, if it is one.
+    pub fn as_message(&self) -> Option<&Message> {
+        if let TimelineItem::Message(message) = self { Some(message) } else { None }
+    }
+
+    /// The note, if it is one.
+    pub fn as_note(&self) -> Option<&Note> {
+        if let TimelineItem::Note(note) = self { Some(note) } else { None }
+    }
+
+    /// The event, if it is one.
+    pub fn as_event(&self) -> Option<&TimelineEvent> {
+        if let TimelineItem::Event(event) = self { Some(event) } else { None }
+    }
+}
+
+impl fmt::Debug for TimelineItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimelineItem::Message(message) => message.fmt(f),
+            TimelineItem::Note(note) => note.fmt(f),
+            TimelineItem::Event(event) => event.fmt(f),
+            TimelineItem::Unknown(_) => f.write_str("Unknown(..)"),
+        }
+    }
+}
+
+impl Serialize for TimelineItem {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Tagged<'a, T> {
+            r#type: &'static str,
+            #[serde(flatten)]
+            item: &'a T,
+        }
+        match self {
+            TimelineItem::Message(item) => Tagged { r#type: "message", item }.serialize(s),
+            TimelineItem::Note(item) => Tagged { r#type: "note", item }.serialize(s),
+            TimelineItem::Event(item) => Tagged { r#type: "event", item }.serialize(s),
+            TimelineItem::Unknown(raw) => raw.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TimelineItem {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let raw = Value::deserialize(d)?;
+        match raw.get("type").and_then(Value::as_str) {
+            Some("message") => serde_json::from_value(raw).map(TimelineItem::Message),
+            Some("note") => serde_json::from_value(raw).map(TimelineItem::Note),
+            Some("event") => serde_json::from_value(raw).map(TimelineItem::Event),
+            _ => Ok(TimelineItem::Unknown(raw)),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(feature = "schemas")]
+impl schemars::JsonSchema for TimelineItem {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TimelineItem".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let tagged = |word: &str, schema: schemars::Schema| {
+            schemars::json_schema!({
+                "allOf": [schema],
+                "properties": { "type": { "type": "string", "const": word } },
+                "required": ["type"],
+            })
+        };
+        let (message, note, event) = (
+            generator.subschema_for::<Message>(),
+            generator.subschema_for::<Note>(),
+            generator.subschema_for::<TimelineEvent>(),
+        );
+        schemars::json_schema!({
+            "description": "A message, a note or an event. More types may come.",
+            "type": "object",
+            "oneOf": [tagged("message", message), tagged("note", note), tagged("event", event)],
+        })
+    }
+}
+
+wire! {
+    /// An email in a conversation.
+    ///
+    /// ```
+    /// # let json = r#"{"id":"msg_1","at":"2026-03-01T09:30:00.000Z","direction":"inbound",
+    /// #   "from":{"name":null,"email":"kim@example.com"},"status":null,"text":"Hello","attachments":[]}"#;
+    /// let message: shared_inbox::Message = serde_json::from_str(json)?;
+    /// assert_eq!(message.status, None, "mail that came in has no status");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Message {
+        /// The message's id.
+        pub id: MessageId,
+        /// When it came or was written.
+        pub at: Timestamp,
+        /// Which way it went.
+        pub direction: Direction,
+        /// Who wrote it.
+        pub from: Sender,
+        /// How far it has come; `None` for mail that came in.
+        pub status: Option<MessageStatus>,
+        /// Its plain text without quoted history, cut after 8,000 characters.
+        pub text: String,
+        /// What was attached.
+        pub attachments: Vec<Attachment>,
+    }
+
+    /// Who wrote a message.
+    ///
+    /// ```
+    /// let from: shared_inbox::Sender = serde_json::from_str(r#"{"name":"Kim","email":"kim@example.com"}"#)?;
+    /// assert_eq!(from.name.as_deref(), Some("Kim"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Sender {
+        /// The name, if known.
+        pub name: Option<String>,
+        /// The address.
+        pub email: String,
+    }
+
+    /// A file that came with a message.
+    ///
+    /// ```
+    /// let file: shared_inbox::Attachment = serde_json::from_str(r#"{"filename":"a.pdf","contentType":"application/pdf","size":9}"#)?;
+    /// assert_eq!(file.size, 9);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Attachment {
+        /// The file's name.
+        pub filename: String,
+        /// Its media type.
+        pub content_type: String,
+        /// Its size in bytes.
+        pub size: u64,
+    }
+
+    /// An internal note: seen by the team, never by the customer.
+    ///
+    /// ```
+    /// let note: shared_inbox::Note = serde_json::from_str(r#"{"id":"not_1","at":"2026-03-01T09:30:00.000Z","author":"Anna","body":"On it"}"#)?;
+    /// assert_eq!(note.body, "On it");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Note {
+        /// The note's id.
+        pub id: NoteId,
+        /// When it was written.
+        pub at: Timestamp,
+        /// The name of the one who wrote it.
+        pub author: String,
+        /// What it says.
+        pub body: String,
+    }
+
+    /// Something that was done to a conversation.
+    ///
+    /// ```
+    /// let event: shared_inbox::TimelineEvent = serde_json::from_str(
+    ///     r#"{"at":"2026-03-01T09:30:00.000Z","actor":"Anna","event":"status","data":{"from":"open","to":"closed"}}"#)?;
+    /// assert_eq!((event.event.as_str(), &event.data["to"]), ("status", &"closed".into()));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct TimelineEvent {
+        /// When it was done.
+        pub at: Timestamp,
+        /// The name of the one who did it.
+        pub actor: String,
+        /// What was done, such as `assigned` or `status`; new names may come.
+        pub event: String,
+        /// More about it; what is in it depends on the event.
+        pub data: Map<String, Value>,
+    }
+}
+
+shows! {
+    Message: id at direction status;
+    Sender: ;
+    Attachment: size;
+    Note: id at;
+    TimelineEvent: at event;
+}

@@ -1,0 +1,266 @@
+//! The catalogue: the fourteen operations of the service, each with everything that is fixed about it.
+//!
+//! The client takes its retry rule from here, a server its scope checks, an MCP server its tools.
+
+#[cfg(feature = "schemas")]
+mod schema;
+#[cfg(feature = "schemas")]
+mod tool;
+
+#[cfg(feature = "schemas")]
+pub use tool::Tool;
+
+use crate::{
+    ConversationId, Input, Scope,
+    input::{
+        AddNote, AssignConversation, Field, ListConversations, RecordSent, Reply, RequestDocuments,
+        SandboxInbound, SearchDocuments, SetStatus, TagConversation,
+    },
+};
+
+/// An operation of the service.
+///
+/// ```
+/// use shared_inbox::{Operation, Repeat, Scope};
+///
+/// assert_eq!(Operation::AddNote.path(), "/conversations/{id}/notes");
+/// assert_eq!(Operation::AddNote.scope(), &Scope::Write);
+/// assert_eq!(Operation::AddNote.repeat(), Repeat::Verify);
+/// assert_eq!(Operation::ALL.iter().filter(|op| op.tool_name().is_some()).count(), 12);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Whose key this is.
+    Me,
+    /// List conversations.
+    ListConversations,
+    /// Read one conversation.
+    GetConversation,
+    /// Add an internal note.
+    AddNote,
+    /// Change the status.
+    SetStatus,
+    /// Add and take away tags.
+    TagConversation,
+    /// Give a conversation to someone.
+    AssignConversation,
+    /// Draft or send a reply.
+    Reply,
+    /// Draft or send a request for documents.
+    RequestDocuments,
+    /// List the inboxes.
+    ListMailboxes,
+    /// List the tags.
+    ListTags,
+    /// Search the document library.
+    SearchDocuments,
+    /// Record a mail that the app sent.
+    RecordSent,
+    /// Make up an incoming mail in the sandbox.
+    SandboxInbound,
+}
+
+/// The two methods that the service uses.
+///
+/// ```
+/// assert_eq!(shared_inbox::Method::Get.as_str(), "GET");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Changes something.
+    Post,
+}
+
+impl Method {
+    /// The method in capitals.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+        }
+    }
+}
+
+/// What it means to make the same request twice.
+///
+/// ```
+/// use shared_inbox::{Operation, Repeat};
+/// assert_eq!(Operation::SetStatus.repeat(), Repeat::Harmless);
+/// assert_eq!(Operation::Reply.repeat(), Repeat::Verify);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Repeat {
+    /// Nothing: the second changes nothing more.
+    Harmless,
+    /// A second item, but the conversation's timeline shows whether the first one arrived.
+    Verify,
+    /// A second item, and nothing to look it up by.
+    Never,
+}
+
+struct Entry {
+    method: Method,
+    path: &'static str,
+    scope: &'static Scope,
+    scope_when_sending: Option<&'static Scope>,
+    tool: Option<&'static str>,
+    repeat: Repeat,
+    fields: &'static [Field],
+    success: u16,
+}
+
+const fn get(path: &'static str, tool: Option<&'static str>, fields: &'static [Field]) -> Entry {
+    Entry {
+        method: Method::Get,
+        path,
+        scope: &Scope::Read,
+        scope_when_sending: None,
+        tool,
+        repeat: Repeat::Harmless,
+        fields,
+        success: 200,
+    }
+}
+
+/// A change that can be repeated.
+const fn change(path: &'static str, tool: &'static str, fields: &'static [Field]) -> Entry {
+    let (method, scope) = (Method::Post, &Scope::Write);
+    Entry { method, scope, path, tool: Some(tool), fields, ..get("", None, &[]) }
+}
+
+/// A reply of some kind: makes a draft, or mails the customer.
+const fn reply(path: &'static str, tool: &'static str, fields: &'static [Field]) -> Entry {
+    let (scope, scope_when_sending) = (&Scope::Draft, Some(&Scope::Send));
+    Entry { scope, scope_when_sending, repeat: Repeat::Verify, success: 201, ..change(path, tool, fields) }
+}
+
+static ME: Entry = get("/me", None, &[]);
+static LIST_CONVERSATIONS: Entry =
+    get("/conversations", Some("list_conversations"), ListConversations::FIELDS);
+static GET_CONVERSATION: Entry = get("/conversations/{id}", Some("get_conversation"), &[]);
+static ADD_NOTE: Entry = Entry {
+    repeat: Repeat::Verify,
+    success: 201,
+    ..change("/conversations/{id}/notes", "add_note", AddNote::FIELDS)
+};
+static SET_STATUS: Entry = change("/conversations/{id}/status", "set_status", SetStatus::FIELDS);
+static TAG: Entry = change("/conversations/{id}/tags", "tag_conversation", TagConversation::FIELDS);
+static ASSIGN: Entry =
+    change("/conversations/{id}/assign", "assign_conversation", AssignConversation::FIELDS);
+static REPLY: Entry = reply("/conversations/{id}/replies", "reply", Reply::FIELDS);
+static REQUEST_DOCUMENTS: Entry =
+    reply("/conversations/{id}/document-requests", "request_documents", RequestDocuments::FIELDS);
+static LIST_MAILBOXES: Entry = get("/mailboxes", Some("list_mailboxes"), &[]);
+static LIST_TAGS: Entry = get("/tags", Some("list_tags"), &[]);
+static SEARCH_DOCUMENTS: Entry = get("/documents", Some("search_documents"), SearchDocuments::FIELDS);
+static RECORD_SENT: Entry =
+    Entry { scope: &Scope::Record, success: 201, ..change("/app-mail", "record_sent", RecordSent::FIELDS) };
+static SANDBOX_INBOUND: Entry = Entry {
+    tool: None,
+    repeat: Repeat::Never,
+    success: 201,
+    ..change("/sandbox/inbound", "", SandboxInbound::FIELDS)
+};
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Operation; 14] = [
+        Operation::Me,
+        Operation::ListConversations,
+        Operation::GetConversation,
+        Operation::AddNote,
+        Operation::SetStatus,
+        Operation::TagConversation,
+        Operation::AssignConversation,
+        Operation::Reply,
+        Operation::RequestDocuments,
+        Operation::ListMailboxes,
+        Operation::ListTags,
+        Operation::SearchDocuments,
+        Operation::RecordSent,
+        Operation::SandboxInbound,
+    ];
+
+    fn entry(self) -> &'static Entry {
+        match self {
+            Operation::Me => &ME,
+            Operation::ListConversations => &LIST_CONVERSATIONS,
+            Operation::GetConversation => &GET_CONVERSATION,
+            Operation::AddNote => &ADD_NOTE,
+            Operation::SetStatus => &SET_STATUS,
+            Operation::TagConversation => &TAG,
+            Operation::AssignConversation => &ASSIGN,
+            Operation::Reply => &REPLY,
+            Operation::RequestDocuments => &REQUEST_DOCUMENTS,
+            Operation::ListMailboxes => &LIST_MAILBOXES,
+            Operation::ListTags => &LIST_TAGS,
+            Operation::SearchDocuments => &SEARCH_DOCUMENTS,
+            Operation::RecordSent => &RECORD_SENT,
+            Operation::SandboxInbound => &SANDBOX_INBOUND,
+        }
+    }
+
+    /// The HTTP method.
+    pub fn method(self) -> Method {
+        self.entry().method
+    }
+
+    /// The path behind the base URL, with `{id}` where a conversation's id belongs.
+    pub fn path(self) -> &'static str {
+        self.entry().path
+    }
+
+    /// The path for one conversation.
+    pub fn path_for(self, id: &ConversationId) -> String {
+        self.path().replace("{id}", id.as_str())
+    }
+
+    /// Whether it is about one conversation.
+    pub fn takes_conversation(self) -> bool {
+        self.path().contains("{id}")
+    }
+
+    /// The scope that it needs.
+    pub fn scope(self) -> &'static Scope {
+        self.entry().scope
+    }
+
+    /// The scope that it needs instead when it mails the customer, if it can.
+    pub fn scope_when_sending(self) -> Option<&'static Scope> {
+        self.entry().scope_when_sending
+    }
+
+    /// Whether a key with these scopes can use it in any way.
+    pub fn is_allowed_by(self, scopes: &[Scope]) -> bool {
+        let entry = self.entry();
+        scopes.iter().any(|scope| scope == entry.scope || Some(scope) == entry.scope_when_sending)
+    }
+
+    /// Its name as an MCP tool, if it is one.
+    pub fn tool_name(self) -> Option<&'static str> {
+        self.entry().tool
+    }
+
+    /// The operation behind an MCP tool.
+    pub fn from_tool_name(name: &str) -> Option<Operation> {
+        Self::ALL.into_iter().find(|op| op.tool_name() == Some(name))
+    }
+
+    /// What it means to make the same request twice.
+    pub fn repeat(self) -> Repeat {
+        self.entry().repeat
+    }
+
+    /// The fields of its query or body, and their rules.
+    pub fn fields(self) -> &'static [Field] {
+        self.entry().fields
+    }
+
+    /// The status of an answer that says it was done.
+    pub fn success(self) -> u16 {
+        self.entry().success
+    }
+}

@@ -1,0 +1,163 @@
+//! References of an app's own records, carried in the plus tag of a reply address.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::limits;
+
+/// A reference to a record of the app: letters, digits, `_` and `-`, at least one digit, at most 40
+/// characters, in lower case.
+///
+/// ```
+/// use shared_inbox::Reference;
+/// assert_eq!(Reference::parse("Order-1042")?.as_str(), "order-1042");
+/// assert!(Reference::parse("newsletter").is_err(), "a tag without a digit is an ordinary plus address");
+/// # Ok::<(), shared_inbox::InvalidReference>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reference(String);
+
+/// A text that cannot be a reference.
+///
+/// ```
+/// assert!(shared_inbox::Reference::parse("no digit").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a reference: use letters, digits, `_` and `-`, at least one digit, at most 40 characters")]
+pub struct InvalidReference;
+
+impl Reference {
+    /// Takes a text as a reference, in lower case.
+    pub fn parse(text: &str) -> Result<Self, InvalidReference> {
+        let ok = text.len() <= limits::REFERENCE
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            && text.bytes().any(|b| b.is_ascii_digit());
+        if ok { Ok(Self(text.to_ascii_lowercase())) } else { Err(InvalidReference) }
+    }
+
+    /// The reference in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::str::FromStr for Reference {
+    type Err = InvalidReference;
+    fn from_str(text: &str) -> Result<Self, InvalidReference> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Reference {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(d)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// An inbox address that carries a reference: what an app sets as `Reply-To`.
+///
+/// ```
+/// use shared_inbox::{Reference, ReplyAddress};
+///
+/// let address = ReplyAddress::new("help@example.com", Reference::parse("order-1042")?)?;
+/// assert_eq!(address.to_string(), "help+order-1042@example.com");
+///
+/// let read = ReplyAddress::parse("help+Order-1042@example.com")?;
+/// assert_eq!(read.reference().map(Reference::as_str), Some("order-1042"));
+/// assert_eq!(read.inbox(), "help@example.com");
+///
+/// let ordinary = ReplyAddress::parse("help+news@example.com")?;
+/// assert_eq!((ordinary.reference(), ordinary.inbox()), (None, "help+news@example.com"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ReplyAddress {
+    inbox: String,
+    reference: Option<Reference>,
+}
+
+/// A text that is not an email address, or an inbox address that has a reference already.
+///
+/// ```
+/// assert!(shared_inbox::ReplyAddress::parse("no at sign").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidAddress(&'static str);
+
+impl ReplyAddress {
+    /// The address of `inbox` with `reference` as its plus tag.
+    pub fn new(inbox: &str, reference: Reference) -> Result<Self, InvalidAddress> {
+        let plain = Self::parse(inbox)?;
+        if plain.reference.is_some() {
+            return Err(InvalidAddress("the inbox address carries a reference already"));
+        }
+        Ok(Self { reference: Some(reference), ..plain })
+    }
+
+    /// Takes an address apart. A tag that breaks the rule for references stays part of the address.
+    pub fn parse(address: &str) -> Result<Self, InvalidAddress> {
+        if !is_address(address) {
+            return Err(InvalidAddress("not an email address"));
+        }
+        let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+        let tagged = local.split_once('+').filter(|(base, _)| !base.is_empty());
+        if let Some((base, tag)) = tagged
+            && let Ok(reference) = Reference::parse(tag)
+        {
+            return Ok(Self { inbox: format!("{base}@{domain}"), reference: Some(reference) });
+        }
+        Ok(Self { inbox: address.to_owned(), reference: None })
+    }
+
+    /// The address without the reference.
+    pub fn inbox(&self) -> &str {
+        &self.inbox
+    }
+
+    /// The reference, if the address carries one.
+    pub fn reference(&self) -> Option<&Reference> {
+        self.reference.as_ref()
+    }
+}
+
+impl fmt::Display for ReplyAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.reference, self.inbox.rsplit_once('@')) {
+            (Some(reference), Some((local, domain))) => write!(f, "{local}+{reference}@{domain}"),
+            _ => f.write_str(&self.inbox),
+        }
+    }
+}
+
+impl fmt::Debug for ReplyAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplyAddress").field("reference", &self.reference).finish_non_exhaustive()
+    }
+}
+
+/// Whether a text has the outline of an email address: something, one `@`, a domain; no blanks or controls.
+pub(crate) fn is_address(text: &str) -> bool {
+    match text.split_once('@') {
+        Some((local, domain)) => {
+            !local.is_empty()
+                && !domain.is_empty()
+                && !domain.contains('@')
+                && !text.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | ','))
+        }
+        None => false,
+    }
+}

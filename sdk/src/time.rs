@@ -1,0 +1,216 @@
+//! Points in time and dates, as the service writes them.
+
+use std::{
+    fmt,
+    ops::{Add, Sub},
+    time::{Duration, SystemTime},
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A point in time, in UTC, to the millisecond: `2026-03-01T09:30:00.000Z`.
+///
+/// ```
+/// use std::time::Duration;
+/// use shared_inbox::Timestamp;
+///
+/// let at = Timestamp::parse("2026-03-01T10:30:00+01:00")?;
+/// assert_eq!(at.to_string(), "2026-03-01T09:30:00.000Z");
+/// assert_eq!((at + Duration::from_secs(600)).duration_since(at), Duration::from_secs(600));
+/// # Ok::<(), shared_inbox::InvalidTimestamp>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(jiff::Timestamp);
+
+/// A text that is not a point in time.
+///
+/// ```
+/// assert!(shared_inbox::Timestamp::parse("yesterday").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a point in time: expected the form 2026-03-01T09:30:00.000Z")]
+pub struct InvalidTimestamp;
+
+impl Timestamp {
+    /// Reads an ISO 8601 text with an offset; anything finer than a millisecond is dropped.
+    pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
+        text.parse::<jiff::Timestamp>()
+            .map(|t| Self::from_millis(t.as_millisecond()))
+            .map_err(|_| InvalidTimestamp)
+    }
+
+    /// So many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
+    pub fn from_millis(millis: i64) -> Self {
+        let (min, max) = (jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
+        Self(jiff::Timestamp::from_millisecond(millis.clamp(min, max)).unwrap_or(jiff::Timestamp::UNIX_EPOCH))
+    }
+
+    /// Milliseconds since the start of 1970.
+    pub fn as_millis(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
+    /// Whole seconds since the start of 1970, as a webhook's timestamp header has them.
+    pub fn as_secs(self) -> i64 {
+        self.as_millis().div_euclid(1000)
+    }
+
+    /// The time on this machine's clock.
+    pub fn now() -> Self {
+        SystemTime::now().into()
+    }
+
+    /// The time that has passed since `earlier`; zero when `earlier` is the later one.
+    pub fn duration_since(self, earlier: Timestamp) -> Duration {
+        Duration::from_millis(u64::try_from(self.as_millis() - earlier.as_millis()).unwrap_or(0))
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Timestamp;
+    fn add(self, rhs: Duration) -> Timestamp {
+        Timestamp::from_millis(self.as_millis().saturating_add(millis(rhs)))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Timestamp;
+    fn sub(self, rhs: Duration) -> Timestamp {
+        Timestamp::from_millis(self.as_millis().saturating_sub(millis(rhs)))
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => Self::from_millis(millis(after)),
+            Err(before) => Self::from_millis(-millis(before.duration())),
+        }
+    }
+}
+
+impl From<Timestamp> for SystemTime {
+    fn from(time: Timestamp) -> Self {
+        let distance = Duration::from_millis(time.as_millis().unsigned_abs());
+        if time.as_millis() < 0 {
+            SystemTime::UNIX_EPOCH - distance
+        } else {
+            SystemTime::UNIX_EPOCH + distance
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.0)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::str::FromStr for Timestamp {
+    type Err = InvalidTimestamp;
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(d)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A day that exists, without a time: `2026-03-01`.
+///
+/// ```
+/// use shared_inbox::Date;
+/// assert_eq!(Date::parse("2026-02-28")?.to_string(), "2026-02-28");
+/// assert!(Date::parse("2026-02-30").is_err(), "February has no 30th");
+/// assert!(Date::parse("26-2-28").is_err(), "four digits, two, two");
+/// # Ok::<(), shared_inbox::InvalidDate>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date(jiff::civil::Date);
+
+/// A text that is not a date, or a day that does not exist.
+///
+/// ```
+/// assert!(shared_inbox::Date::parse("soon").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a date: expected a day that exists, in the form 2026-03-01")]
+pub struct InvalidDate;
+
+impl Date {
+    /// Reads four digits, a hyphen, two digits, a hyphen, two digits.
+    pub fn parse(text: &str) -> Result<Self, InvalidDate> {
+        let shape = text.len() == 10
+            && text
+                .bytes()
+                .enumerate()
+                .all(|(i, b)| if i == 4 || i == 7 { b == b'-' } else { b.is_ascii_digit() });
+        if !shape {
+            return Err(InvalidDate);
+        }
+        text.parse().map(Self).map_err(|_| InvalidDate)
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.0.year(), self.0.month(), self.0.day())
+    }
+}
+
+impl fmt::Debug for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::str::FromStr for Date {
+    type Err = InvalidDate;
+    fn from_str(text: &str) -> Result<Self, InvalidDate> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Date {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(d)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(feature = "schemas")]
+impl schemars::JsonSchema for Timestamp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
