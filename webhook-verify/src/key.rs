@@ -12,7 +12,11 @@ pub(crate) struct Key(Hmac<Sha256>);
 
 impl Key {
     pub(crate) fn new(secret: &Secret) -> Self {
-        Self(Hmac::new_from_slice(secret.bytes()).expect("HMAC takes a key of any length"))
+        Self::of(secret.bytes())
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(Hmac::new_from_slice(bytes).expect("HMAC takes a key of any length"))
     }
 
     /// Starts on `id.timestamp.`; the body follows.

@@ -1,0 +1,221 @@
+//! For the operator: why does verification fail? Tries the mistakes that people make and says which of them explains
+//! the request at hand. Slow next to a verification, and its answers help a forger too: never send them to the caller.
+
+mod body;
+mod hint;
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use subtle::ConstantTimeEq;
+
+use crate::error::VerifyError;
+use crate::key::Key;
+use crate::parts::{Parts, WebhookHeaders};
+use crate::secret::{PREFIX, Secret};
+use crate::signatures::{MAC, Signatures};
+use crate::verifier::Verifier;
+
+pub use hint::{Diagnosis, Hint, SignatureForm};
+
+/// The most bytes of a body on which rewritings are tried.
+const MAX_BODY: usize = 1 << 20;
+/// The most entries of a signature header that are looked at.
+const MAX_ENTRIES: usize = 16;
+const HOUR: u64 = 3600;
+
+/// Says what is likely wrong with a secret's text, or with a request that it should have verified.
+///
+/// For a command line, a support page or a log, never for the answer to the request. Takes the secret as the operator
+/// has it, so it also finds what is wrong with that text. [`Verifier::diagnose`] is for a verifier that exists already.
+///
+/// ```
+/// use shared_inbox_webhooks::diagnose;
+///
+/// let headers = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+/// let diagnosis = diagnose("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", headers, br#"{"test":2432232314}"#);
+/// let codes: Vec<_> = diagnosis.hints().iter().map(|hint| hint.code()).collect();
+/// assert_eq!(codes, ["secret_whitespace", "timestamp_outside_tolerance", "body_rewritten"]);
+/// println!("{diagnosis}");
+/// ```
+#[must_use]
+pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8]) -> Diagnosis {
+    let parts = headers.parts();
+    let parsed = Secret::parse(secret);
+    let usable = parsed.as_ref().ok().cloned().or_else(|| repaired(secret));
+    let verifier = Verifier::new(usable);
+    let mut diagnosis = match parts {
+        Ok(parts) => examine(&verifier, parts, body),
+        Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
+    };
+    if let Ok(parts) = parts {
+        let as_text = [secret, secret.trim(), secret.trim().trim_start_matches(PREFIX)];
+        let fits = |text: &&str| !text.is_empty() && fits_any(&[Key::of(text.as_bytes())], parts, body);
+        if !fits_any(&verifier.keys, parts, body) && as_text.iter().any(fits) {
+            diagnosis.replace_fallback(Hint::SecretNotDecoded);
+        }
+    }
+    if let Err(error) = parsed {
+        if verifier.keys.is_empty() {
+            diagnosis.drop_fallback();
+        }
+        diagnosis.put_first(Hint::Secret(error));
+    }
+    diagnosis
+}
+
+impl Verifier {
+    /// Says what is likely wrong with a request that this verifier refuses; for logs, never for the answer.
+    ///
+    /// ```
+    /// # use std::time::{Duration, UNIX_EPOCH};
+    /// # use shared_inbox_webhooks::{Secret, Verifier};
+    /// # let verifier = Verifier::new([Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?])
+    /// #     .clock(|| UNIX_EPOCH + Duration::from_secs(1614265330));
+    /// # let headers = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    /// let body = br#"{"test":2432232314}"#; // went through a JSON parser on its way
+    /// if let Err(error) = verifier.verify(headers, body) {
+    ///     eprintln!("refused ({}): {}", error.code(), verifier.diagnose(headers, body));
+    /// #   assert_eq!(verifier.diagnose(headers, body).hints()[0].code(), "body_rewritten");
+    /// }
+    /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
+    /// ```
+    #[must_use]
+    pub fn diagnose<'a>(&self, headers: impl WebhookHeaders<'a>, body: &[u8]) -> Diagnosis {
+        match headers.parts() {
+            Ok(parts) => examine(self, parts, body),
+            Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
+        }
+    }
+}
+
+fn examine(verifier: &Verifier, parts: Parts<'_>, body: &[u8]) -> Diagnosis {
+    let verdict = verifier.verify(parts, body).map(|verified| verified.proof().secret());
+    let mut hints = Vec::new();
+    if verdict.is_ok() {
+        return Diagnosis::new(verdict, hints);
+    }
+    if verifier.keys.is_empty() {
+        hints.push(Hint::NoSecrets);
+    }
+    hints.extend(timestamp(verifier, parts.timestamp));
+    if let Err(error @ VerifyError::InvalidId) = verdict {
+        hints.push(Hint::Headers(error));
+    }
+    if !fits_any(&verifier.keys, parts, body) {
+        match loose_form(&verifier.keys, parts, body) {
+            Some(form) => hints.push(Hint::SignatureForm(form)),
+            None => hints.push(signature(verifier, parts, body)),
+        }
+    }
+    Diagnosis::new(verdict, hints)
+}
+
+/// What the timestamp alone shows.
+fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
+    let digits = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let Some(number) = digits.and_then(|digits| digits.parse::<u64>().ok()) else {
+        return Some(Hint::TimestampNotSeconds);
+    };
+    let now = verifier.now();
+    for (divisor, unit) in
+        [(1_000, "milliseconds"), (1_000_000, "microseconds"), (1_000_000_000, "nanoseconds")]
+    {
+        if number > 100_000_000_000 && now.as_secs().abs_diff(number / divisor) < 366 * 24 * HOUR {
+            return Some(Hint::TimestampUnit(unit));
+        }
+    }
+    let off = now.abs_diff(Duration::from_secs(number));
+    if off <= verifier.tolerance {
+        return None;
+    }
+    let hours = (off.as_secs() + HOUR / 2) / HOUR;
+    let from_full_hour = off.abs_diff(Duration::from_secs(hours * HOUR));
+    let behind = now.as_secs() < number;
+    if (1..=14).contains(&hours) && from_full_hour <= verifier.tolerance.min(Duration::from_secs(HOUR / 4)) {
+        Some(Hint::ClockOffByHours { hours, behind })
+    } else {
+        Some(Hint::TimestampOutsideTolerance { seconds: off.as_secs(), behind })
+    }
+}
+
+/// Why no signature fits although the header can be read.
+fn signature(verifier: &Verifier, parts: Parts<'_>, body: &[u8]) -> Hint {
+    if let Err(error) = Signatures::parse(parts.signature) {
+        return Hint::Headers(error);
+    }
+    if body.is_empty() {
+        return Hint::BodyEmpty;
+    }
+    if body.len() <= MAX_BODY {
+        for (what, original) in body::rewritings(body) {
+            if fits_any(&verifier.keys, parts, &original) {
+                return Hint::BodyRewritten(what);
+            }
+        }
+    }
+    Hint::SecretOrBody
+}
+
+/// A signature that is right but written in another form than the scheme's.
+fn loose_form(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<SignatureForm> {
+    let expected: Vec<_> = keys.iter().map(|key| mac(key, parts, body)).collect();
+    let known = |bytes: &[u8]| expected.iter().any(|mac| bool::from(mac[..].ct_eq(bytes)));
+    let entries = parts.signature.split(|byte| b" \t\r\n;".contains(byte)).take(MAX_ENTRIES);
+    for entry in entries {
+        let after_version = entry.iter().position(|byte| b",=".contains(byte)).filter(|at| *at <= 6);
+        let candidates = [(true, after_version.map(|at| &entry[at + 1..])), (false, Some(entry))];
+        for (version, text) in candidates.into_iter().filter_map(|(version, text)| Some((version, text?))) {
+            let text = text.trim_ascii();
+            let text = text.strip_suffix(b",").unwrap_or(text);
+            let unpadded = &text[..text.len() - text.iter().rev().take_while(|byte| **byte == b'=').count()];
+            if STANDARD_NO_PAD.decode(unpadded).is_ok_and(|bytes| known(&bytes)) {
+                return Some(if !version {
+                    SignatureForm::NoVersion
+                } else if text.len() != unpadded.len() + 1 {
+                    SignatureForm::Padding
+                } else {
+                    SignatureForm::List
+                });
+            }
+            if URL_SAFE_NO_PAD.decode(unpadded).is_ok_and(|bytes| known(&bytes)) {
+                return Some(SignatureForm::UrlSafe);
+            }
+            if hex(text).is_some_and(|bytes| known(&bytes)) {
+                return Some(SignatureForm::Hex);
+            }
+        }
+    }
+    None
+}
+
+fn mac(key: &Key, parts: Parts<'_>, body: &[u8]) -> [u8; MAC] {
+    let mut hashing = key.start(parts.id, parts.timestamp);
+    hashing.update(body);
+    hashing.finish()
+}
+
+/// Whether a signature of the header fits this body, whatever the time.
+fn fits_any(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> bool {
+    let signatures = Signatures::parse(parts.signature);
+    signatures.is_ok_and(|signatures| keys.iter().any(|key| signatures.any_equals(&mac(key, parts, body))))
+}
+
+/// The secret without what people paste around it.
+fn repaired(text: &str) -> Option<Secret> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
+    let text = text.trim_matches(['"', '\'']);
+    let text = text.strip_prefix("v1,").unwrap_or(text);
+    let encoded = text.strip_prefix(PREFIX).unwrap_or(text).trim_end_matches('=');
+    let bytes = STANDARD_NO_PAD.decode(encoded).or_else(|_| URL_SAFE_NO_PAD.decode(encoded)).ok()?;
+    Secret::from_bytes_allowing_short(&bytes).ok()
+}
+
+fn hex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    if text.len() != 2 * MAC {
+        return None;
+    }
+    text.chunks_exact(2).map(|pair| u8::try_from(digit(&pair[0])? * 16 + digit(&pair[1])?).ok()).collect()
+}

@@ -1,0 +1,119 @@
+//! What holds for every request: nothing makes it panic, and nothing but the signed bytes verifies.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use shared_inbox_webhooks::{Parts, Secret, Signer, Verifier, VerifyError};
+
+use crate::fixture::{NOW, at, current, verifier};
+
+fn secret() -> impl Strategy<Value = Secret> {
+    vec(any::<u8>(), 24..=64).prop_map(|bytes| Secret::from_bytes(&bytes).unwrap())
+}
+
+fn id() -> impl Strategy<Value = String> {
+    "[!-\\-/-~]{1,256}"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_the_signer_signs_verifies(
+        secret in secret(),
+        id in id(),
+        body in vec(any::<u8>(), 0..2000),
+        timestamp in NOW - 300..=NOW + 300,
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let headers = Signer::new([secret.clone()]).sign(&id, timestamp, &body);
+        let verifier = at(Verifier::new([current(), secret]), NOW);
+        let proof = verifier.verify(&headers, &body).unwrap().proof();
+        prop_assert_eq!((proof.id(), proof.timestamp(), proof.secret()), (id.as_str(), timestamp, 1));
+
+        let (first, second) = body.split_at(cut.index(body.len() + 1));
+        let mut stream = verifier.check(&headers).unwrap().stream();
+        stream.update(first);
+        stream.update(second);
+        prop_assert_eq!(stream.finish(), Ok(proof));
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_is_refused(
+        id in id(),
+        body in vec(any::<u8>(), 1..500),
+        bit in 0..8u8,
+        place in any::<prop::sample::Index>(),
+    ) {
+        let headers = Signer::new([current()]).sign(&id, NOW, &body);
+        let parts = [headers.id.into_bytes(), headers.timestamp.into_bytes(), headers.signature.into_bytes(), body];
+        let place = place.index(parts.iter().map(Vec::len).sum());
+        let mut flipped = parts.clone();
+        let mut before = 0;
+        for part in &mut flipped {
+            if (before..before + part.len()).contains(&place) {
+                part[place - before] ^= 1 << bit;
+            }
+            before += part.len();
+        }
+        prop_assert_ne!(&flipped, &parts);
+        let judge = |[id, timestamp, signature, body]: &[Vec<u8>; 4]| {
+            verifier().verify(Parts { id, timestamp, signature }, body).map(|verified| verified.proof().secret())
+        };
+        prop_assert_eq!(judge(&parts), Ok(0));
+        prop_assert!(judge(&flipped).is_err());
+    }
+
+    #[test]
+    fn a_cut_off_or_longer_request_is_refused(
+        body in vec(any::<u8>(), 1..500),
+        cut in any::<prop::sample::Index>(),
+        more in vec(any::<u8>(), 1..20),
+    ) {
+        let headers = Signer::new([current()]).sign("evt_1", NOW, &body);
+        let shorter = &body[..cut.index(body.len())];
+        let longer = [body.as_slice(), &more].concat();
+        for other in [shorter, &longer] {
+            prop_assert_eq!(verifier().verify(&headers, other).unwrap_err(), VerifyError::Mismatch);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic_or_verify(
+        id in vec(any::<u8>(), 0..300),
+        timestamp in prop_oneof![vec(any::<u8>(), 0..40), "[0-9]{0,40}".prop_map(String::into_bytes)],
+        signature in prop_oneof![vec(any::<u8>(), 0..5000), "(v1,[A-Za-z0-9+/]{43}= ?){0,20}".prop_map(String::into_bytes)],
+        body in vec(any::<u8>(), 0..300),
+    ) {
+        let parts = Parts { id: &id, timestamp: &timestamp, signature: &signature };
+        let error = verifier().verify(parts, &body).unwrap_err();
+        prop_assert!([400, 401].contains(&error.status()));
+        let diagnosis = verifier().diagnose(parts, &body);
+        prop_assert_eq!(diagnosis.verdict(), Err(error));
+        prop_assert!(!diagnosis.hints().is_empty());
+        prop_assert!(!diagnosis.to_string().is_empty());
+    }
+
+    #[test]
+    fn no_text_makes_a_secret_panic(text in any::<String>(), encoded in "[A-Za-z0-9+/=]{0,120}") {
+        for text in [text.clone(), format!("whsec_{text}"), format!("whsec_{encoded}")] {
+            if let Ok(secret) = Secret::parse(&text) {
+                prop_assert_eq!(&**secret.reveal(), text.as_str());
+            }
+            let _ = shared_inbox_webhooks::diagnose(&text, ("a", "1", "v1,"), b"{}");
+        }
+    }
+
+    #[test]
+    fn a_secret_survives_being_revealed_and_read(secret in secret()) {
+        prop_assert_eq!(&Secret::parse(&secret.reveal()).unwrap(), &secret);
+    }
+
+    #[test]
+    fn any_body_can_be_diagnosed(
+        body in prop_oneof![any::<String>().prop_map(String::into_bytes), vec(any::<u8>(), 0..200), "[\\\\u0-9a-f\"{}:,/ ]{0,80}".prop_map(String::into_bytes)],
+    ) {
+        let headers = Signer::new([current()]).sign("evt_1", NOW, b"another body");
+        let diagnosis = verifier().diagnose(&headers, &body);
+        prop_assert_eq!(diagnosis.verdict(), Err(VerifyError::Mismatch));
+    }
+}
