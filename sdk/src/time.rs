@@ -41,7 +41,8 @@ impl Timestamp {
 
     /// So many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
     pub fn from_millis(millis: i64) -> Self {
-        let (min, max) = (jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
+        // Whole seconds: the library counts milliseconds only up to the last second.
+        let (min, max) = (jiff::Timestamp::MIN.as_second() * 1000, jiff::Timestamp::MAX.as_second() * 1000);
         Self(jiff::Timestamp::from_millisecond(millis.clamp(min, max)).unwrap_or(jiff::Timestamp::UNIX_EPOCH))
     }
 

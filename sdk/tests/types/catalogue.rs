@@ -1,0 +1,96 @@
+//! The catalogue against a table that was written by hand.
+
+use serde_json::{Value, json};
+use shared_inbox::Operation;
+
+#[test]
+fn every_operation_has_its_method_path_scope_tool_and_repeat_rule() {
+    let expected: Value = serde_json::from_str(include_str!("golden/operations.json")).unwrap();
+    let actual: Vec<Value> = Operation::ALL
+        .iter()
+        .map(|op| {
+            json!({
+                "operation": format!("{op:?}"),
+                "method": op.method().as_str(),
+                "path": op.path(),
+                "scope": op.scope(),
+                "sending": op.scope_when_sending(),
+                "tool": op.tool_name(),
+                "repeat": format!("{:?}", op.repeat()),
+                "success": op.success(),
+            })
+        })
+        .collect();
+    assert_eq!(Value::from(actual), expected);
+}
+
+#[test]
+fn a_key_that_may_send_but_not_draft_can_use_reply_and_request_documents() {
+    use shared_inbox::Scope::{Read, Send, Write};
+    let allowed = |scopes: &[_]| Operation::ALL.into_iter().filter(|op| op.is_allowed_by(scopes)).count();
+    assert!(Operation::Reply.is_allowed_by(&[Read, Send]));
+    assert!(Operation::RequestDocuments.is_allowed_by(&[Read, Send]));
+    assert!(!Operation::Reply.is_allowed_by(&[Read, Write]));
+    assert_eq!(allowed(&[Read]), 6);
+    assert_eq!(allowed(&[]), 0);
+}
+
+#[cfg(feature = "schemas")]
+mod schemas {
+    use super::*;
+    use shared_inbox::limits;
+
+    #[test]
+    fn every_limit_stands_in_the_schema_of_its_field() {
+        let schema =
+            |op: Operation, pointer: &str| op.input_schema().pointer(pointer).cloned().unwrap_or_default();
+        let limit = "/properties/limit";
+        for op in [Operation::ListConversations, Operation::SearchDocuments] {
+            assert_eq!(schema(op, &format!("{limit}/minimum")), 1);
+            assert_eq!(schema(op, &format!("{limit}/maximum")), 100);
+            assert_eq!(schema(op, &format!("{limit}/default")), 25);
+            assert_eq!(schema(op, "/properties/q/maxLength"), 200);
+        }
+        assert_eq!(schema(Operation::AddNote, "/properties/body/minLength"), 1);
+        assert_eq!(schema(Operation::AddNote, "/properties/body/maxLength"), 10_000);
+        assert_eq!(schema(Operation::Reply, "/properties/body/maxLength"), 50_000);
+        assert_eq!(schema(Operation::Reply, "/properties/summary/maxLength"), 500);
+        assert_eq!(schema(Operation::Reply, "/properties/documents/maxItems"), 20);
+        let items = "/properties/documents/items/properties";
+        assert_eq!(schema(Operation::Reply, &format!("{items}/label/maxLength")), 120);
+        assert_eq!(schema(Operation::Reply, &format!("{items}/description/maxLength")), 500);
+        assert_eq!(schema(Operation::RequestDocuments, "/properties/message/maxLength"), 5_000);
+        assert_eq!(schema(Operation::TagConversation, "/properties/add/maxItems"), 10);
+        assert_eq!(schema(Operation::TagConversation, "/properties/remove/items/maxLength"), 40);
+        assert_eq!(schema(Operation::AssignConversation, "/properties/to/maxLength"), 80);
+        assert_eq!(schema(Operation::RecordSent, "/properties/reference/maxLength"), limits::REFERENCE);
+    }
+
+    #[test]
+    fn tools_take_the_conversation_as_id_and_give_lists_as_items() {
+        for op in Operation::ALL {
+            let Some(tool) = op.tool() else { continue };
+            assert_eq!(
+                tool.input_schema["properties"].get("id").is_some(),
+                op.takes_conversation(),
+                "{op:?}"
+            );
+            assert_eq!(tool.output_schema["type"], "object", "{op:?}: structured content is an object");
+            assert_eq!(tool.output_schema["properties"].get("items").is_some(), op.is_list(), "{op:?}");
+            assert!(tool.title.len() > 3 && tool.description.len() > 80, "{op:?} speaks to a model");
+        }
+    }
+
+    #[test]
+    fn only_reads_are_read_only_and_only_replies_reach_outside() {
+        let named = |pick: fn(&shared_inbox::Tool) -> bool| -> Vec<_> {
+            Operation::ALL.into_iter().filter_map(Operation::tool).filter(pick).map(|t| t.name).collect()
+        };
+        assert_eq!(
+            named(|t| t.read_only),
+            ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"]
+        );
+        assert_eq!(named(|t| t.open_world), ["reply", "request_documents"]);
+        assert_eq!(named(|t| !t.idempotent), ["add_note", "reply", "request_documents"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Every limit, at its border and one beyond; every problem at once, in the service's form.
+
+use serde_json::{Value, json};
+use shared_inbox::{Input, Problems, input::*};
+
+fn problems<T: Input>(value: Value) -> String {
+    T::read(value).err().as_ref().map(Problems::to_string).unwrap_or_default()
+}
+
+fn chars(n: usize) -> String {
+    "é".repeat(n)
+}
+
+#[test]
+fn lengths_are_counted_in_characters_at_the_border_and_beyond() {
+    let check = |ok: String, bad: String, expected: &str| {
+        assert_eq!(ok, "", "at the border");
+        assert_eq!(bad, expected, "one beyond");
+    };
+    let note = |n| problems::<AddNote>(json!({ "body": chars(n) }));
+    check(note(10_000), note(10_001), "body: must be at most 10000 characters");
+    check(note(1), note(0), "body: must be at least 1 character");
+
+    let reply = |n| problems::<Reply>(json!({ "body": chars(n) }));
+    check(reply(50_000), reply(50_001), "body: must be at most 50000 characters");
+    let summary = |n| problems::<Reply>(json!({ "body": "x", "summary": chars(n) }));
+    check(summary(500), summary(501), "summary: must be at most 500 characters");
+
+    let message =
+        |n| problems::<RequestDocuments>(json!({ "documents": [{ "label": "x" }], "message": chars(n) }));
+    check(message(5_000), message(5_001), "message: must be at most 5000 characters");
+    let label = |n| problems::<RequestDocuments>(json!({ "documents": [{ "label": chars(n) }] }));
+    check(label(120), label(121), "documents[0].label: must be at most 120 characters");
+    let about =
+        |n| problems::<Reply>(json!({ "body": "", "documents": [{ "label": "", "description": chars(n) }] }));
+    check(about(500), about(501), "documents[0].description: must be at most 500 characters");
+
+    let tag = |n| problems::<TagConversation>(json!({ "add": ["x", chars(n)] }));
+    check(tag(40), tag(41), "add[1]: must be at most 40 characters");
+    check(tag(1), tag(0), "add[1]: must be at least 1 character");
+
+    let q = |n| problems::<ListConversations>(json!({ "q": chars(n) }));
+    check(q(200), q(201), "q: must be at most 200 characters");
+    let q = |n| problems::<SearchDocuments>(json!({ "q": chars(n) }));
+    check(q(200), q(201), "q: must be at most 200 characters");
+
+    let to =
+        |n: usize| problems::<AssignConversation>(json!({ "to": format!("user:usr_{}", "x".repeat(n - 9)) }));
+    check(to(80), to(81), "to: must be at most 80 characters");
+}
+
+#[test]
+fn lists_have_their_most_and_their_fewest() {
+    let documents = |n| json!({ "body": "x", "documents": vec![json!({ "label": "x" }); n] });
+    assert_eq!(problems::<Reply>(documents(20)), "");
+    assert_eq!(problems::<Reply>(documents(0)), "");
+    assert_eq!(problems::<Reply>(documents(21)), "documents: must have at most 20 items");
+    assert_eq!(problems::<RequestDocuments>(documents(20)), "");
+    assert_eq!(problems::<RequestDocuments>(documents(21)), "documents: must have at most 20 items");
+    assert_eq!(problems::<RequestDocuments>(documents(0)), "documents: must have at least 1 item");
+    let tags = |n| json!({ "add": vec!["x"; n], "remove": vec!["y"; n] });
+    assert_eq!(problems::<TagConversation>(tags(10)), "");
+    assert_eq!(
+        problems::<TagConversation>(tags(11)),
+        "add: must have at most 10 items; remove: must have at most 10 items"
+    );
+}
+
+#[test]
+fn a_list_limit_is_a_whole_number_from_1_to_100() {
+    for (text, expected) in [
+        ("1", ""),
+        ("100", ""),
+        ("0", "limit: must be at least 1"),
+        ("-1", "limit: must be at least 1"),
+        ("101", "limit: must be at most 100"),
+        ("99999999999999999999999", "limit: must be at most 100"),
+        ("-99999999999999999999999", "limit: must be at least 1"),
+        ("", "limit: must not be empty"),
+        ("1.5", "limit: must be a whole number"),
+        ("+5", "limit: must be a whole number"),
+        ("ten", "limit: must be a whole number"),
+    ] {
+        for problems in [
+            ListConversations::read_query(&[("limit", text)]).err(),
+            SearchDocuments::read_query(&[("limit", text)]).err(),
+        ] {
+            assert_eq!(problems.map(|p| p.to_string()).unwrap_or_default(), expected, "limit={text}");
+        }
+    }
+    assert_eq!(
+        problems::<ListConversations>(json!({ "limit": 18446744073709551615u64 })),
+        "limit: must be at most 100"
+    );
+    assert_eq!(problems::<ListConversations>(json!({ "limit": "5" })), "limit: must be a whole number");
+}
+
+#[test]
+fn all_problems_are_named_at_once_in_the_order_of_the_fields() {
+    assert_eq!(
+        problems::<Reply>(json!({ "send": "yes", "summary": 1, "documents": [{ "required": 0 }, 7] })),
+        "body: is required; send: must be true or false; summary: must be a string; documents[0].label: is required; \
+         documents[0].required: must be true or false; documents[1]: must be an object"
+    );
+    assert_eq!(
+        problems::<RecordSent>(json!({ "to": [], "reference": "nodigit" })),
+        "messageId: is required; reference: must be letters, digits, _ and -, with at least one digit; \
+         to: must have at least 1 item; subject: is required"
+    );
+    assert_eq!(
+        ListConversations::read_query(&[("view", "mine"), ("mailbox", "7"), ("assigned", "you"), ("q", "")])
+            .unwrap_err()
+            .len(),
+        4
+    );
+}
+
+#[test]
+fn view_all_goes_only_together_with_a_reference() {
+    assert_eq!(
+        problems::<ListConversations>(json!({ "view": "all" })),
+        "view: all goes only together with reference"
+    );
+    assert_eq!(problems::<ListConversations>(json!({ "view": "all", "reference": "order-1" })), "");
+}
+
+#[test]
+fn a_due_date_must_exist() {
+    let due = |date: &str| {
+        problems::<RequestDocuments>(json!({ "documents": [{ "label": "x" }], "dueDate": date }))
+    };
+    assert_eq!(due("2028-02-29"), "");
+    for bad in ["2026-02-29", "2026-13-01", "2026-1-1", "20260101", "2026-01-01T00:00", "-026-01-01", ""] {
+        assert_eq!(due(bad), "dueDate: must be a date that exists, such as 2026-03-01", "{bad}");
+    }
+}
+
+#[test]
+fn sandbox_mail_comes_from_a_test_domain() {
+    for good in ["kim@customer.test", "reply+7@a.b.test", "K@X.TEST"] {
+        assert_eq!(problems::<SandboxInbound>(json!({ "from": good, "text": "" })), "", "{good}");
+    }
+    for bad in
+        ["kim@example.com", "kim@test", "kim@.test", "kim.test", "@x.test", "a@b@x.test", "k im@x.test", ""]
+    {
+        assert_eq!(
+            problems::<SandboxInbound>(json!({ "from": bad, "text": "" })),
+            "from: must be an email address on a .test domain",
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn unknown_fields_and_parameters_are_passed_over() {
+    assert_eq!(problems::<AddNote>(json!({ "body": "x", "pinned": true })), "");
+    assert!(SearchDocuments::read_query(&[("page", "2"), ("page", "3")]).is_ok());
+}
+
+#[test]
+fn a_parameter_given_twice_is_refused() {
+    let problems = ListConversations::read_query(&[("view", "open"), ("view", "closed")]).unwrap_err();
+    assert_eq!(problems.to_string(), "view: must be given only once");
+}
+
+#[test]
+fn null_is_not_the_same_as_leaving_a_field_out() {
+    assert_eq!(problems::<Reply>(json!({ "body": "x", "summary": null })), "summary: must be a string");
+}
+
+#[test]
+fn a_body_that_is_no_object_is_refused() {
+    for value in [json!(null), json!([]), json!("x"), json!(1)] {
+        assert_eq!(problems::<AddNote>(value), "body: must be a JSON object");
+    }
+}
