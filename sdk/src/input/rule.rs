@@ -107,6 +107,8 @@ pub struct Form {
     pub what: &'static str,
     /// A regular expression that every good text matches, for schemas.
     pub pattern: &'static str,
+    /// The name that JSON Schema has for it, if it has one.
+    pub format: Option<&'static str>,
     /// Whether a text is good.
     pub accepts: fn(&str) -> bool,
 }

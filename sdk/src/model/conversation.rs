@@ -60,6 +60,7 @@ wire! {
         pub risk: Option<String>,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
         pub reference: Option<String>,
     }
 
@@ -113,9 +114,11 @@ wire! {
         pub team: Team,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
         pub reference: Option<String>,
         /// The email that the app sent, when it was recorded; kept as it came.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "Map<String, Value>"))]
         pub app_sent: Option<Map<String, Value>>,
     }
 }

@@ -21,6 +21,7 @@ wire! {
         pub scopes: Vec<Scope>,
         /// Whether the key works on live data; `false` for a test key. Older keys may not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "bool"))]
         pub livemode: Option<bool>,
     }
 

@@ -33,12 +33,15 @@ wire! {
         pub status: MessageStatus,
         /// When it leaves, if it does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "Timestamp"))]
         pub sends_at: Option<Timestamp>,
         /// The document request that was made with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "DocumentRequestId"))]
         pub request_id: Option<DocumentRequestId>,
         /// A sentence on what happens next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
         pub note: Option<String>,
     }
 
@@ -54,6 +57,7 @@ wire! {
         pub conversation_id: ConversationId,
         /// The message that it became, if the service says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "MessageId"))]
         pub message_id: Option<MessageId>,
         /// Fields that this version does not know.
         #[serde(flatten)]

@@ -1,6 +1,8 @@
 //! JSON Schemas: of inputs from the tables of rules, of outputs from the types.
 
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{
+    JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform,
+};
 use serde_json::{Map, Value, json};
 
 use super::Operation;
@@ -27,22 +29,34 @@ impl Operation {
     /// assert_eq!(schema["type"], "array");
     /// ```
     pub fn output_schema(self) -> Value {
-        // What callers read is what the service writes: optional fields are those that it may leave out.
-        let settings = SchemaSettings::draft2020_12().for_serialize().with(|s| {
-            s.inline_subschemas = true;
-            s.meta_schema = None;
-        });
-        let mut schema = self.output_with(&mut settings.into_generator());
+        let mut generator = answers().with(|s| s.inline_subschemas = true).into_generator();
+        let mut schema = self.output_with(&mut generator);
         if let Value::Object(fields) = &mut schema {
             fields.remove("title");
         }
         schema
     }
 
-    /// The JSON Schema of the answer; shared parts are left with the generator.
-    pub fn output_with(self, generator: &mut SchemaGenerator) -> Value {
+    /// The JSON Schemas of all answers, and the parts that they share, which they name by `path`.
+    ///
+    /// ```
+    /// use shared_inbox::Operation;
+    /// let (answers, parts) = Operation::output_schemas("/components/schemas");
+    /// let (_, reply) = answers.iter().find(|(op, _)| *op == Operation::Reply).unwrap();
+    /// assert_eq!(reply["$ref"], "#/components/schemas/ReplyResult");
+    /// assert_eq!(parts["ReplyResult"]["type"], "object");
+    /// ```
+    pub fn output_schemas(path: &str) -> (Vec<(Operation, Value)>, Map<String, Value>) {
+        let mut generator = answers().with(|s| s.definitions_path = path.to_owned().into()).into_generator();
+        let schemas = Self::ALL.into_iter().map(|op| (op, op.output_with(&mut generator))).collect();
+        (schemas, generator.take_definitions(true))
+    }
+
+    fn output_with(self, generator: &mut SchemaGenerator) -> Value {
         fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
-            generator.subschema_for::<T>().to_value()
+            let mut schema = generator.subschema_for::<T>();
+            generator.transforms_mut().for_each(|t| t.transform(&mut schema));
+            schema.to_value()
         }
         match self {
             Operation::Me => of::<Me>(generator),
@@ -59,6 +73,25 @@ impl Operation {
             Operation::SearchDocuments => of::<Vec<Document>>(generator),
             Operation::SandboxInbound => of::<SandboxReceipt>(generator),
         }
+    }
+}
+
+/// What callers read is what the service writes: optional fields are those that it may leave out.
+fn answers() -> SchemaSettings {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with(|s| s.meta_schema = None)
+        .with_transform(RecursiveTransform(for_all_languages))
+}
+
+/// Takes away what only concerns Rust: the examples in doc comments, and the widths of integers.
+fn for_all_languages(schema: &mut Schema) {
+    let first_paragraph = |text: &str| text.split_once("\n\n").map(|(first, _)| first.replace('\n', " "));
+    if let Some(about) = schema.get("description").and_then(Value::as_str).and_then(first_paragraph) {
+        schema.insert("description".to_owned(), about.into());
+    }
+    if schema.get("format").is_some_and(|format| format == "uint64") {
+        schema.remove("format");
     }
 }
 
@@ -101,6 +134,9 @@ impl Rule {
                 }
                 if let Some(form) = form {
                     set("pattern", form.pattern.into());
+                    if let Some(format) = form.format {
+                        set("format", format.into());
+                    }
                 }
             }
             Rule::OneOf { words, default } => {
