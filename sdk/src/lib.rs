@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "client")]
+mod client;
 pub mod event;
 mod ids;
 pub mod input;
@@ -16,7 +18,17 @@ mod reference;
 mod time;
 mod words;
 
+#[cfg(feature = "client")]
+pub use client::{
+    ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
+    Error, Gap, InvalidApiKey, InvalidDomain, Lane, LimitError, MemoryLimiter, RateLimiter, Raw, RawAnswer,
+    Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, Verification, WaitForReply,
+    WaitUntilSent, new_message_id,
+};
 pub use event::{Event, EventKind};
+/// The crate `http`, whose types appear in the client's interface.
+#[cfg(feature = "client")]
+pub use http;
 pub use ids::{
     ActorId, AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId,
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,

@@ -1,0 +1,232 @@
+//! Setting up a client. Everything that can be wrong with a key, an address or a setting is found here, before any request.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderValue;
+use tokio::sync::OnceCell;
+
+use super::base_url::BaseUrl;
+use super::clock::{Clock, TokioClock};
+use super::error::{Error, Result};
+use super::key::ApiKey;
+use super::ledger::Ledgers;
+use super::limiter::{MemoryLimiter, RateLimiter};
+use super::options::Options;
+use super::retry::RetryPolicy;
+use super::verify::Verification;
+use super::{Client, Inner};
+use crate::limits;
+
+const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
+const API_KEY: &str = "SHARED_INBOX_API_KEY";
+/// Shorter than an attempt's time, so that a connection that cannot be made is known as such.
+const CONNECT: Duration = Duration::from_secs(10);
+/// A long conversation is a few megabytes.
+const MAX_BODY: usize = 32 * 1024 * 1024;
+const AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
+
+/// Settings of a client; made by [`Client::builder`].
+///
+/// ```
+/// use shared_inbox::{Client, RetryPolicy};
+/// use std::time::Duration;
+///
+/// # let key = format!("rk_test_{}", "a1".repeat(24));
+/// let inbox = Client::builder("https://inbox.example/api/v1", &key)
+///     .timeout(Duration::from_secs(10))
+///     .deadline(Duration::from_secs(60))
+///     .retry(RetryPolicy::default().attempts(8))
+///     .user_agent("refund-bot/1.4")
+///     .build()?;
+/// # Ok::<(), shared_inbox::Error>(())
+/// ```
+#[must_use]
+pub struct ClientBuilder {
+    base_url: String,
+    key: Result<ApiKey>,
+    plain_http: bool,
+    http: Option<reqwest::Client>,
+    user_agent: Option<String>,
+    clock: Arc<dyn Clock>,
+    limiter: Option<Arc<dyn RateLimiter>>,
+    rate: u32,
+    options: Options,
+    max_body: usize,
+    check_scopes: bool,
+}
+
+impl ClientBuilder {
+    pub(super) fn new(base_url: String, key: Result<ApiKey>) -> Self {
+        Self {
+            base_url,
+            key,
+            plain_http: false,
+            http: None,
+            user_agent: None,
+            clock: Arc::new(TokioClock),
+            limiter: None,
+            rate: limits::REQUESTS_PER_MINUTE,
+            options: Options::default(),
+            max_body: MAX_BODY,
+            check_scopes: false,
+        }
+    }
+
+    /// Starts from the environment: `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY`.
+    ///
+    /// # Errors
+    ///
+    /// When a variable is missing, or the second does not hold a key.
+    pub fn from_env() -> Result<Self> {
+        let read = |name: &'static str, what: &str| match std::env::var(name) {
+            Ok(value) if !value.trim().is_empty() => Ok(value.trim().to_owned()),
+            _ => Err(Error::config(name, format_args!("is not set; set it to {what}"))),
+        };
+        let base_url = read(BASE_URL, "the base URL of the service, which ends in /api/v1")?;
+        let key = ApiKey::parse(read(API_KEY, "an API key, which starts with rk_")?)
+            .map_err(|error| Error::config(API_KEY, error))?;
+        Ok(Self::new(base_url, Ok(key)))
+    }
+
+    /// Allows plain `http` to other machines than this one. The key then crosses the network unprotected: for a network
+    /// that you trust, such as between containers.
+    pub fn allow_plain_http(mut self) -> Self {
+        self.plain_http = true;
+        self
+    }
+
+    /// Uses this `reqwest::Client`, with its proxies, certificates and pool.
+    ///
+    /// Build it with `redirect(Policy::none())` and `retry(reqwest::retry::never())`, as this crate does for its own: a
+    /// followed redirect is an error, and only this crate's retries know what may be repeated.
+    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+        self.http = Some(client);
+        self
+    }
+
+    /// What comes first in the `User-Agent`; the name and version of this crate follow.
+    pub fn user_agent(mut self, product: impl Into<String>) -> Self {
+        self.user_agent = Some(product.into());
+        self
+    }
+
+    /// The time for one attempt: 30 seconds unless set.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = timeout;
+        self
+    }
+
+    /// The time for a call as a whole, retries and waits included: 2 minutes unless set.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = deadline;
+        self
+    }
+
+    /// How often and how patiently calls are repeated.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = policy;
+        self
+    }
+
+    /// What to do when the answer to a create (note, reply, document request) is lost: look and then decide
+    /// ([`Verified`](Verification::Verified), unless set), or give up at once.
+    pub fn verification(mut self, verification: Verification) -> Self {
+        self.options.verification = verification;
+        self
+    }
+
+    /// How long the service may take to show what it has created, 10 seconds unless set. A create whose answer was lost
+    /// is sent again only if it has not shown up by then.
+    pub fn settle(mut self, settle: Duration) -> Self {
+        self.options.settle = settle;
+        self
+    }
+
+    /// How many requests may be sent in any 60 seconds, for a key whose limit is shared with others by agreement. The
+    /// service's own limit, 120, unless set; no effect together with [`rate_limiter`](Self::rate_limiter).
+    pub fn rate_limit(mut self, requests: u32) -> Self {
+        self.rate = requests;
+        self
+    }
+
+    /// Uses this limiter: one that several clients, processes or machines share.
+    pub fn rate_limiter(mut self, limiter: Arc<dyn RateLimiter>) -> Self {
+        self.limiter = Some(limiter);
+        self
+    }
+
+    /// Checks the key's scopes before each call, at the cost of one `GET /me` before the first: a call that the key
+    /// cannot make then fails before it is sent.
+    pub fn check_scopes(mut self) -> Self {
+        self.check_scopes = true;
+        self
+    }
+
+    /// The largest answer that is read, in bytes: 32 MiB unless set.
+    pub fn max_answer(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Tells the time by this clock; for tests.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Checks all of it and makes the client.
+    ///
+    /// # Errors
+    ///
+    /// When the base URL, the key or the user agent is not valid, or TLS cannot be set up. Nothing is sent.
+    pub fn build(self) -> Result<Client> {
+        let base = BaseUrl::parse(&self.base_url, self.plain_http)?;
+        let key = self.key?;
+        let agent = self.user_agent.map_or_else(|| AGENT.to_owned(), |product| format!("{product} {AGENT}"));
+        let user_agent = HeaderValue::from_str(&agent)
+            .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
+        let http = match self.http {
+            Some(http) => http,
+            None => own_http(&base)?,
+        };
+        let clock = self.clock;
+        let limiter = self
+            .limiter
+            .unwrap_or_else(|| Arc::new(MemoryLimiter::with_clock(self.rate, Arc::clone(&clock))));
+        let inner = Inner {
+            http,
+            base,
+            authorization: key.authorization(),
+            user_agent,
+            test_key: key.is_test(),
+            clock,
+            limiter,
+            options: self.options,
+            max_body: self.max_body,
+            check_scopes: self.check_scopes,
+            me: OnceCell::new(),
+            ledgers: Ledgers::default(),
+        };
+        Ok(Client { inner: Arc::new(inner) })
+    }
+}
+
+fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
+    let mut http = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(CONNECT);
+    if base.is_loopback() {
+        // A proxy from the environment has no business with this machine.
+        http = http.no_proxy();
+    }
+    http.build().map_err(|error| Error::config("HTTP client", error))
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder").field("options", &self.options).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+//! Time as the client sees it. Everything that waits (retries, the rate limiter, read-backs, polling) asks one clock,
+//! so that a test of "ten attempts over a minute" takes no time, with real sockets too.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Tells the time and waits.
+///
+/// The default, [`TokioClock`], follows tokio's timer. Pass another to
+/// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without waiting:
+///
+/// ```
+/// use shared_inbox::{BoxFuture, Clock};
+/// use std::sync::Mutex;
+/// use std::time::{Duration, Instant};
+///
+/// /// Waits by moving its own hands.
+/// #[derive(Debug)]
+/// struct Leaping(Mutex<Instant>);
+///
+/// impl Clock for Leaping {
+///     fn now(&self) -> Instant {
+///         *self.0.lock().unwrap()
+///     }
+///     fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+///         Box::pin(async move { *self.0.lock().unwrap() += wait })
+///     }
+/// }
+/// ```
+///
+/// The time limit of a single attempt ([`timeout`](crate::ClientBuilder::timeout)) is real time in any case: it belongs to
+/// the socket.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The present moment. Must never go back.
+    fn now(&self) -> Instant;
+
+    /// Completes when `wait` has passed. Dropping the future must be harmless.
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()>;
+}
+
+/// The clock of the tokio runtime; stands still under `tokio::time::pause`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokioClock;
+
+impl Clock for TokioClock {
+    fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(wait))
+    }
+}

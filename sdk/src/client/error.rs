@@ -1,0 +1,393 @@
+//! The one error of the client: what went wrong, what the service said, and above all whether the call may have taken
+//! effect.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode};
+
+use super::limiter::LimitError;
+use super::verify::Unconfirmed;
+use crate::{MessageStatus, Problems, Scope};
+
+/// The result of a call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What is known about the effect of a call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// Nothing left this machine.
+    NotSent,
+    /// The service answered and did nothing.
+    Rejected,
+    /// The call may have taken effect: the answer was lost, or the service failed on the way.
+    Unknown,
+}
+
+/// A call that failed.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) {
+/// use shared_inbox::Certainty;
+///
+/// if let Err(error) = inbox.conversation(&id).add_note("Called back.").await {
+///     if error.is_not_found() {
+///         // gone, or never visible to this key
+///     } else if error.certainty() == Certainty::Unknown {
+///         // look before you call again: `error.unconfirmed()` knows what to look for
+///     }
+/// }
+/// # }
+/// ```
+///
+/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail. What may carry them, the start of an
+/// answer that could not be read, is behind [`excerpt`](Self::excerpt) and [`detail`](Self::detail).
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    cause: Cause,
+    certainty: Certainty,
+    call: Option<String>,
+    attempts: u32,
+    unconfirmed: Option<Unconfirmed>,
+}
+
+pub(crate) enum Cause {
+    Config { what: Cow<'static, str>, problem: String },
+    Input(Problems),
+    Scope(Scope),
+    Limit(LimitError),
+    Deadline,
+    Connect(reqwest::Error),
+    Timeout(reqwest::Error),
+    Dropped(reqwest::Error),
+    Status(Answered),
+    Unreadable { answer: Answered, path: String, detail: String },
+    TooLarge { answer: Answered, limit: usize },
+    Redirected(Answered),
+    Undelivered(MessageStatus),
+    Vanished,
+    GaveUpWaiting,
+}
+
+/// What the service (or something in front of it) answered.
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    /// The service's own sentence, when the body had its form.
+    pub(crate) sentence: Option<String>,
+    pub(crate) problems: Option<Problems>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) excerpt: String,
+}
+
+impl Error {
+    pub(crate) fn new(cause: Cause, certainty: Certainty) -> Self {
+        Self(Box::new(Inner { cause, certainty, call: None, attempts: 0, unconfirmed: None }))
+    }
+
+    pub(crate) fn config(what: impl Into<Cow<'static, str>>, problem: impl fmt::Display) -> Self {
+        let cause = Cause::Config { what: what.into(), problem: problem.to_string() };
+        Self::new(cause, Certainty::NotSent)
+    }
+
+    pub(crate) fn for_call(mut self, call: &str, attempts: u32) -> Self {
+        self.0.call = Some(call.to_owned());
+        self.0.attempts = attempts;
+        self
+    }
+
+    /// A call is as uncertain as its most uncertain attempt.
+    pub(crate) fn at_least(mut self, certainty: Certainty) -> Self {
+        self.0.certainty = self.0.certainty.max(certainty);
+        self
+    }
+
+    /// The failure of something that had to come first: the call itself had no effect.
+    pub(crate) fn before_sending(mut self) -> Self {
+        if self.0.certainty != Certainty::Rejected {
+            self.0.certainty = Certainty::NotSent;
+        }
+        self
+    }
+
+    pub(crate) fn with_unconfirmed(mut self, unconfirmed: Unconfirmed) -> Self {
+        self.0.unconfirmed = Some(unconfirmed);
+        self
+    }
+
+    pub(crate) fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+
+    fn answered(&self) -> Option<&Answered> {
+        match &self.0.cause {
+            Cause::Status(answer)
+            | Cause::Unreadable { answer, .. }
+            | Cause::TooLarge { answer, .. }
+            | Cause::Redirected(answer) => Some(answer),
+            _ => None,
+        }
+    }
+
+    fn is_status(&self, status: StatusCode) -> bool {
+        matches!(&self.0.cause, Cause::Status(answer) if answer.status == status)
+    }
+
+    /// Whether the call may have taken effect.
+    #[must_use]
+    pub fn certainty(&self) -> Certainty {
+        self.0.certainty
+    }
+
+    /// For a create whose effect is unknown: what is needed to find out later, with
+    /// [`Client::look_for`](crate::Client::look_for).
+    #[must_use]
+    pub fn unconfirmed(&self) -> Option<&Unconfirmed> {
+        self.0.unconfirmed.as_ref()
+    }
+
+    /// How many requests this call sent, read-backs not counted.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// The status of the answer, if there was one.
+    #[must_use]
+    pub fn status(&self) -> Option<StatusCode> {
+        self.answered().map(|answer| answer.status)
+    }
+
+    /// The headers of the answer, if there was one.
+    #[must_use]
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        self.answered().map(|answer| &answer.headers)
+    }
+
+    /// The service's own sentence. For people; programs go by the predicates.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.answered()?.sentence.as_deref()
+    }
+
+    /// What is wrong with the input, field by field: found before sending, or named by a 400.
+    #[must_use]
+    pub fn problems(&self) -> Option<&Problems> {
+        match &self.0.cause {
+            Cause::Input(problems) => Some(problems),
+            Cause::Status(answer) => answer.problems.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The scope that the key lacks: found before sending, or named by a 403.
+    #[must_use]
+    pub fn scope(&self) -> Option<&Scope> {
+        match &self.0.cause {
+            Cause::Scope(scope) => Some(scope),
+            Cause::Status(answer) => answer.scope.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// How long to wait before the next try: the client's own limit is used up, or the service asked for it.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match &self.0.cause {
+            Cause::Limit(LimitError::Busy { wait, .. }) => Some(*wait),
+            Cause::Status(answer) => super::retry::retry_after(&answer.headers),
+            _ => None,
+        }
+    }
+
+    /// Where in the answer a field did not fit, such as `[3].messageCount`.
+    #[must_use]
+    pub fn json_path(&self) -> Option<&str> {
+        match &self.0.cause {
+            Cause::Unreadable { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Why an answer could not be read. May quote the answer: keep it out of logs that others read.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        match &self.0.cause {
+            Cause::Unreadable { detail, .. } => Some(detail),
+            _ => None,
+        }
+    }
+
+    /// The start of an answer that was not what it should be. May hold the words of a mail: keep it out of logs that
+    /// others read.
+    #[must_use]
+    pub fn excerpt(&self) -> Option<&str> {
+        self.answered().map(|answer| answer.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())
+    }
+
+    /// The client could not be built: a bad key, base URL or environment variable.
+    #[must_use]
+    pub fn is_config(&self) -> bool {
+        matches!(self.0.cause, Cause::Config { .. })
+    }
+
+    /// The input breaks a rule, found before sending or by the service (400).
+    #[must_use]
+    pub fn is_invalid_input(&self) -> bool {
+        matches!(self.0.cause, Cause::Input(_)) || self.is_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// The key is wrong or revoked (401).
+    #[must_use]
+    pub fn is_unauthorized(&self) -> bool {
+        self.is_status(StatusCode::UNAUTHORIZED)
+    }
+
+    /// The key may not do this: a missing scope, found before sending or by the service (403).
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self.0.cause, Cause::Scope(_)) || self.is_status(StatusCode::FORBIDDEN)
+    }
+
+    /// No such conversation, or one that the key cannot see (404).
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.is_status(StatusCode::NOT_FOUND)
+    }
+
+    /// The service says that the key made too many requests (429).
+    #[must_use]
+    pub fn is_rate_limited(&self) -> bool {
+        self.is_status(StatusCode::TOO_MANY_REQUESTS)
+    }
+
+    /// The client's own limiter would have had to wait longer than the call allows. Nothing was sent;
+    /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self.0.cause, Cause::Limit(LimitError::Busy { .. }))
+    }
+
+    /// The service failed (5xx).
+    #[must_use]
+    pub fn is_server_error(&self) -> bool {
+        matches!(&self.0.cause, Cause::Status(answer) if answer.status.is_server_error())
+    }
+
+    /// No connection could be made; nothing was sent.
+    #[must_use]
+    pub fn is_connect(&self) -> bool {
+        matches!(self.0.cause, Cause::Connect(_))
+    }
+
+    /// Time ran out: an attempt's, the call's, or that of a wait.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.0.cause, Cause::Timeout(_) | Cause::Deadline | Cause::GaveUpWaiting)
+    }
+
+    /// The connection broke before the whole answer was there.
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        matches!(self.0.cause, Cause::Dropped(_))
+    }
+
+    /// The answer is not what the service answers: not JSON, another shape, too large, or a redirect.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self.0.cause, Cause::Unreadable { .. } | Cause::TooLarge { .. } | Cause::Redirected(_))
+    }
+
+    /// A message that was waited for could not be delivered, or is gone.
+    #[must_use]
+    pub fn is_undelivered(&self) -> bool {
+        matches!(self.0.cause, Cause::Undelivered(_) | Cause::Vanished)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Config { what, problem } => write!(f, "{what}: {problem}"),
+            Cause::Input(problems) => problems.fmt(f),
+            Cause::Scope(scope) => {
+                write!(
+                    f,
+                    "the key lacks the scope `{scope}`; make a key that has it, scopes cannot be added later"
+                )
+            }
+            Cause::Limit(error) => error.fmt(f),
+            Cause::Deadline => f.write_str("the time for this call was up before it could be sent"),
+            Cause::Connect(_) => {
+                f.write_str("no connection could be made; check the base URL and the network")
+            }
+            Cause::Timeout(_) => f.write_str("no answer in time"),
+            Cause::Dropped(_) => f.write_str("the connection broke before the answer was there"),
+            Cause::Status(answer) => {
+                write!(f, "the service answered {}", answer.status.as_u16())?;
+                match &answer.sentence {
+                    Some(sentence) => write!(f, ": {sentence}"),
+                    None => f.write_str(", with a body that is not the service's"),
+                }
+            }
+            Cause::Unreadable { answer, path, .. } if path.is_empty() || path == "." => {
+                write!(f, "the answer ({}) is not the JSON that was expected", answer.status.as_u16())
+            }
+            Cause::Unreadable { answer, path, .. } => {
+                write!(f, "the answer ({}) does not fit at `{path}`", answer.status.as_u16())
+            }
+            Cause::TooLarge { answer, limit } => {
+                write!(f, "the answer ({}) is larger than {limit} bytes", answer.status.as_u16())
+            }
+            Cause::Redirected(answer) => write!(
+                f,
+                "the answer is a redirect ({}), which is not followed; check the base URL",
+                answer.status.as_u16()
+            ),
+            Cause::Undelivered(status) => {
+                write!(f, "the message was not delivered, its status is `{status}`")
+            }
+            Cause::Vanished => f.write_str("the message is no longer in the conversation"),
+            Cause::GaveUpWaiting => f.write_str("it did not happen in the time given"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(call) = &self.0.call {
+            write!(f, "{call}: ")?;
+        }
+        self.0.cause.fmt(f)?;
+        if self.0.unconfirmed.is_some() {
+            f.write_str(
+                "; whether it took effect is not known, look at the conversation before calling again",
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("call", &self.0.call.as_deref().unwrap_or("none"))
+            .field("cause", &format_args!("{}", self.0.cause))
+            .field("certainty", &self.0.certainty)
+            .field("attempts", &self.0.attempts)
+            .field("unconfirmed", &self.0.unconfirmed)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.cause {
+            Cause::Connect(error) | Cause::Timeout(error) | Cause::Dropped(error) => Some(error),
+            Cause::Limit(error) => Some(error),
+            _ => None,
+        }
+    }
+}

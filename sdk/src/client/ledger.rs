@@ -1,0 +1,99 @@
+//! What this client itself has created lately, conversation by conversation. An item that one create is known to have made
+//! is never taken for another's, even if the service shows it late. Whoever creates holds the conversation's ledger: creates
+//! in one conversation go one after the other.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::verify::{Expected, id, new_items};
+use crate::{Conversation, ConversationId};
+
+/// Longer than anyone would rely on a conversation read earlier.
+const KEPT: Duration = Duration::from_secs(15 * 60);
+/// Ledgers are looked through for old ones when there are this many more.
+const SWEEP: usize = 256;
+
+#[derive(Default)]
+pub(super) struct Ledger(Vec<Entry>);
+
+struct Entry {
+    expected: Expected,
+    /// What was there before it.
+    before: Arc<BTreeSet<String>>,
+    /// Not known for a note, whose answer names none, until it is seen.
+    id: Option<String>,
+    at: Instant,
+}
+
+impl Ledger {
+    pub(super) fn record(
+        &mut self,
+        expected: Expected,
+        before: Arc<BTreeSet<String>>,
+        id: Option<String>,
+        now: Instant,
+    ) {
+        self.0.retain(|entry| now.saturating_duration_since(entry.at) < KEPT);
+        self.0.push(Entry { expected, before, id, at: now });
+    }
+
+    pub(super) fn owns(&self, id: &str) -> bool {
+        self.0.iter().any(|entry| entry.id.as_deref() == Some(id))
+    }
+
+    /// Gives the creates whose items are not known yet the items that they must have made. One that has not shown
+    /// within `settle` never will.
+    pub(super) fn settle(
+        &mut self,
+        conversation: &Conversation,
+        author: &str,
+        now: Instant,
+        settle: Duration,
+    ) {
+        for i in 0..self.0.len() {
+            if self.0[i].id.is_some() {
+                continue;
+            }
+            let entry = &self.0[i];
+            let found = new_items(conversation, &entry.before, &entry.expected, author)
+                .filter_map(|(item, _)| id(item))
+                .find(|id| !self.owns(id))
+                .map(str::to_owned);
+            self.0[i].id = found;
+        }
+        self.0.retain(|entry| entry.id.is_some() || now.saturating_duration_since(entry.at) < settle);
+    }
+
+    /// Whether it holds creates of the same words whose items are not known yet.
+    pub(super) fn has_open(&self) -> bool {
+        self.0.iter().any(|entry| entry.id.is_none())
+    }
+
+    fn is_stale(&self, now: Instant) -> bool {
+        self.0.iter().all(|entry| now.saturating_duration_since(entry.at) >= KEPT)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Ledgers(Mutex<Shelf>);
+
+#[derive(Default)]
+struct Shelf {
+    ledgers: HashMap<ConversationId, Arc<tokio::sync::Mutex<Ledger>>>,
+    sweep_at: usize,
+}
+
+impl Ledgers {
+    pub(super) fn of(&self, conversation: &ConversationId, now: Instant) -> Arc<tokio::sync::Mutex<Ledger>> {
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if shelf.ledgers.len() >= shelf.sweep_at {
+            // Nobody else can be about to take one that only the shelf holds: that needs the shelf's lock.
+            shelf.ledgers.retain(|_, ledger| {
+                Arc::strong_count(ledger) > 1 || ledger.try_lock().is_ok_and(|ledger| !ledger.is_stale(now))
+            });
+            shelf.sweep_at = shelf.ledgers.len() + SWEEP;
+        }
+        Arc::clone(shelf.ledgers.entry(conversation.clone()).or_default())
+    }
+}

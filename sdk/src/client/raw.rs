@@ -1,0 +1,123 @@
+//! A call to an endpoint that this crate does not know yet.
+
+use std::fmt;
+use std::future::IntoFuture;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Client;
+use super::clock::BoxFuture;
+use super::decode::decode;
+use super::error::{Error, Result};
+use super::options::{Options, call_options};
+use super::transport::{Answer, Outgoing};
+use crate::Repeat;
+
+/// A call to any endpoint, made by awaiting it; see [`Client::raw`].
+#[must_use = "a call is made by awaiting it"]
+pub struct Raw {
+    client: Client,
+    method: Method,
+    path: String,
+    query: Vec<(String, String)>,
+    body: Option<Result<Bytes, serde_json::Error>>,
+    repeat: Repeat,
+    options: Options,
+}
+
+/// The answer to a [`Raw`] call, in the 200s.
+pub struct RawAnswer(Answer);
+
+impl Raw {
+    pub(super) fn new(client: &Client, method: Method, path: String) -> Self {
+        let repeat = if method.is_safe() { Repeat::Harmless } else { Repeat::Never };
+        let options = client.inner.options.clone();
+        Self { client: client.clone(), method, path, query: Vec::new(), body: None, repeat, options }
+    }
+
+    /// Adds a query parameter.
+    pub fn query(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.query.push((name.into(), value.to_string()));
+        self
+    }
+
+    /// Sends this as JSON.
+    pub fn body(mut self, body: &impl Serialize) -> Self {
+        self.body = Some(serde_json::to_vec(body).map(Bytes::from));
+        self
+    }
+
+    /// Says that making this call twice is harmless, so that it may be repeated when the answer is lost.
+    pub fn repeatable(mut self) -> Self {
+        self.repeat = Repeat::Harmless;
+        self
+    }
+
+    call_options!();
+}
+
+impl IntoFuture for Raw {
+    type Output = Result<RawAnswer>;
+    type IntoFuture = BoxFuture<'static, Result<RawAnswer>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let body = self.body.transpose().map_err(|error| Error::config("body", error))?;
+            let out = Outgoing {
+                // A path may hold what must not be shown.
+                label: format!("{} (raw)", self.method),
+                template: "(raw)",
+                url: self.client.inner.base.join(&self.path, &self.query)?,
+                method: self.method,
+                body,
+                repeat: self.repeat,
+                scope: None,
+            };
+            self.client.run(&out, &self.options).await.map(RawAnswer)
+        })
+    }
+}
+
+impl RawAnswer {
+    /// The status, in the 200s.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// The headers.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.0.headers
+    }
+
+    /// The body as it came.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.0.body
+    }
+
+    /// The body as a type.
+    ///
+    /// # Errors
+    ///
+    /// When it is not JSON of that shape; the error says where.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        decode(&self.0)
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Raw").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for RawAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawAnswer").field("status", &self.0.status).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! A call from first to last: the rate limit, the attempts, the waits between them.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tracing::Instrument;
+
+use super::Client;
+use super::error::{Cause, Certainty, Error, Result};
+use super::options::Options;
+use super::retry::{Budget, Next, next};
+use super::transport::{Answer, Outgoing};
+
+impl Client {
+    /// Sends until it is answered, or nothing more can be done.
+    pub(crate) async fn run(&self, out: &Outgoing, options: &Options) -> Result<Answer> {
+        let span = tracing::info_span!("shared_inbox.call", otel.name = %out.label, otel.kind = "internal");
+        async {
+            let mut budget = self.budget(options);
+            let mut certainty = Certainty::NotSent;
+            loop {
+                let error = match self.send(out, options, &mut budget).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(error) => error,
+                };
+                certainty = certainty.max(error.certainty());
+                let pause = match next(&error, out.repeat) {
+                    Next::Again => budget.pause_after(&error),
+                    Next::Look | Next::Stop => None,
+                };
+                let Some(pause) = pause else {
+                    return Err(error.at_least(certainty).for_call(&out.label, budget.attempts()));
+                };
+                self.pause(&error, pause).await;
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    pub(crate) fn budget(&self, options: &Options) -> Budget {
+        Budget::new(options.retry, self.inner.clock.clone(), options.deadline)
+    }
+
+    pub(crate) async fn pause(&self, error: &Error, pause: Duration) {
+        tracing::debug!(wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX), %error, "trying again");
+        self.inner.clock.sleep(pause).await;
+    }
+
+    /// One attempt: waits for the rate limit, sends, and tells the limiter of a 429.
+    pub(crate) async fn send(
+        &self,
+        out: &Outgoing,
+        options: &Options,
+        budget: &mut Budget,
+    ) -> Result<Answer> {
+        let left = budget.left();
+        if left.is_zero() {
+            return Err(Error::new(Cause::Deadline, Certainty::NotSent));
+        }
+        let patience = if options.wait { left } else { Duration::ZERO };
+        let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
+        self.inner.limiter.acquire(options.lane, patience).await.map_err(not_sent)?;
+        let left = budget.left();
+        if left.is_zero() {
+            return Err(Error::new(Cause::Deadline, Certainty::NotSent));
+        }
+        let result = self.attempt(out, options.timeout.min(left), budget.attempts()).await;
+        budget.spend_attempt();
+        if let Err(error) = &result
+            && error.status() == Some(StatusCode::TOO_MANY_REQUESTS)
+        {
+            // A limiter that cannot be reached says so at the next request; the 429 is the news now.
+            let told = self.inner.limiter.throttled(budget.asked(error)).await;
+            if let Err(error) = told {
+                tracing::warn!(%error, "the rate limiter could not be told of a 429");
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,187 @@
+//! One request and its answer, over reqwest. Says of every failure where it happened, since that decides what may be done
+//! next; reads no more of an answer than it was told to.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use reqwest::{Response, Url};
+use tracing::{Instrument, field};
+
+use super::Client;
+use super::decode::{excerpt, sentence};
+use super::error::{Answered, Cause, Certainty, Error, Result};
+use crate::{Problems, Repeat, Scope};
+
+/// Error bodies are one sentence; whatever is larger is not the service's.
+const ERROR_BODY: usize = 64 * 1024;
+
+/// A request that is ready to be sent, any number of times.
+pub(crate) struct Outgoing {
+    /// Method and path template: what errors and spans show. Never a real path or query.
+    pub(crate) label: String,
+    pub(crate) template: &'static str,
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) body: Option<Bytes>,
+    pub(crate) repeat: Repeat,
+    /// The scope that the call needs, as far as is known.
+    pub(crate) scope: Option<Scope>,
+}
+
+/// An answer in the 200s.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Client {
+    /// Sends once. `resend` counts the sends before this one.
+    pub(crate) async fn attempt(&self, out: &Outgoing, timeout: Duration, resend: u32) -> Result<Answer> {
+        let base = &self.inner.base;
+        // Named by the OpenTelemetry conventions for HTTP clients. The template stands in for the path: a real one holds
+        // ids, a query the words of a search.
+        let span = tracing::info_span!(
+            "http.client.request",
+            otel.name = %out.label,
+            otel.kind = "client",
+            http.request.method = %out.method,
+            url.template = out.template,
+            server.address = base.host(),
+            server.port = base.port(),
+            http.request.resend_count = (resend > 0).then_some(resend),
+            http.response.status_code = field::Empty,
+            error.type = field::Empty,
+        );
+        async {
+            let result = self.exchange(out, timeout).await;
+            let span = tracing::Span::current();
+            match &result {
+                Ok(answer) => {
+                    span.record("http.response.status_code", answer.status.as_u16());
+                }
+                Err(error) => {
+                    if let Some(status) = error.status() {
+                        span.record("http.response.status_code", status.as_u16());
+                    }
+                    span.record("error.type", error_type(error).as_ref());
+                }
+            }
+            result
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn exchange(&self, out: &Outgoing, timeout: Duration) -> Result<Answer> {
+        let inner = &self.inner;
+        let mut request = inner
+            .http
+            .request(out.method.clone(), out.url.clone())
+            .timeout(timeout)
+            .header(header::AUTHORIZATION, inner.authorization.clone())
+            .header(header::USER_AGENT, inner.user_agent.clone())
+            .header(header::ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(body) = &out.body {
+            request = request
+                .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+                .body(body.clone());
+        }
+        let mut response = request.send().await.map_err(broken)?;
+        let status = response.status();
+        let headers = response.headers().clone();
+        if status.is_success() && *response.url() == out.url {
+            let body = read(&mut response, inner.max_body).await.map_err(broken)?;
+            return match body {
+                Body::Whole(body) => Ok(Answer { status, headers, body }),
+                Body::Cut(start) => {
+                    let answer = Answered::unexpected(status, headers, &start);
+                    Err(Error::new(Cause::TooLarge { answer, limit: inner.max_body }, Certainty::Unknown))
+                }
+            };
+        }
+        // The status is known; if the rest of the answer is lost, that changes nothing.
+        let body = match read(&mut response, ERROR_BODY).await {
+            Ok(Body::Whole(body) | Body::Cut(body)) => body,
+            Err(_) => Bytes::new(),
+        };
+        if status.is_success() || status.is_redirection() {
+            let answer = Answered::unexpected(status, headers, &body);
+            return Err(Error::new(Cause::Redirected(answer), Certainty::Unknown));
+        }
+        let certainty = if status.is_client_error() && status != StatusCode::REQUEST_TIMEOUT {
+            Certainty::Rejected
+        } else {
+            Certainty::Unknown
+        };
+        Err(Error::new(
+            Cause::Status(Answered::refusal(status, headers, &body, out.scope.as_ref())),
+            certainty,
+        ))
+    }
+}
+
+enum Body {
+    Whole(Bytes),
+    Cut(Bytes),
+}
+
+async fn read(response: &mut Response, limit: usize) -> Result<Body, reqwest::Error> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit - body.len();
+        if chunk.len() > room {
+            body.extend_from_slice(&chunk[..room]);
+            return Ok(Body::Cut(body.freeze()));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Body::Whole(body.freeze()))
+}
+
+/// Where a transport error happened. A connection that was never made may also be a timeout, so that comes first.
+fn broken(error: reqwest::Error) -> Error {
+    let error = error.without_url();
+    if error.is_connect() || error.is_builder() {
+        Error::new(Cause::Connect(error), Certainty::NotSent)
+    } else if error.is_timeout() {
+        Error::new(Cause::Timeout(error), Certainty::Unknown)
+    } else {
+        Error::new(Cause::Dropped(error), Certainty::Unknown)
+    }
+}
+
+impl Answered {
+    pub(crate) fn unexpected(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+        Self { status, headers, sentence: None, problems: None, scope: None, excerpt: excerpt(body) }
+    }
+
+    fn refusal(status: StatusCode, headers: HeaderMap, body: &[u8], scope: Option<&Scope>) -> Self {
+        let mut answer = Self::unexpected(status, headers, body);
+        let Some(sentence) = sentence(body) else { return answer };
+        if status == StatusCode::BAD_REQUEST {
+            answer.problems = Some(Problems::parse(&sentence));
+        }
+        if status == StatusCode::FORBIDDEN {
+            // There are other reasons for a 403, and scopes are everyday words: only the one that this call needs counts.
+            let named = |scope: &&Scope| {
+                sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
+            };
+            answer.scope = scope.filter(named).cloned();
+        }
+        answer.sentence = Some(sentence);
+        answer
+    }
+}
+
+fn error_type(error: &Error) -> Cow<'static, str> {
+    match error.cause() {
+        Cause::Status(answer) | Cause::Redirected(answer) => answer.status.as_u16().to_string().into(),
+        Cause::Connect(_) => "connect".into(),
+        Cause::Timeout(_) => "timeout".into(),
+        Cause::Dropped(_) => "connection_dropped".into(),
+        _ => "unreadable_answer".into(),
+    }
+}

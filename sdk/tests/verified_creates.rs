@@ -1,0 +1,392 @@
+//! Never two items where one was meant, never an error that claims nothing happened when something did.
+
+mod support;
+
+use std::time::Duration;
+
+use shared_inbox::input::DocumentItem;
+use shared_inbox::{Certainty, MessageStatus, RetryPolicy, Sighting, Unconfirmed, Verification};
+use support::{Fault, NAME, Service, conversation_id};
+
+const TEXT: &str = "Your refund is on its way.";
+
+#[tokio::test]
+async fn answer_lost_after_the_commit_one_item_recovered() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    let thread = service.client().conversation(&conversation_id());
+
+    let created = thread.add_note(TEXT).await.unwrap();
+
+    assert!(created.recovered());
+    assert_eq!(service.items().len(), 1);
+    assert_eq!(service.count("POST"), 1);
+}
+
+#[tokio::test]
+async fn a_recovered_reply_has_the_id_and_status_of_the_message() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter, Fault::DropAfter]);
+    let thread = service.client().conversation(&conversation_id());
+
+    let draft = thread.reply(TEXT).await.unwrap();
+    assert!(draft.recovered());
+    assert_eq!((draft.message_id.as_str(), &draft.status), ("msg_1", &MessageStatus::Draft));
+
+    let sent = thread.reply(TEXT).and_send().await.unwrap();
+    assert!(sent.recovered());
+    assert_eq!((sent.message_id.as_str(), &sent.status), ("msg_2", &MessageStatus::Scheduled));
+    assert_eq!(service.items().len(), 2);
+}
+
+#[tokio::test]
+async fn request_lost_before_the_commit_one_item() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropBefore]);
+
+    let created = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+
+    assert!(!created.recovered());
+    assert_eq!(service.items().len(), 1);
+    assert_eq!(service.count("POST"), 2);
+}
+
+#[tokio::test]
+async fn failure_500_before_the_commit_one_item() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Before(500)]);
+    let created = service.client().conversation(&conversation_id()).add_note(TEXT).await.unwrap();
+    assert!(!created.recovered());
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn failure_500_after_the_commit_one_item() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::After(500)]);
+    let created = service.client().conversation(&conversation_id()).add_note(TEXT).await.unwrap();
+    assert!(created.recovered());
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn an_identical_older_item_is_not_taken_for_the_new_one() {
+    let service = Service::start().await;
+    service.add_note(NAME, TEXT);
+    service.add_message("outbound", Some("draft"), TEXT);
+    service.fail_posts([Fault::DropBefore, Fault::DropBefore]);
+    let thread = service.client().conversation(&conversation_id());
+
+    let note = thread.add_note(TEXT).await.unwrap();
+    let reply = thread.reply(TEXT).await.unwrap();
+
+    assert!(!note.recovered() && !reply.recovered());
+    assert_eq!(service.items().len(), 4, "one of each was there, and one of each was made");
+}
+
+#[tokio::test]
+async fn an_identical_older_item_does_not_hide_the_new_one() {
+    let service = Service::start().await;
+    service.add_message("outbound", Some("draft"), TEXT);
+    service.fail_posts([Fault::DropAfter]);
+    let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+    assert!(reply.recovered());
+    assert_eq!(reply.message_id.as_str(), "msg_2");
+    assert_eq!(service.items().len(), 2);
+}
+
+#[tokio::test]
+async fn someone_elses_identical_note_is_not_ours() {
+    let service = Service::start().await;
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    let before = thread.get().await.unwrap();
+    service.add_note("Anna", TEXT);
+    service.fail_posts([Fault::DropBefore]);
+    let note = thread.add_note(TEXT).seen(&before).await.unwrap();
+    assert!(!note.recovered());
+    assert_eq!(service.items().len(), 2);
+}
+
+#[tokio::test]
+async fn two_identical_creates_at_once_one_answer_lost_two_items() {
+    for faults in [[Fault::DropAfter, Fault::None], [Fault::None, Fault::DropAfter]] {
+        for notes in [true, false] {
+            let service = Service::start().await;
+            service.fail_posts(faults.clone());
+            let thread = service.client().conversation(&conversation_id());
+            let recovered = if notes {
+                let (a, b) = tokio::join!(thread.add_note(TEXT), thread.add_note(TEXT));
+                [a.unwrap().recovered(), b.unwrap().recovered()]
+            } else {
+                let (a, b) = tokio::join!(thread.reply(TEXT), thread.reply(TEXT));
+                let (a, b) = (a.unwrap(), b.unwrap());
+                assert_ne!(a.message_id, b.message_id);
+                [a.recovered(), b.recovered()]
+            };
+            assert_eq!(recovered.iter().filter(|r| **r).count(), 1);
+            assert_eq!(service.items().len(), 2);
+            assert_eq!(service.count("POST"), 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_identical_creates_at_once_one_request_lost_two_items() {
+    for late in [Duration::ZERO, Duration::from_secs(4)] {
+        for faults in [[Fault::DropBefore, Fault::None], [Fault::None, Fault::DropBefore]] {
+            for notes in [true, false] {
+                let service = Service::start().await;
+                // The first one's item may show only while the second one looks for its own.
+                service.world.lock().unwrap().shows_after = late;
+                service.fail_posts(faults.clone());
+                let thread = service.client().conversation(&conversation_id());
+                if notes {
+                    let (a, b) = tokio::join!(thread.add_note(TEXT), thread.add_note(TEXT));
+                    assert!(!a.unwrap().recovered() && !b.unwrap().recovered());
+                } else {
+                    let (a, b) = tokio::join!(thread.reply(TEXT), thread.reply(TEXT));
+                    assert_ne!(a.unwrap().message_id, b.unwrap().message_id);
+                }
+                assert_eq!(service.items().len(), 2, "late: {late:?}, faults: {faults:?}, notes: {notes}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn text_over_8000_characters_is_known_by_its_start() {
+    let long = "A long explanation, über alles. ".repeat(1_000);
+    for fault in [Fault::DropAfter, Fault::DropBefore] {
+        let service = Service::start().await;
+        service.fail_posts([fault]);
+        service.client().conversation(&conversation_id()).reply(&long).await.unwrap();
+        let items = service.items();
+        assert_eq!(items.len(), 1);
+        assert_eq!(items[0]["text"].as_str().unwrap().chars().count(), 8_000);
+    }
+}
+
+#[tokio::test]
+async fn a_note_over_8000_characters_is_recovered() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    let note = service.client().conversation(&conversation_id()).add_note("n".repeat(10_000)).await.unwrap();
+    assert!(note.recovered());
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn a_reply_whose_text_the_service_extends_is_recovered() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    let thread = service.client().conversation(&conversation_id());
+    let reply = thread.reply("Please send this:").document(DocumentItem::new("Passport")).await.unwrap();
+    assert!(reply.recovered());
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn a_document_request_is_recovered_with_and_without_a_message() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter, Fault::After(500)]);
+    let thread = service.client().conversation(&conversation_id());
+    let documents = || [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
+    assert!(thread.request_documents(documents()).message("For the refund.").await.unwrap().recovered());
+    assert!(thread.request_documents(documents()).await.unwrap().recovered());
+    assert_eq!(service.items().len(), 2);
+}
+
+#[tokio::test]
+async fn an_item_that_shows_only_seconds_later_is_recovered() {
+    let service = Service::start().await;
+    service.world.lock().unwrap().shows_after = Duration::from_secs(9);
+    service.fail_posts([Fault::DropAfter]);
+    let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+    assert!(reply.recovered());
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn the_read_back_failing_for_a_while_changes_nothing() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    service.fail_gets([
+        Fault::None,
+        Fault::Before(500),
+        Fault::DropBefore,
+        Fault::Before(503),
+        Fault::Before(500),
+    ]);
+    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 4));
+    let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+    assert!(reply.recovered());
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn the_read_back_failing_for_good_is_an_unknown_outcome_and_nothing_is_sent_again() {
+    for fault in [Fault::DropAfter, Fault::DropBefore] {
+        let service = Service::start().await;
+        service.fail_posts([fault.clone()]);
+        service.fail_gets([Fault::None]);
+        service.fail_gets(std::iter::repeat_n(Fault::Before(500), 200));
+        let client = service.client();
+
+        let error = client.conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+
+        assert_eq!(error.certainty(), Certainty::Unknown);
+        assert_eq!(service.count("POST"), 1);
+        assert!(!format!("{error} {error:?}").contains("refund"), "no words of the mail");
+
+        // What the error carries survives the process, and settles the matter when the service is back.
+        let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
+        service.world.lock().unwrap().gets.clear();
+        let unconfirmed: Unconfirmed = serde_json::from_str(&stored).unwrap();
+        let sighting = service.client().look_for(&unconfirmed).await.unwrap();
+        match fault {
+            Fault::DropAfter => assert!(matches!(sighting, Sighting::Found(_))),
+            _ => assert_eq!(sighting, Sighting::NotFound),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_gone_at_the_read_back_is_an_unknown_outcome() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    service.fail_gets([Fault::None, Fault::Before(404)]);
+    let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Unknown);
+    assert!(error.unconfirmed().is_some());
+    assert_eq!(service.count("POST"), 1);
+}
+
+#[tokio::test]
+async fn dropping_the_future_leaves_nothing_half_recorded() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Hang]);
+    let thread = service.client().conversation(&conversation_id());
+
+    // Stopped while the answer is awaited: the service has the item, the client knows nothing of it.
+    let create = tokio::spawn(thread.add_note(TEXT).into_future());
+    while service.items().is_empty() {
+        service.committed.notified().await;
+    }
+    create.abort();
+    assert!(create.await.unwrap_err().is_cancelled());
+
+    // The next create is not held up, does not take the old item for its own, and makes exactly one.
+    service.fail_posts([Fault::DropBefore]);
+    let note = thread.add_note(TEXT).await.unwrap();
+    assert!(!note.recovered());
+    assert_eq!(service.items().len(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_recovered_and_never_repeated() {
+    for fault in
+        [Fault::Truncate(10), Fault::Body("<html>hello</html>"), Fault::Body("{\"status\":\"draft\"}")]
+    {
+        let service = Service::start().await;
+        service.fail_posts([fault]);
+        let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+        assert!(reply.recovered());
+        assert_eq!(service.items().len(), 1);
+        assert_eq!(service.count("POST"), 1);
+    }
+}
+
+#[tokio::test]
+async fn something_much_like_it_is_unclear_and_nothing_is_sent_again() {
+    let service = Service::start().await;
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    let before = thread.get().await.unwrap();
+    service.add_message("outbound", Some("draft"), "Your refund is on its way!\n--\nThe team");
+    service.fail_posts([Fault::DropBefore]);
+    let error = thread.reply(TEXT).seen(&before).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Unknown);
+    assert_eq!(service.count("POST"), 1);
+    assert_eq!(client.look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+}
+
+#[tokio::test]
+async fn a_draft_of_the_same_words_is_not_the_mail_that_was_to_be_sent() {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let before = thread.get().await.unwrap();
+    service.add_message("outbound", Some("draft"), TEXT);
+    service.fail_posts([Fault::DropBefore]);
+    let error = thread.reply(TEXT).and_send().seen(&before).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Unknown);
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
+async fn after_all_attempts_the_outcome_is_unknown() {
+    let service = Service::start().await;
+    service.fail_posts(std::iter::repeat_n(Fault::DropBefore, 3));
+    let thread = service.client().conversation(&conversation_id());
+    let error = thread.reply(TEXT).retry(RetryPolicy::default().attempts(3)).await.unwrap_err();
+    assert_eq!((error.certainty(), error.attempts()), (Certainty::Unknown, 3));
+    assert!(error.unconfirmed().is_some() && error.is_dropped());
+}
+
+#[tokio::test]
+async fn a_refusal_after_a_lost_answer_does_not_claim_that_nothing_happened() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropBefore, Fault::Before(403)]);
+    let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+    assert!(error.is_forbidden());
+    assert_eq!(error.certainty(), Certainty::Unknown);
+}
+
+#[tokio::test]
+async fn a_refusal_is_certain_and_costs_no_read_back() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Before(403)]);
+    let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Rejected);
+    assert!(error.unconfirmed().is_none());
+    assert_eq!((service.count("POST"), service.count("GET")), (1, 1));
+}
+
+#[tokio::test]
+async fn a_429_is_repeated_without_a_read_back() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Before(429)]);
+    let created = service.client().conversation(&conversation_id()).add_note(TEXT).await.unwrap();
+    assert!(!created.recovered());
+    assert_eq!((service.count("POST"), service.count("GET"), service.items().len()), (2, 1, 1));
+}
+
+#[tokio::test]
+async fn without_verification_a_create_is_one_request_and_a_lost_answer_an_error() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    let thread = service.client().conversation(&conversation_id());
+    let error = thread.add_note(TEXT).verification(Verification::Never).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Unknown);
+    assert_eq!(service.requests(), ["POST /conversations/cnv_1/notes"]);
+    // Nobody looked before, so even an identical item cannot be told from an older one.
+    assert_eq!(service.client().look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+}
+
+#[tokio::test]
+async fn a_failed_read_before_the_create_means_that_nothing_was_sent() {
+    let service = Service::start().await;
+    service.fail_gets(std::iter::repeat_n(Fault::DropBefore, 5));
+    let error = service.client().conversation(&conversation_id()).add_note(TEXT).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    assert_eq!(service.count("POST"), 0);
+}
+
+#[tokio::test]
+async fn a_conversation_read_a_moment_ago_saves_the_read_before() {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let conversation = thread.get().await.unwrap();
+    thread.add_note(TEXT).seen(&conversation).await.unwrap();
+    assert_eq!(service.requests(), ["GET /conversations/cnv_1", "POST /conversations/cnv_1/notes"]);
+}
