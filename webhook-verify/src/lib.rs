@@ -1,10 +1,157 @@
-//! Receives the signed webhooks of a shared customer inbox: Standard Webhooks signatures, typed events, replay guard, extractors.
+//! Receives the signed webhooks of a shared customer inbox: checks that a request is genuine and fresh, and gives a typed
+//! event.
+//!
+//! # The shortest receiver
+//!
+//! With the feature `axum`; the one for [`actix-web`](#with-actix-web) is below.
+//!
+#![cfg_attr(feature = "axum", doc = "```no_run")]
+#![cfg_attr(not(feature = "axum"), doc = "```ignore")]
+//! use axum::{Router, routing::post};
+//! use shared_inbox_webhooks::{Event, EventKind, Receiver, Secret, Verifier, Webhook};
+//!
+//! async fn hook(Webhook(event): Webhook<Event>) {
+//!     match &event.kind {
+//!         EventKind::ClientReplied(reply) => println!("{} has a reply", reply.conversation_id),
+//!         other => println!("nothing to do for {}", other.event_type()),
+//!     }
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let secret = Secret::parse(&std::env::var("WEBHOOK_SECRET")?)?;
+//!     let receiver = Receiver::new(Verifier::new([secret]))
+//!         .on_refused(|refused| eprintln!("webhook refused: {}", refused.rejection().code()));
+//!     let app = Router::new().route("/hook", post(hook)).with_state(receiver);
+//!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//!     Ok(axum::serve(listener, app).await?)
+//! }
+//! ```
+//!
+//! The handler runs only for a request that was signed with the secret, over exactly these bytes, within the last five
+//! minutes. Everything else gets an empty 400, 401 or 413: headers are judged before the body is read, and of the body no
+//! more than the limit (1 MiB) is read.
+//!
+//! # Without a framework
+//!
+//! [`Verifier::verify`] takes the headers (a header map with the feature `http` or `http02`, a tuple of the three values,
+//! or [`Parts::from_pairs`]) and the raw body. What it gives can be made in no other way; reading it as an [`Event`] is a
+//! second step. A kind of event that is not known yet is a value, [`EventKind::Unknown`], not an error.
+//!
+//! ```
+//! # use std::time::{Duration, UNIX_EPOCH};
+//! use shared_inbox_webhooks::{Event, Secret, Signer, Verified, Verifier};
+//!
+//! # let current = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+//! # let previous = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+//! # let body = br#"{"id":"evt_1","type":"webhook.test","version":1,"created_at":"2026-03-01T09:30:00.000Z",
+//! #     "workspace":"wsp_1","livemode":false,"data":{"summary":"A test","endpoint_id":"whk_1"}}"#;
+//! # let headers = &Signer::new([Secret::parse(previous)?]).sign("evt_1", 1772357400, body);
+//! let verifier = Verifier::new([Secret::parse(current)?, Secret::parse(previous)?]);
+//! # let verifier = verifier.clock(|| UNIX_EPOCH + Duration::from_secs(1772357400));
+//! let event: Verified<Event> = verifier.verify(headers, body)?.parse()?;
+//! if event.proof().secret() == 1 {
+//!     println!("still signed with the previous secret: the rotation is not complete");
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A body that arrives in pieces is verified by [`Checked::stream`].
+//!
+//! # Once, and only once
+//!
+//! The service repeats an event until it is answered with a 2xx, for about a day, and every try is signed afresh: a good
+//! signature does not mean that the event is new. [`replay::once`] runs a handler once for each event, lets a failed one be
+//! tried again, and tells a try that comes while another is at work to come back later.
+//!
+#![cfg_attr(feature = "axum", doc = "```no_run")]
+#![cfg_attr(not(feature = "axum"), doc = "```ignore")]
+//! use std::sync::Arc;
+//! use axum::{Router, extract::{FromRef, State}, http::StatusCode, routing::post};
+//! use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
+//! use shared_inbox_webhooks::{Event, Receiver, Webhook};
+//!
+//! #[derive(Clone)]
+//! struct App {
+//!     receiver: Receiver,
+//!     seen: Arc<MemoryGuard>,
+//! }
+//!
+//! impl FromRef<App> for Receiver {
+//!     fn from_ref(app: &App) -> Self {
+//!         app.receiver.clone()
+//!     }
+//! }
+//!
+//! async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> StatusCode {
+//!     let delivery = Delivery { endpoint: "/hook", event: event.proof().id() };
+//!     match once(&*app.seen, delivery, store(&event)).await {
+//!         Ok(outcome) => StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::OK),
+//!         Err(error) => {
+//!             eprintln!("{error}");
+//!             StatusCode::INTERNAL_SERVER_ERROR // the service tries again
+//!         }
+//!     }
+//! }
+//!
+//! async fn store(event: &Event) -> Result<(), std::io::Error> {
+//! #   let _ = event;
+//!     Ok(()) // whatever must happen once
+//! }
+//! # fn app(app: App) -> Router { Router::new().route("/hook", post(hook)).with_state(app) }
+//! ```
+//!
+//! # When nothing verifies
+//!
+//! Log [`VerifyError::code`], which stays the same across releases, and answer with [`VerifyError::status`]. To find out
+//! why, [`diagnose`] takes the secret as it is configured and a request as it came in, and names the mistake: a line end
+//! behind the secret, a clock in another time zone, a framework that wrote the JSON anew. For operators only: what it says
+//! would help a forger too.
+//!
+//! # With actix-web
+//!
+#![cfg_attr(feature = "actix-web", doc = "```no_run")]
+#![cfg_attr(not(feature = "actix-web"), doc = "```ignore")]
+//! use actix_web::{App, HttpResponse, HttpServer, web};
+//! use shared_inbox_webhooks::{Event, Receiver, Secret, Verifier, Webhook};
+//!
+//! async fn hook(Webhook(event): Webhook<Event>) -> HttpResponse {
+//!     println!("{}: {}", event.kind.event_type(), event.summary);
+//!     HttpResponse::Ok().finish()
+//! }
+//!
+//! #[actix_web::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let secret = Secret::parse(&std::env::var("WEBHOOK_SECRET")?)?;
+//!     let receiver = Receiver::new(Verifier::new([secret]));
+//!     let app = move || App::new().app_data(receiver.clone()).route("/hook", web::post().to(hook));
+//!     Ok(HttpServer::new(app).bind(("127.0.0.1", 8080))?.run().await?)
+//! }
+//! ```
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `http` | header maps of `http` 1 |
+//! | `http02` | header maps of `http` 0.2 |
+//! | `axum` | the extractor for axum 0.8 |
+//! | `actix-web` | the extractor for actix-web 4 |
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "actix-web")]
+mod actix;
+#[cfg(feature = "axum")]
+mod axum;
 mod diagnose;
 mod error;
 mod key;
 mod parts;
+#[cfg(any(feature = "axum", feature = "actix-web"))]
+mod receiver;
 pub mod replay;
 mod secret;
 mod signatures;
@@ -15,7 +162,10 @@ mod verifier;
 pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
 pub use error::{Header, VerifyError};
 pub use parts::{Parts, WebhookHeaders};
+#[cfg(any(feature = "axum", feature = "actix-web"))]
+pub use receiver::{Receiver, Refused, Rejection, Webhook};
 pub use secret::{Secret, SecretError};
+pub use shared_inbox::event::{self, Event, EventKind};
 pub use signer::{SignedHeaders, Signer};
-pub use verified::{Proof, VerifiedBody};
+pub use verified::{ParseError, Proof, Verified, VerifiedBody};
 pub use verifier::{Checked, Stream, Verifier};

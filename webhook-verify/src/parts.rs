@@ -97,3 +97,12 @@ impl<'a> WebhookHeaders<'a> for &'a http02::HeaderMap {
         Parts::collect(|header| self.get_all(header.name()).into_iter().map(http02::HeaderValue::as_bytes))
     }
 }
+
+#[cfg(feature = "actix-web")]
+impl<'a> WebhookHeaders<'a> for &'a actix_web::http::header::HeaderMap {
+    fn parts(self) -> Result<Parts<'a>, VerifyError> {
+        Parts::collect(|header| {
+            self.get_all(header.name()).map(actix_web::http::header::HeaderValue::as_bytes)
+        })
+    }
+}

@@ -1,7 +1,13 @@
 //! What verification gives: values that nothing else can make, so a handler that asks for one cannot be reached by a
 //! request that was not verified.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 
 /// That one request was verified: who signed it (which secret), when, under which id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +66,143 @@ impl<'a> VerifiedBody<'a> {
     pub fn body(&self) -> &'a [u8] {
         self.body
     }
+
+    /// Reads the envelope, usually into an [`Event`](crate::Event); any type that reads the envelope's JSON will do.
+    ///
+    /// An event of a kind or version that is not known is a value
+    /// ([`EventKind::Unknown`](crate::EventKind::Unknown)), not an error.
+    ///
+    /// ```
+    /// use std::time::{Duration, UNIX_EPOCH};
+    /// use shared_inbox_webhooks::{Event, EventKind, Secret, Signer, Verified, Verifier};
+    ///
+    /// let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
+    /// let body = br#"{"id": "evt_1", "type": "scout.held", "version": 1, "created_at": "2026-03-01T09:30:00.000Z",
+    ///     "workspace": "wsp_1", "livemode": true,
+    ///     "data": {"summary": "A likely scam was held", "conversation_id": "cnv_1"}}"#;
+    /// let headers = Signer::new([secret.clone()]).sign("evt_1", 1772357400, body);
+    /// let verifier = Verifier::new([secret]).clock(|| UNIX_EPOCH + Duration::from_secs(1772357401));
+    ///
+    /// let event: Verified<Event> = verifier.verify(&headers, body)?.parse()?;
+    /// match &event.kind {
+    ///     EventKind::ScoutHeld(held) => println!("look at {}", held.conversation_id),
+    ///     other => println!("nothing to do for {}", other.event_type()),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<Verified<T>, ParseError> {
+        // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart from a mistake.
+        let Envelope { id } = serde_json::from_slice(self.body)?;
+        if id != self.proof.id {
+            return Err(ParseError::IdMismatch);
+        }
+        let value = serde_json::from_slice(self.body)?;
+        let Proof { id, timestamp, secret } = self.proof;
+        Ok(Verified { id: id.to_owned(), timestamp, secret, value })
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
 }
 
 impl fmt::Debug for VerifiedBody<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VerifiedBody").field("proof", &self.proof).field("bytes", &self.body.len()).finish()
+    }
+}
+
+/// A value out of a verified request. Reads like the value itself; only verification can make one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified<T> {
+    id: String,
+    timestamp: u64,
+    secret: usize,
+    value: T,
+}
+
+impl<T> Verified<T> {
+    /// What was proven about the request.
+    #[must_use]
+    pub fn proof(&self) -> Proof<'_> {
+        Proof::new(&self.id, self.timestamp, self.secret)
+    }
+
+    /// The value alone.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T> Deref for Verified<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// Why a verified body could not be read. The sender is genuine; receiver and sender do not agree on the format.
+///
+/// Carries places, not words of the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// Not JSON.
+    #[error("the body is not JSON: see line {line}, column {column}")]
+    NotJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// JSON of another shape.
+    #[error(
+        "the body is JSON, but not an envelope of the expected shape: a field is missing or of another type, found at \
+         line {line}, column {column}"
+    )]
+    Shape {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// The envelope's `id` is not the one in the header `webhook-id`.
+    #[error("the field `id` of the body differs from the header `webhook-id`: they must be the same")]
+    IdMismatch,
+}
+
+impl ParseError {
+    /// A name for logs and alerts that stays the same across releases.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotJson { .. } => "body_not_json",
+            Self::Shape { .. } => "body_shape",
+            Self::IdMismatch => "body_id_mismatch",
+        }
+    }
+
+    /// The HTTP status for the sender.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        400
+    }
+}
+
+impl From<serde_json::Error> for ParseError {
+    /// Keeps the place alone, because the message of a JSON error repeats what it found.
+    fn from(error: serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        match error.classify() {
+            Category::Data => Self::Shape { line, column },
+            Category::Syntax | Category::Eof | Category::Io => Self::NotJson { line, column },
+        }
     }
 }

@@ -142,12 +142,20 @@ pub struct Checked<'v, 'h> {
     seconds: u64,
 }
 
-impl<'v, 'h> Checked<'v, 'h> {
+impl<'h> Checked<'_, 'h> {
+    #[cfg(any(feature = "axum", feature = "actix-web"))]
+    pub(crate) fn parts(&self) -> Parts<'h> {
+        self.parts
+    }
+
     /// Checks the body, in one piece.
     ///
     /// # Errors
     /// [`VerifyError::Mismatch`] when no signature fits.
-    pub fn verify(self, body: &'h [u8]) -> Result<VerifiedBody<'h>, VerifyError> {
+    pub fn verify<'a>(self, body: &'a [u8]) -> Result<VerifiedBody<'a>, VerifyError>
+    where
+        'h: 'a,
+    {
         for (index, key) in self.keys.iter().enumerate() {
             let mut hashing = key.start(self.parts.id, self.parts.timestamp);
             hashing.update(body);

@@ -3,6 +3,8 @@
 //! What arrives is the rewritten text; what was signed is the original. Going back is a guess at how the original was
 //! written, and the signature tells whether the guess is right.
 
+use shared_inbox::Event;
+
 /// Likely originals of `body`, each with what must have happened to it.
 pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let mut found = Vec::new();
@@ -18,6 +20,11 @@ pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     add("a byte-order mark was added", body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).to_vec());
     add("line ends were changed", replace(body, b"\r\n", b"\n"));
     add("line ends were changed", replace(&replace(body, b"\r\n", b"\n"), b"\n", b"\r\n"));
+    if let Some(ordered) =
+        serde_json::from_slice::<Event>(body).ok().and_then(|event| serde_json::to_vec(&event).ok())
+    {
+        add("JSON parsed and written anew, keys in another order", ordered);
+    }
     let Ok(text) = std::str::from_utf8(trimmed) else { return found };
     for (what, escaped) in [
         ("JSON parsed and written anew", text.to_owned()),

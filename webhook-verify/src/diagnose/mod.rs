@@ -46,7 +46,7 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
     let usable = parsed.as_ref().ok().cloned().or_else(|| repaired(secret));
     let verifier = Verifier::new(usable);
     let mut diagnosis = match parts {
-        Ok(parts) => examine(&verifier, parts, body),
+        Ok(parts) => examine(&verifier, parts, Some(body)),
         Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
     };
     if let Ok(parts) = parts {
@@ -83,15 +83,27 @@ impl Verifier {
     /// ```
     #[must_use]
     pub fn diagnose<'a>(&self, headers: impl WebhookHeaders<'a>, body: &[u8]) -> Diagnosis {
-        match headers.parts() {
+        self.diagnose_read(headers.parts(), Some(body))
+    }
+
+    /// The same for a request whose body may not have been read.
+    pub(crate) fn diagnose_read(
+        &self,
+        parts: Result<Parts<'_>, VerifyError>,
+        body: Option<&[u8]>,
+    ) -> Diagnosis {
+        match parts {
             Ok(parts) => examine(self, parts, body),
             Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
         }
     }
 }
 
-fn examine(verifier: &Verifier, parts: Parts<'_>, body: &[u8]) -> Diagnosis {
-    let verdict = verifier.verify(parts, body).map(|verified| verified.proof().secret());
+fn examine(verifier: &Verifier, parts: Parts<'_>, body: Option<&[u8]>) -> Diagnosis {
+    let verdict = match body {
+        Some(body) => verifier.verify(parts, body).map(|verified| verified.proof().secret()),
+        None => verifier.check(parts).and(Err(VerifyError::Mismatch)),
+    };
     let mut hints = Vec::new();
     if verdict.is_ok() {
         return Diagnosis::new(verdict, hints);
@@ -103,11 +115,9 @@ fn examine(verifier: &Verifier, parts: Parts<'_>, body: &[u8]) -> Diagnosis {
     if let Err(error @ VerifyError::InvalidId) = verdict {
         hints.push(Hint::Headers(error));
     }
-    if !fits_any(&verifier.keys, parts, body) {
-        match loose_form(&verifier.keys, parts, body) {
-            Some(form) => hints.push(Hint::SignatureForm(form)),
-            None => hints.push(signature(verifier, parts, body)),
-        }
+    match body {
+        Some(body) => hints.extend(signature(&verifier.keys, parts, body)),
+        None => hints.extend(Signatures::parse(parts.signature).err().map(Hint::Headers)),
     }
     Diagnosis::new(verdict, hints)
 }
@@ -140,22 +150,23 @@ fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
     }
 }
 
-/// Why no signature fits although the header can be read.
-fn signature(verifier: &Verifier, parts: Parts<'_>, body: &[u8]) -> Hint {
+/// Why no signature fits, if none does.
+fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<Hint> {
+    if fits_any(keys, parts, body) {
+        return None;
+    }
+    if let Some(form) = loose_form(keys, parts, body) {
+        return Some(Hint::SignatureForm(form));
+    }
     if let Err(error) = Signatures::parse(parts.signature) {
-        return Hint::Headers(error);
+        return Some(Hint::Headers(error));
     }
     if body.is_empty() {
-        return Hint::BodyEmpty;
+        return Some(Hint::BodyEmpty);
     }
-    if body.len() <= MAX_BODY {
-        for (what, original) in body::rewritings(body) {
-            if fits_any(&verifier.keys, parts, &original) {
-                return Hint::BodyRewritten(what);
-            }
-        }
-    }
-    Hint::SecretOrBody
+    let originals = if body.len() <= MAX_BODY { body::rewritings(body) } else { Vec::new() };
+    let rewritten = originals.into_iter().find(|(_, original)| fits_any(keys, parts, original));
+    Some(rewritten.map_or(Hint::SecretOrBody, |(what, _)| Hint::BodyRewritten(what)))
 }
 
 /// A signature that is right but written in another form than the scheme's.

@@ -179,6 +179,15 @@ fn a_body_written_anew_is_recognised() {
 }
 
 #[test]
+fn a_body_whose_keys_were_sorted_is_recognised() {
+    let event: shared_inbox_webhooks::Event = serde_json::from_str(BODY).unwrap();
+    let original = serde_json::to_vec(&event).unwrap();
+    let sorted: std::collections::BTreeMap<String, serde_json::Value> = serde_json::from_str(BODY).unwrap();
+    let arriving = serde_json::to_vec_pretty(&sorted).unwrap();
+    assert_eq!(codes(&with_body(&original, &arriving)), ["body_rewritten"]);
+}
+
+#[test]
 fn line_ends_and_byte_order_marks_are_recognised() {
     for (original, arriving) in [
         (BODY.to_owned(), format!("{BODY}\n")),

@@ -1,0 +1,55 @@
+//! The extractor for actix-web.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::body::{BodyStream, to_bytes_limited};
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::http::header::CONTENT_LENGTH;
+use actix_web::web::{Bytes, Data};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError};
+use serde::de::DeserializeOwned;
+
+use crate::receiver::{Receiver, Rejection, Webhook};
+
+impl<T: DeserializeOwned + 'static> FromRequest for Webhook<T> {
+    type Error = Rejection;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Rejection>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let receiver = request.app_data::<Receiver>();
+        let receiver = receiver.or_else(|| request.app_data::<Data<Receiver>>().map(Data::get_ref)).cloned();
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let receiver = receiver.ok_or(Rejection::NoReceiver)?;
+            let checked = receiver.check(request.headers())?;
+            let body = read(&request, payload, receiver.limit()).await;
+            let body = body.map_err(|error| receiver.refuse(error, None, None))?;
+            receiver.finish(checked, &body)
+        })
+    }
+}
+
+/// Reads the bytes as they came, not decompressed as actix-web's own extractors do: those were signed.
+async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Bytes, Rejection> {
+    let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|bytes: u64| usize::try_from(bytes).map_or(true, |bytes| bytes > limit)) {
+        return Err(Rejection::TooLarge { limit });
+    }
+    match to_bytes_limited(BodyStream::new(payload), limit).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => Err(Rejection::Unreadable),
+        Err(_) => Err(Rejection::TooLarge { limit }),
+    }
+}
+
+impl ResponseError for Rejection {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status()).unwrap_or(StatusCode::BAD_REQUEST)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::new(self.status_code())
+    }
+}

@@ -1,0 +1,208 @@
+//! The extractor for axum, through a router.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::FromRef;
+use axum::routing::post;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Request, StatusCode};
+use shared_inbox_webhooks::{Event, Receiver, Rejection, Signer, Webhook};
+use tower::ServiceExt;
+
+use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
+
+fn receiver() -> Receiver {
+    Receiver::new(verifier())
+}
+
+fn app(receiver: Receiver) -> Router {
+    async fn handler(Webhook(event): Webhook<Event>) -> String {
+        format!("{} by secret {}", event.kind.event_type(), event.proof().secret())
+    }
+    Router::new().route("/", post(handler)).with_state(receiver)
+}
+
+fn signed(body: impl Into<Bytes>) -> Request<Body> {
+    let body = body.into();
+    let headers = Signer::new([previous()]).sign(ID, NOW, &body);
+    let mut request = Request::post("/");
+    for (name, value) in headers.pairs() {
+        request = request.header(name, value);
+    }
+    request.body(Body::from(body)).unwrap()
+}
+
+async fn answer(app: Router, request: Request<Body>) -> (StatusCode, String) {
+    let response = app.oneshot(request).await.unwrap();
+    let status = response.status();
+    let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_genuine_request_reaches_the_handler() {
+    let (status, body) = answer(app(receiver()), signed(BODY)).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, "webhook.test by secret 1"));
+}
+
+#[tokio::test]
+async fn the_receiver_can_be_a_part_of_the_state() {
+    #[derive(Clone)]
+    struct State {
+        receiver: Receiver,
+        name: &'static str,
+    }
+    impl FromRef<State> for Receiver {
+        fn from_ref(state: &State) -> Self {
+            state.receiver.clone()
+        }
+    }
+    async fn handler(
+        axum::extract::State(state): axum::extract::State<State>,
+        Webhook(event): Webhook<serde_json::Value>,
+    ) -> String {
+        format!("{} {}", state.name, event["type"])
+    }
+    let app = Router::new().route("/", post(handler)).with_state(State { receiver: receiver(), name: "app" });
+    assert_eq!(answer(app, signed(BODY)).await, (StatusCode::OK, "app \"webhook.test\"".to_owned()));
+}
+
+#[tokio::test]
+async fn a_refused_sender_gets_a_bare_status() {
+    let missing = Request::post("/").body(Body::from(BODY)).unwrap();
+    let mut old = signed(BODY);
+    *old.headers_mut() = header_map(&Signer::new([current()]).sign(ID, NOW - 301, BODY.as_bytes()));
+    let mut forged = signed(BODY);
+    *forged.headers_mut() = header_map(&Signer::new([foreign()]).sign(ID, NOW, BODY.as_bytes()));
+    for (request, status) in [
+        (missing, 400),
+        (old, 401),
+        (forged, 401),
+        (signed("no JSON"), 400),
+        (signed(r#"{"id":"evt_other"}"#), 400),
+    ] {
+        assert_eq!(
+            answer(app(receiver()), request).await,
+            (StatusCode::from_u16(status).unwrap(), String::new())
+        );
+    }
+}
+
+fn header_map(headers: &shared_inbox_webhooks::SignedHeaders) -> http::HeaderMap {
+    headers.pairs().into_iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+}
+
+#[tokio::test]
+async fn bad_headers_are_refused_before_the_body_is_read() {
+    let polled = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&polled);
+    let body = Body::from_stream(stream::poll_fn(move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        std::task::Poll::Ready(None::<Result<Bytes, Infallible>>)
+    }));
+    let mut request = Request::post("/").body(body).unwrap();
+    *request.headers_mut() = header_map(&Signer::new([current()]).sign(ID, NOW - 301, b""));
+    assert_eq!(answer(app(receiver()), request).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(polled.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_answered_with_413() {
+    const MIB: usize = 1 << 20;
+    let padded = |size: usize| {
+        let filler = size - BODY.len();
+        format!("{}{}", BODY, " ".repeat(filler))
+    };
+    assert_eq!(answer(app(receiver()), signed(padded(MIB))).await.0, StatusCode::OK, "exactly the limit");
+    for size in [MIB + 1, 3 * MIB] {
+        assert_eq!(
+            answer(app(receiver()), signed(padded(size))).await,
+            (StatusCode::PAYLOAD_TOO_LARGE, String::new())
+        );
+    }
+    let small = || app(receiver().body_limit(BODY.len()));
+    assert_eq!(answer(small(), signed(BODY)).await.0, StatusCode::OK);
+    assert_eq!(answer(small(), signed(padded(BODY.len() + 1))).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    let large = app(receiver().body_limit(4 * MIB));
+    assert_eq!(
+        answer(large, signed(padded(3 * MIB))).await.0,
+        StatusCode::OK,
+        "axum's own limit does not get in the way"
+    );
+}
+
+/// A body whose length is not announced.
+fn in_pieces(request: Request<Body>, pieces: Vec<Result<Bytes, std::io::Error>>) -> Request<Body> {
+    request.map(|_| Body::from_stream(stream::iter(pieces)))
+}
+
+#[tokio::test]
+async fn a_body_in_pieces_is_read_up_to_the_limit_and_no_further() {
+    let pieces =
+        || BODY.as_bytes().chunks(10).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect::<Vec<_>>();
+    assert_eq!(answer(app(receiver()), in_pieces(signed(BODY), pieces())).await.0, StatusCode::OK);
+    let mut endless = pieces();
+    endless.extend((0..3).map(|_| Ok(Bytes::from(vec![b' '; 1 << 20]))));
+    assert_eq!(
+        answer(app(receiver()), in_pieces(signed(BODY), endless)).await.0,
+        StatusCode::PAYLOAD_TOO_LARGE
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_a_bad_request() {
+    let broken = vec![Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("reset"))];
+    assert_eq!(
+        answer(app(receiver()), in_pieces(signed(BODY), broken)).await,
+        (StatusCode::BAD_REQUEST, String::new())
+    );
+}
+
+#[tokio::test]
+async fn a_handler_can_ask_for_the_rejection() {
+    async fn handler(webhook: Result<Webhook<Event>, Rejection>) -> String {
+        webhook.map_or_else(|rejection| rejection.code().to_owned(), |_| "ok".to_owned())
+    }
+    let app = Router::new().route("/", post(handler)).with_state(receiver());
+    let request = Request::post("/").body(Body::empty()).unwrap();
+    assert_eq!(answer(app, request).await, (StatusCode::OK, "id_missing".to_owned()));
+}
+
+#[tokio::test]
+async fn the_operator_hears_of_every_refusal_and_why() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    let receiver = receiver().on_refused(move |refused| {
+        let hints =
+            refused.diagnose().map(|diagnosis| diagnosis.hints().iter().map(|hint| hint.code()).collect());
+        log.lock().unwrap().push((refused.rejection().code(), hints.unwrap_or_else(Vec::new)));
+    });
+    let mut hour_off = signed(BODY);
+    *hour_off.headers_mut() = header_map(&Signer::new([current()]).sign(ID, NOW - 3600, BODY.as_bytes()));
+    let mut rewritten = signed(BODY);
+    *rewritten.body_mut() = Body::from(BODY.replace("\":", "\": "));
+    let requests = [
+        Request::post("/").body(Body::empty()).unwrap(),
+        hour_off,
+        rewritten,
+        signed("no JSON"),
+        signed(vec![b' '; 2 << 20]),
+        signed(BODY),
+    ];
+    for request in requests {
+        answer(app(receiver.clone()), request).await;
+    }
+    let expected = [
+        ("id_missing", vec!["id_missing"]),
+        ("timestamp_too_old", vec!["clock_off_by_hours"]),
+        ("signature_mismatch", vec!["body_rewritten"]),
+        ("body_not_json", vec![]),
+        ("body_too_large", vec![]),
+    ];
+    assert_eq!(*heard.lock().unwrap(), expected);
+}
