@@ -84,10 +84,11 @@ fn answers() -> SchemaSettings {
         .with_transform(RecursiveTransform(for_all_languages))
 }
 
-/// Takes away what only concerns Rust: the examples in doc comments, and the widths of integers.
+/// Takes away what only concerns Rust: examples in doc comments, `None`, the widths of integers.
 fn for_all_languages(schema: &mut Schema) {
-    let first_paragraph = |text: &str| text.split_once("\n\n").map(|(first, _)| first.replace('\n', " "));
-    if let Some(about) = schema.get("description").and_then(Value::as_str).and_then(first_paragraph) {
+    if let Some(text) = schema.get("description").and_then(Value::as_str) {
+        let first_paragraph = text.split("\n\n").next().unwrap_or(text);
+        let about = first_paragraph.replace('\n', " ").replace("`None`", "null");
         schema.insert("description".to_owned(), about.into());
     }
     if schema.get("format").is_some_and(|format| format == "uint64") {
