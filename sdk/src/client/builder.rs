@@ -214,6 +214,12 @@ impl ClientBuilder {
 }
 
 fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
+    let tls = cfg!(any(feature = "rustls", feature = "rustls-no-provider", feature = "native-tls"));
+    if !tls && base.as_str().starts_with("https:") {
+        let problem =
+            "https needs TLS: turn on the feature `rustls` or `native-tls`, or pass an `http_client`";
+        return Err(Error::config("base URL", problem));
+    }
     let mut http = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())

@@ -123,7 +123,7 @@ where
             checked.map_err(|error| error.before_sending().for_call(&label, 0))?;
             let out = outgoing(&self.client, self.operation, self.conversation.as_ref(), payload, scope)?;
             let answer = self.client.run(&out, &self.options).await?;
-            decode(&answer).map_err(|error| error.for_call(&label, 1))
+            decode(&answer).map_err(|error| error.for_call(&label, answer.attempts))
         })
     }
 }

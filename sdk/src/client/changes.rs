@@ -14,7 +14,7 @@ use super::limiter::Lane;
 use super::options::{Options, call_options};
 use super::{Call, Client};
 use crate::input::ListConversations;
-use crate::{Assigned, ConversationId, ConversationSummary, MailboxId, Operation, View, limits};
+use crate::{Assigned, ConversationId, ConversationSummary, MailboxId, Operation, Timestamp, View, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -81,6 +81,8 @@ pub struct Changes {
     with_existing: bool,
     options: Options,
     known: Option<HashMap<ConversationId, ConversationSummary>>,
+    /// The latest mail that any look showed.
+    newest: Option<Timestamp>,
     look: Option<BoxFuture<'static, Result<Vec<ConversationSummary>>>>,
     looked: bool,
     ready: VecDeque<Result<Change>>,
@@ -97,6 +99,7 @@ impl Changes {
             with_existing: false,
             options: Options { lane: Lane::Bulk, ..client.inner.options.clone() },
             known: None,
+            newest: None,
             look: None,
             looked: false,
             ready: VecDeque::new(),
@@ -178,14 +181,15 @@ impl Changes {
         };
         if full && tell {
             // Newest first: whoever got mail since the last look stands before everyone who did not.
-            let newest_known = known.values().map(|summary| summary.last_message_at).max();
             let oldest = page.last().map(|summary| summary.last_message_at);
-            self.ready
-                .push_back(Ok(Change::Gap(Gap { mail: newest_known.is_none() || oldest >= newest_known })));
+            let mail = self.newest.is_none() || oldest >= self.newest;
+            self.ready.push_back(Ok(Change::Gap(Gap { mail })));
         }
+        self.newest = self.newest.max(page.first().map(|summary| summary.last_message_at));
         if !full {
             let here: HashSet<&ConversationId> = page.iter().map(|summary| &summary.id).collect();
-            let gone: Vec<_> = known.keys().filter(|id| !here.contains(id)).cloned().collect();
+            let mut gone: Vec<_> = known.keys().filter(|id| !here.contains(id)).cloned().collect();
+            gone.sort();
             for id in gone {
                 if let Some(summary) = known.remove(&id) {
                     self.ready.push_back(Ok(Change::Left(summary)));

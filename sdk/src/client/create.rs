@@ -289,22 +289,21 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         if let Some(seen) = &self.seen {
             return Ok(Some(Arc::new(seen.clone())));
         }
-        let mut read = self.client.read(&self.conversation);
-        read.options = Options { deadline: budget.left(), ..self.options.clone() };
-        let conversation = read.await?;
-        self.settle(&conversation, ledger).await?;
+        let options = Options { deadline: budget.left(), ..self.options.clone() };
+        let conversation = self.read(&options, ledger).await?;
         Ok(Some(Arc::new(ids(&conversation))))
     }
 
-    /// Finds the items of earlier notes, whose answers did not name them.
-    async fn settle(&self, conversation: &Conversation, ledger: &mut Ledger) -> Result<()> {
-        if !ledger.has_open() {
-            return Ok(());
+    /// Reads the conversation, and finds the items of earlier notes in it, whose answers did not name them.
+    async fn read(&self, options: &Options, ledger: &mut Ledger) -> Result<Conversation> {
+        let mut read = self.client.read(&self.conversation);
+        read.options = options.clone();
+        let conversation = read.await?;
+        if ledger.has_open() {
+            let author = &self.client.identity(options).await?.agent.name;
+            ledger.settle(&conversation, author, self.client.inner.clock.now(), self.options.settle);
         }
-        let author = &self.client.identity().await?.agent.name;
-        let now = self.client.inner.clock.now();
-        ledger.settle(conversation, author, now, self.options.settle);
-        Ok(())
+        Ok(conversation)
     }
 
     /// Reads the conversation until the item is there, or the time is over in which it would show. None when no read
@@ -351,17 +350,15 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         ledger: &mut Ledger,
         budget: &Budget,
     ) -> Result<Sighting> {
-        let mut read = self.client.read(&self.conversation);
-        read.options = Options {
+        let options = Options {
             lane: Lane::ReadBack,
             deadline: budget.left(),
             retry: RetryPolicy::never(),
             wait: true,
             ..self.options.clone()
         };
-        let conversation = read.await?;
-        let author = self.client.author(expected).await?;
-        self.settle(&conversation, ledger).await?;
+        let conversation = self.read(&options, ledger).await?;
+        let author = self.client.author(expected, &options).await?;
         Ok(judge(&conversation, before, expected, author, ledger))
     }
 }

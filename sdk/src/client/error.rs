@@ -131,6 +131,10 @@ impl Error {
         }
     }
 
+    fn is_read(&self) -> bool {
+        self.0.call.as_ref().is_none_or(|call| call.starts_with("GET "))
+    }
+
     fn is_status(&self, status: StatusCode) -> bool {
         matches!(&self.0.cause, Cause::Status(answer) if answer.status == status)
     }
@@ -363,8 +367,10 @@ impl fmt::Display for Error {
         self.0.cause.fmt(f)?;
         if self.0.unconfirmed.is_some() {
             f.write_str(
-                "; whether it took effect is not known, look at the conversation before calling again",
+                "; whether it took effect is not known: look at the conversation before calling again",
             )?;
+        } else if self.0.certainty == Certainty::Unknown && !self.is_read() {
+            f.write_str("; it may have taken effect")?;
         }
         Ok(())
     }

@@ -128,12 +128,17 @@ impl Client {
     ///
     /// When they are not known yet and `GET /me` fails.
     pub async fn scopes(&self) -> Result<&[Scope]> {
-        Ok(&self.identity().await?.scopes)
+        Ok(&self.identity(&self.inner.options).await?.scopes)
     }
 
     /// Whose key this is; asked for once.
-    pub(crate) async fn identity(&self) -> Result<&Me> {
-        self.inner.me.get_or_try_init(|| self.me().into_future()).await
+    pub(crate) async fn identity(&self, options: &Options) -> Result<&Me> {
+        let ask = || {
+            let mut call = self.me();
+            call.options = options.clone();
+            call.into_future()
+        };
+        self.inner.me.get_or_try_init(ask).await
     }
 
     /// Fails when the client was told to check scopes and the key lacks this one.

@@ -20,7 +20,7 @@ impl Client {
             let mut certainty = Certainty::NotSent;
             loop {
                 let error = match self.send(out, options, &mut budget).await {
-                    Ok(answer) => return Ok(answer),
+                    Ok(answer) => return Ok(Answer { attempts: budget.attempts(), ..answer }),
                     Err(error) => error,
                 };
                 certainty = certainty.max(error.certainty());

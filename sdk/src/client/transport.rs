@@ -32,6 +32,8 @@ pub(crate) struct Outgoing {
 
 /// An answer in the 200s.
 pub(crate) struct Answer {
+    /// How many requests it took.
+    pub(crate) attempts: u32,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -95,7 +97,7 @@ impl Client {
         if status.is_success() && *response.url() == out.url {
             let body = read(&mut response, inner.max_body).await.map_err(broken)?;
             return match body {
-                Body::Whole(body) => Ok(Answer { status, headers, body }),
+                Body::Whole(body) => Ok(Answer { attempts: 1, status, headers, body }),
                 Body::Cut(start) => {
                     let answer = Answered::unexpected(status, headers, &start);
                     Err(Error::new(Cause::TooLarge { answer, limit: inner.max_body }, Certainty::Unknown))

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Client;
 use super::error::Result;
 use super::ledger::Ledger;
+use super::options::Options;
 use super::words_match::{Likeness, compare, compare_extended};
 use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{Conversation, ConversationId, Direction, MessageStatus, Operation, TimelineItem};
@@ -194,8 +195,8 @@ impl Client {
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
     pub async fn look_for(&self, unconfirmed: &Unconfirmed) -> Result<Sighting> {
-        let author = self.author(&unconfirmed.expected).await?;
-        let conversation = self.conversation(&unconfirmed.conversation).get().await?;
+        let author = self.author(&unconfirmed.expected, &self.inner.options).await?;
+        let conversation = self.read(&unconfirmed.conversation).await?;
         let nothing = BTreeSet::new();
         let before = unconfirmed.before.as_ref().unwrap_or(&nothing);
         let sighting = judge(&conversation, before, &unconfirmed.expected, author, &Ledger::default());
@@ -208,14 +209,14 @@ impl Client {
     }
 
     /// The name under which an item of this kind shows. Only notes need it.
-    pub(super) async fn author(&self, expected: &Expected) -> Result<&str> {
+    pub(super) async fn author(&self, expected: &Expected, options: &Options) -> Result<&str> {
         match expected {
-            Expected::Note { .. } => Ok(&self.identity().await?.agent.name),
+            Expected::Note { .. } => Ok(&self.identity(options).await?.agent.name),
             Expected::Message { .. } => Ok(""),
         }
     }
 
-    /// A read of the conversation through a create.
+    /// A read of the conversation, for those who look into it again and again.
     pub(super) fn read(&self, conversation: &ConversationId) -> super::Call<(), Conversation> {
         super::Call::bare(self, Operation::GetConversation, Some(conversation))
     }

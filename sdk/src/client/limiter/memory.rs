@@ -159,7 +159,7 @@ impl State {
                 break;
             }
             self.strikes = 0;
-            self.capacity = (self.capacity + (limit / 10).max(1)).min(limit);
+            self.capacity = self.capacity.saturating_add((limit / 10).max(1)).min(limit);
             self.learned_at = if self.capacity < limit { Some(learned + SPAN) } else { None };
         }
     }

@@ -1,0 +1,312 @@
+//! The client's own rate limit: never more than 120 in any 60 seconds.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use shared_inbox::{BoxFuture, Certainty, Lane, LimitError, MemoryLimiter, RateLimiter, RetryPolicy};
+use support::{Fault, Service, conversation_id};
+use tokio::time::{Instant, advance, sleep};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const FOREVER: Duration = Duration::from_secs(86_400);
+
+/// Runs on tokio's paused clock: the time between events passes in no time.
+fn paused<F: Future<Output = ()>>(future: F) {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(future);
+}
+
+fn wait(result: Result<(), LimitError>) -> Duration {
+    match result {
+        Err(LimitError::Busy { wait, .. }) => wait,
+        other => panic!("expected to be busy, got {other:?}"),
+    }
+}
+
+async fn take(limiter: &MemoryLimiter, lane: Lane, times: usize) {
+    for _ in 0..times {
+        limiter.acquire(lane, Duration::ZERO).await.unwrap();
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Arrival {
+    after_ms: u64,
+    lane: Lane,
+    /// Gives up waiting after this.
+    patience_ms: u64,
+    /// Is dropped after this.
+    dropped_ms: Option<u64>,
+    /// The service refuses it.
+    refused: bool,
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap = prop_oneof![6 => Just(0), 3 => 0..400_u64, 1 => 0..70_000_u64];
+    let lane = prop_oneof![Just(Lane::ReadBack), Just(Lane::Interactive), Just(Lane::Bulk)];
+    let patience = prop_oneof![1 => Just(0), 1 => 0..90_000_u64, 6 => Just(86_400_000_u64)];
+    let dropped = proptest::option::weighted(0.1, 0..90_000_u64);
+    let arrival = (gap, lane, patience, dropped, proptest::bool::weighted(0.01)).prop_map(
+        |(after_ms, lane, patience_ms, dropped_ms, refused)| Arrival {
+            after_ms,
+            lane,
+            patience_ms,
+            dropped_ms,
+            refused,
+        },
+    );
+    proptest::collection::vec(arrival, 1..500)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn never_more_than_120_in_any_60_seconds(arrivals in arrivals()) {
+        paused(async move {
+            let limiter = Arc::new(MemoryLimiter::new(120));
+            let sent = Arc::new(Mutex::new(Vec::new()));
+            let mut tasks = Vec::new();
+            for arrival in arrivals {
+                sleep(Duration::from_millis(arrival.after_ms)).await;
+                let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
+                let patient = arrival.patience_ms == 86_400_000 && arrival.dropped_ms.is_none();
+                let task = tokio::spawn(async move {
+                    let acquire = limiter.acquire(arrival.lane, Duration::from_millis(arrival.patience_ms));
+                    let dropped = Duration::from_millis(arrival.dropped_ms.unwrap_or(u64::from(u32::MAX)));
+                    let started = Instant::now();
+                    let result = tokio::select! {
+                        result = acquire => result,
+                        () = sleep(dropped) => return true,
+                    };
+                    match result {
+                        Ok(()) => sent.lock().unwrap().push(Instant::now()),
+                        Err(error) => {
+                            assert!(started.elapsed() <= Duration::from_millis(arrival.patience_ms + 1), "{error}");
+                            return !patient;
+                        }
+                    }
+                    if arrival.refused {
+                        limiter.throttled(None).await.unwrap();
+                    }
+                    true
+                });
+                tasks.push(task);
+            }
+            for task in tasks {
+                assert!(task.await.unwrap(), "whoever waits is served in the end");
+            }
+            let mut sent = sent.lock().unwrap().clone();
+            sent.sort();
+            for window in sent.windows(121) {
+                assert!(window[120] - window[0] >= MINUTE, "121 requests within {:?}", window[120] - window[0]);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_full_limit_is_used_at_once_and_again_after_a_minute() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        let started = Instant::now();
+        for _ in 0..240 {
+            limiter.acquire(Lane::ReadBack, FOREVER).await.unwrap();
+        }
+        assert!(started.elapsed() >= MINUTE && started.elapsed() < MINUTE + Duration::from_secs(2));
+    });
+}
+
+#[test]
+fn interactive_goes_ahead_of_bulk_that_waited_longer() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        take(&limiter, Lane::ReadBack, 120).await;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for lane in [Lane::Bulk, Lane::Bulk, Lane::Interactive, Lane::ReadBack, Lane::Interactive] {
+            let (limiter, order) = (Arc::clone(&limiter), Arc::clone(&order));
+            tasks.push(tokio::spawn(async move {
+                limiter.acquire(lane, FOREVER).await.unwrap();
+                order.lock().unwrap().push(lane);
+            }));
+            tokio::task::yield_now().await;
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let expected = [Lane::ReadBack, Lane::Interactive, Lane::Interactive, Lane::Bulk, Lane::Bulk];
+        assert_eq!(*order.lock().unwrap(), expected);
+    });
+}
+
+#[test]
+fn capacity_is_kept_back_for_interactive_calls_and_for_read_backs() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::Bulk, 90).await;
+        wait(limiter.acquire(Lane::Bulk, Duration::ZERO).await);
+        take(&limiter, Lane::Interactive, 20).await;
+        wait(limiter.acquire(Lane::Interactive, Duration::ZERO).await);
+        take(&limiter, Lane::ReadBack, 10).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+    });
+}
+
+#[test]
+fn the_try_variant_names_the_wait_and_the_wait_is_right() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::Interactive, 1).await;
+        advance(Duration::from_secs(20)).await;
+        take(&limiter, Lane::Interactive, 109).await;
+        let named = wait(limiter.acquire(Lane::Interactive, Duration::ZERO).await);
+        assert!(named > Duration::from_secs(39) && named < Duration::from_secs(42), "{named:?}");
+        advance(named - Duration::from_millis(1)).await;
+        wait(limiter.acquire(Lane::Interactive, Duration::ZERO).await);
+        advance(Duration::from_millis(1)).await;
+        take(&limiter, Lane::Interactive, 1).await;
+    });
+}
+
+#[test]
+fn a_wait_that_is_too_long_is_refused_at_once() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::Interactive, 110).await;
+        let started = Instant::now();
+        wait(limiter.acquire(Lane::Interactive, Duration::from_secs(30)).await);
+        assert_eq!(started.elapsed(), Duration::ZERO);
+    });
+}
+
+#[test]
+fn whoever_stops_waiting_neither_keeps_nor_loses_a_place() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        take(&limiter, Lane::ReadBack, 120).await;
+        let waiter = |lane| {
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(async move { limiter.acquire(lane, FOREVER).await })
+        };
+        let (first, second, third) =
+            (waiter(Lane::Interactive), waiter(Lane::Interactive), waiter(Lane::Bulk));
+        sleep(Duration::from_secs(1)).await;
+        first.abort();
+        second.await.unwrap().unwrap();
+        third.await.unwrap().unwrap();
+        // Two of the new minute are used, not three.
+        take(&limiter, Lane::ReadBack, 118).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+    });
+}
+
+#[test]
+fn a_429_stops_everyone_then_shrinks_the_share_which_grows_back() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::ReadBack, 40).await;
+        limiter.throttled(None).await.unwrap();
+        // A second refusal of the same moment is the same lesson.
+        limiter.throttled(None).await.unwrap();
+        assert_eq!(wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await).as_secs() / 60, 1);
+
+        // Others seem to use two thirds of the limit: from now on, 30 instead of 40 in a minute.
+        advance(Duration::from_secs(61)).await;
+        let mut sent = 0;
+        while limiter.acquire(Lane::ReadBack, Duration::ZERO).await.is_ok() {
+            sent += 1;
+        }
+        assert!((30..=42).contains(&sent), "{sent}");
+
+        // Ten quiet minutes later all is as before.
+        advance(Duration::from_secs(620)).await;
+        take(&limiter, Lane::ReadBack, 120).await;
+    });
+}
+
+#[test]
+fn a_pause_that_the_service_asks_for_is_kept() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        limiter.throttled(Some(Duration::from_secs(7))).await.unwrap();
+        assert_eq!(wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await), Duration::from_secs(7));
+        let started = Instant::now();
+        limiter.acquire(Lane::Bulk, FOREVER).await.unwrap();
+        assert_eq!(started.elapsed(), Duration::from_secs(7));
+    });
+}
+
+#[tokio::test]
+async fn clones_share_the_limit_and_no_wait_is_an_error_that_is_not_a_429() {
+    let service = Service::start().await;
+    let client = service.builder().rate_limit(3).build().unwrap();
+    for client in [client.clone(), client.clone(), client.clone()] {
+        client.me().no_wait().await.unwrap();
+    }
+    let error = client.me().no_wait().await.unwrap_err();
+    assert!(error.is_busy() && !error.is_rate_limited());
+    assert_eq!(error.status(), None);
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    assert!(error.retry_after().unwrap() > Duration::from_secs(59));
+    assert!(error.to_string().contains("try again in"), "{error}");
+    assert_eq!(service.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_429_of_the_service_teaches_the_limiter() {
+    let service = Service::start().await;
+    let client = service.client();
+    service.fail_gets([Fault::Header(429, "retry-after", "30")]);
+    let error = client.me().retry(RetryPolicy::never()).await.unwrap_err();
+    assert!(error.is_rate_limited() && !error.is_busy());
+    assert_eq!(error.certainty(), Certainty::Rejected);
+    let error = client.tags().no_wait().await.unwrap_err();
+    assert!(error.is_busy());
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
+}
+
+#[tokio::test]
+async fn a_read_back_gets_through_when_the_limit_is_used_up() {
+    let service = Service::start().await;
+    let client = service.builder().rate_limit(24).build().unwrap();
+    service.fail_posts([Fault::DropAfter]);
+    for _ in 0..20 {
+        client.mailboxes().await.unwrap();
+    }
+    // The read before and the create itself use up what interactive calls may.
+    let before = client.clone();
+    let reply = client.conversation(&conversation_id()).reply("Done.").await.unwrap();
+    assert!(reply.recovered());
+    assert!(before.mailboxes().no_wait().await.unwrap_err().is_busy());
+    assert!(
+        service.clock.slept().iter().all(|slept| *slept < Duration::from_secs(5)),
+        "nothing waited a minute"
+    );
+}
+
+#[derive(Debug)]
+struct Elsewhere;
+
+impl RateLimiter for Elsewhere {
+    fn acquire(&self, _: Lane, _: Duration) -> BoxFuture<'_, Result<(), LimitError>> {
+        Box::pin(async { Err(LimitError::Unavailable("connection refused".into())) })
+    }
+    fn throttled(&self, _: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn a_limiter_that_cannot_be_reached_is_an_error_before_sending() {
+    let service = Service::start().await;
+    let client = service.builder().rate_limiter(Arc::new(Elsewhere)).build().unwrap();
+    let error = client.me().await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    assert!(error.to_string().contains("rate limiter"), "{error}");
+    assert!(service.requests().is_empty());
+}

@@ -1,0 +1,167 @@
+//! What is repeated, how often, and after how long.
+
+mod support;
+
+use std::time::Duration;
+
+use shared_inbox::{Certainty, Client, RetryPolicy, Status};
+use support::{Fault, Service, conversation_id, key};
+
+#[tokio::test]
+async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
+    let faults = [
+        Fault::Before(429),
+        Fault::Before(500),
+        Fault::Before(503),
+        Fault::Before(408),
+        Fault::DropBefore,
+        Fault::DropAfter,
+        Fault::Truncate(1),
+    ];
+    for fault in faults {
+        let service = Service::start().await;
+        service.fail_gets([fault.clone()]);
+        service.fail_posts([fault.clone()]);
+        let client = service.client();
+        client.mailboxes().await.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
+        client.conversation(&conversation_id()).set_status(Status::Closed).await.unwrap();
+        assert_eq!((service.count("GET"), service.count("POST")), (2, 2), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_takes_too_long_is_repeated() {
+    let service = Service::start().await;
+    service.fail_gets([Fault::Hang]);
+    service.client().mailboxes().timeout(Duration::from_millis(200)).await.unwrap();
+    assert_eq!(service.count("GET"), 2);
+}
+
+#[tokio::test]
+async fn a_timeout_is_an_unknown_outcome() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Hang]);
+    let thread = service.client().conversation(&conversation_id());
+    let status =
+        thread.set_status(Status::Closed).timeout(Duration::from_millis(50)).retry(RetryPolicy::never());
+    let error = status.await.unwrap_err();
+    assert!(error.is_timeout() && !error.is_connect());
+    assert_eq!(error.certainty(), Certainty::Unknown);
+}
+
+#[tokio::test]
+async fn ten_attempts_over_a_minute_take_no_time() {
+    let service = Service::start().await;
+    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 10));
+    let policy = RetryPolicy::default()
+        .attempts(10)
+        .first_delay(Duration::from_secs(1))
+        .max_delay(Duration::from_secs(9));
+    let error = service.client().mailboxes().retry(policy).await.unwrap_err();
+    assert_eq!(error.attempts(), 10);
+    assert_eq!(service.count("GET"), 10);
+    let slept = service.clock.slept();
+    assert_eq!(slept.len(), 9);
+    assert!(slept.iter().sum::<Duration>() > Duration::from_secs(52), "{slept:?}");
+    assert!(
+        slept[0] >= Duration::from_secs(1) && slept[0] <= Duration::from_secs(2),
+        "grows from the first delay"
+    );
+    assert!(slept[1] >= Duration::from_secs(2) && slept[2] >= Duration::from_secs(4), "doubles");
+    assert!(slept.iter().all(|wait| *wait <= Duration::from_secs(9)), "the cap holds, jitter included");
+}
+
+#[tokio::test]
+async fn the_deadline_ends_the_call_whatever_attempts_are_left() {
+    let service = Service::start().await;
+    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 100));
+    let policy = RetryPolicy::default().attempts(100);
+    let started = shared_inbox::Clock::now(&*service.clock);
+    let error =
+        service.client().mailboxes().retry(policy).deadline(Duration::from_secs(60)).await.unwrap_err();
+    assert!(error.is_server_error(), "the last failure is told, not that time was up");
+    assert!(shared_inbox::Clock::now(&*service.clock) - started <= Duration::from_secs(60));
+}
+
+#[tokio::test]
+async fn retry_after_is_kept_up_to_the_cap() {
+    for (value, wait) in [("17", 17), ("86400", 60), ("99999999999999999999999", 60)] {
+        let service = Service::start().await;
+        service.fail_gets([Fault::Header(503, "retry-after", value)]);
+        service.client().mailboxes().await.unwrap();
+        assert_eq!(service.clock.slept(), [Duration::from_secs(wait)], "{value}");
+    }
+}
+
+#[tokio::test]
+async fn a_retry_after_that_is_past_or_nonsense_changes_nothing() {
+    for value in ["Sun, 01 Mar 2020 09:30:00 GMT", "soon", "-5", ""] {
+        let service = Service::start().await;
+        service.fail_gets([Fault::Header(503, "retry-after", value)]);
+        service.client().mailboxes().await.unwrap();
+        let slept = service.clock.slept();
+        assert!(slept.len() == 1 && slept[0] <= Duration::from_secs(1), "{value}: {slept:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_fails_is_not_sent_for_every_operation_and_repeated() {
+    let service = Service::start().await;
+    let gone = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.local_addr().unwrap()
+    };
+    let client =
+        Client::builder(format!("http://{gone}/api/v1"), key()).clock(service.clock.clone()).build().unwrap();
+    let thread = client.conversation(&conversation_id());
+    let errors = [
+        client.me().await.unwrap_err(),
+        thread.set_status(Status::Open).await.unwrap_err(),
+        thread.reply("Hello").await.unwrap_err(),
+        thread.reply("Hello").verification(shared_inbox::Verification::Never).and_send().await.unwrap_err(),
+        client.sandbox_inbound("kim@customer.test", "Hello").await.unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.is_connect() && !error.is_timeout());
+        assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
+        assert!(error.unconfirmed().is_none());
+    }
+    assert_eq!(service.clock.slept().len(), 5 * 4, "five attempts each");
+}
+
+#[tokio::test]
+async fn what_cannot_be_looked_up_is_never_repeated_after_a_lost_answer() {
+    for fault in [Fault::DropAfter, Fault::Before(500), Fault::Truncate(5)] {
+        let service = Service::start().await;
+        service.fail_posts([fault]);
+        let error = service.client().sandbox_inbound("kim@customer.test", "Hello").await.unwrap_err();
+        assert_eq!(error.certainty(), Certainty::Unknown);
+        assert!(error.to_string().contains("may have taken effect"), "{error}");
+        assert_eq!(service.count("POST"), 1);
+    }
+    let service = Service::start().await;
+    service.fail_posts([Fault::Before(429)]);
+    service.client().sandbox_inbound("kim@customer.test", "Hello").await.unwrap();
+    assert_eq!(service.count("POST"), 2, "a 429 did nothing");
+}
+
+#[tokio::test]
+async fn refusals_are_not_repeated() {
+    for status in [400, 401, 403, 404, 405, 413, 422] {
+        let service = Service::start().await;
+        service.fail_gets([Fault::Before(status)]);
+        let error = service.client().mailboxes().await.unwrap_err();
+        assert_eq!(error.status().unwrap().as_u16(), status);
+        assert_eq!((error.certainty(), error.attempts(), service.count("GET")), (Certainty::Rejected, 1, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_as_uncertain_as_its_most_uncertain_attempt() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter, Fault::Before(404)]);
+    let error =
+        service.client().conversation(&conversation_id()).set_status(Status::Closed).await.unwrap_err();
+    assert!(error.is_not_found());
+    assert_eq!(error.certainty(), Certainty::Unknown);
+}

@@ -1,0 +1,101 @@
+//! Waiting for what people do.
+
+mod support;
+
+use std::time::Duration;
+
+use shared_inbox::{Clock, MessageId, RetryPolicy};
+use support::{Fault, Service, conversation_id};
+
+fn id(text: &str) -> MessageId {
+    text.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_reply_is_the_first_message_that_comes_in_after_the_given_one() {
+    let service = Service::start().await;
+    service.add_message("inbound", None, "The first mail");
+    let sent = service.add_message("outbound", Some("sent"), "Which order?");
+    service.add_note("Anna", "Let us see");
+    let answer = service.add_message("inbound", None, "Number 7");
+    service.add_message("inbound", None, "Or 8");
+    let thread = service.client().conversation(&conversation_id());
+    let reply = thread.wait_for_reply().after(&id(&sent)).await.unwrap();
+    assert_eq!(reply.id.as_str(), answer);
+    assert_eq!(service.count("GET"), 1, "it was there already");
+}
+
+#[tokio::test]
+async fn without_a_message_to_count_from_only_later_mail_is_a_reply() {
+    let service = Service::start().await;
+    service.add_message("inbound", None, "The first mail");
+    // Shows only after some looks.
+    service.world.lock().unwrap().shows_after = Duration::from_secs(40);
+    let answer = service.add_message("inbound", None, "One more thing");
+    let thread = service.client().conversation(&conversation_id());
+    let reply = thread.wait_for_reply().every(Duration::from_secs(15)).await.unwrap();
+    assert_eq!(reply.id.as_str(), answer);
+    assert_eq!(service.count("GET"), 4);
+}
+
+#[tokio::test]
+async fn a_wait_ends_when_its_time_is_over() {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let started = service.clock.now();
+    let error = thread
+        .wait_for_reply()
+        .within(Duration::from_secs(100))
+        .every(Duration::from_secs(15))
+        .await
+        .unwrap_err();
+    assert!(error.is_timeout());
+    assert_eq!(service.clock.now() - started, Duration::from_secs(100));
+}
+
+#[tokio::test]
+async fn a_message_is_waited_for_until_it_is_sent() {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let reply = thread.reply("On its way.").and_send().await.unwrap();
+    let waiting = tokio::spawn(thread.wait_until_sent(&reply.message_id).into_future());
+    while service.count("GET") < 4 {
+        service.committed.notified().await;
+    }
+    service.set_status(reply.message_id.as_str(), "sending");
+    service.set_status(reply.message_id.as_str(), "sent");
+    let message = waiting.await.unwrap().unwrap();
+    assert_eq!(message.id, reply.message_id);
+}
+
+#[tokio::test]
+async fn a_message_that_fails_or_is_gone_is_undelivered() {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let failed = service.add_message("outbound", Some("failed"), "Hello");
+    let error = thread.wait_until_sent(&id(&failed)).await.unwrap_err();
+    assert!(error.is_undelivered());
+    assert!(error.to_string().contains("`failed`"), "{error}");
+
+    let draft = service.add_message("outbound", Some("draft"), "Hello");
+    let waiting =
+        tokio::spawn(thread.wait_until_sent(&id(&draft)).every(Duration::from_secs(1)).into_future());
+    let looked = service.count("GET");
+    while service.count("GET") < looked + 2 {
+        service.committed.notified().await;
+    }
+    service.world.lock().unwrap().items.clear();
+    assert!(waiting.await.unwrap().unwrap_err().is_undelivered());
+}
+
+#[tokio::test]
+async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() {
+    let service = Service::start().await;
+    let sent = service.add_message("outbound", Some("sent"), "Hello");
+    service.fail_gets(std::iter::repeat_n(Fault::Before(500), 7));
+    let thread = service.client().conversation(&conversation_id());
+    thread.wait_until_sent(&id(&sent)).retry(RetryPolicy::never()).await.unwrap();
+
+    service.fail_gets([Fault::Before(401)]);
+    assert!(thread.wait_for_reply().await.unwrap_err().is_unauthorized());
+}
