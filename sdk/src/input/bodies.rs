@@ -188,6 +188,12 @@ body! {
         /// The conversation that it replies on; a new one starts without.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub conversation_id: Option<String>,
+        /// The sandbox inbox's address, with the app's reference as a plus tag if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub to: Option<String>,
+        /// The Message-ID that it answers, such as that of a recorded app mail.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub in_reply_to: Option<String>,
     }
 }
 
@@ -271,7 +277,15 @@ impl RecordSent {
 impl SandboxInbound {
     /// A mail from this sender that says this.
     pub fn new(from: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { from: from.into(), name: None, subject: None, text: text.into(), conversation_id: None }
+        Self {
+            from: from.into(),
+            name: None,
+            subject: None,
+            text: text.into(),
+            conversation_id: None,
+            to: None,
+            in_reply_to: None,
+        }
     }
 }
 
@@ -390,6 +404,12 @@ impl Input for SandboxInbound {
         Field::optional("subject", Rule::any_text(0), "The subject."),
         Field::required("text", Rule::any_text(0), "The text."),
         Field::optional("conversationId", Rule::any_text(0), "The conversation that it is a reply on."),
+        Field::optional(
+            "to",
+            ADDRESS,
+            "The sandbox inbox's address, with or without a reference as its plus tag.",
+        ),
+        Field::optional("inReplyTo", Rule::any_text(0), "The Message-ID of the email that it answers."),
     ];
 }
 

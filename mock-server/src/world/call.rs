@@ -1,0 +1,231 @@
+//! The one door for the fourteen operations of the service, REST and MCP alike, with the order of its checks.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use shared_inbox::{
+    AgentId, Done, Input, Me, Operation, Problems, Scope, Timestamp,
+    input::{
+        AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SandboxInbound,
+        SearchDocuments, SetStatus, TagConversation,
+    },
+};
+
+use super::{Plan, Refusal, World};
+
+/// What came with a call.
+pub enum CallInput<'a> {
+    /// The pairs of a query string.
+    Query(&'a [(String, String)]),
+    /// A JSON body, or none.
+    Body(Option<Value>),
+    /// The arguments of an MCP tool. The conversation's id is among them unless it is given apart.
+    Tool(Map<String, Value>),
+    /// Something that could not be read: refused when the input's turn comes.
+    Refused(Refusal),
+}
+
+impl std::fmt::Debug for CallInput<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CallInput::Query(_) => "Query(..)",
+            CallInput::Body(_) => "Body(..)",
+            CallInput::Tool(_) => "Tool(..)",
+            CallInput::Refused(_) => "Refused(..)",
+        })
+    }
+}
+
+/// What a call answers.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body, as JSON.
+    pub body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+impl Answer {
+    /// An answer with this body.
+    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
+        let mut bytes = Vec::with_capacity(1024);
+        serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
+        Ok(Self { status, body: bytes })
+    }
+}
+
+impl CallInput<'_> {
+    /// Whether the call means to mail the customer, before anybody knows whether the input is right.
+    fn sends(&self) -> bool {
+        let send = match self {
+            CallInput::Body(Some(body)) => body.get("send"),
+            CallInput::Tool(arguments) => arguments.get("send"),
+            _ => None,
+        };
+        send == Some(&Value::Bool(true))
+    }
+
+    fn read<I: Input>(self) -> Result<I, Refusal> {
+        Ok(match self {
+            CallInput::Query(pairs) => I::read_query(pairs)?,
+            CallInput::Body(body) => I::read(body.unwrap_or_else(|| Value::Object(Map::new())))?,
+            CallInput::Tool(arguments) => I::read(Value::Object(arguments))?,
+            CallInput::Refused(refusal) => return Err(refusal),
+        })
+    }
+
+    /// The id of the conversation: that of the path, or the argument of a tool.
+    fn take_id(&mut self, path: Option<&str>) -> Result<String, Problems> {
+        let wrong = |message: &str| shared_inbox::Problem::new("id", message).into();
+        match (path, self) {
+            (Some(id), _) => Ok(id.to_owned()),
+            (None, CallInput::Tool(arguments)) => match arguments.remove("id") {
+                Some(Value::String(id)) => Ok(id),
+                Some(_) => Err(wrong("must be a string")),
+                None => Err(wrong("is required")),
+            },
+            (None, _) => Err(wrong("is required")),
+        }
+    }
+}
+
+/// Puts the problems of the id before those of the rest.
+fn both<T>(id: Result<String, Problems>, input: Result<T, Refusal>) -> Result<(String, T), Refusal> {
+    match (id, input) {
+        (Ok(id), Ok(input)) => Ok((id, input)),
+        (Err(problems), Ok(_)) => Err(problems.into()),
+        (Ok(_), Err(refusal)) => Err(refusal),
+        (Err(problems), Err(refusal)) => Err(Refusal::new(400, format!("{problems}; {}", refusal.message))),
+    }
+}
+
+/// An operation that has nothing to read but perhaps an id.
+fn nothing(input: CallInput<'_>) -> Result<(), Refusal> {
+    if let CallInput::Refused(refusal) = input { Err(refusal) } else { Ok(()) }
+}
+
+impl World {
+    /// Does one of the service's operations for an agent.
+    ///
+    /// The order of checks: plan, rate limit, scope, input, conversation. Nothing takes effect before all have
+    /// passed.
+    pub fn call(
+        &mut self,
+        agent: &AgentId,
+        op: Operation,
+        id: Option<&str>,
+        mut input: CallInput<'_>,
+        now: Timestamp,
+    ) -> Result<Answer, Refusal> {
+        let key = self.index.agents.get(agent).copied().filter(|key| !self.keys[*key].revoked);
+        let key =
+            key.ok_or_else(|| Refusal::new(401, "This key is not valid; use one that was not revoked."))?;
+        if self.workspace.plan == Plan::Free {
+            return Err(Refusal::new(
+                403,
+                "The API is available on the Pro and Team plans; upgrade the workspace.",
+            ));
+        }
+        self.limits.admit(agent, now)?;
+        if op == Operation::SandboxInbound && !self.keys[key].livemode {
+            self.limits.check_inbound(now)?;
+        }
+        self.check_scope(key, op, input.sends())?;
+
+        let done = Done { ok: true };
+        if !op.takes_conversation() {
+            return match op {
+                Operation::Me => {
+                    nothing(input)?;
+                    let key = &self.keys[key];
+                    let agent = shared_inbox::Agent { id: key.agent_id.clone(), name: key.name.clone() };
+                    let me = Me { agent, scopes: key.scopes.clone(), livemode: Some(key.livemode) };
+                    Answer::json(200, &me)
+                }
+                Operation::ListConversations => self.list(key, &input.read::<ListConversations>()?),
+                Operation::ListMailboxes => {
+                    nothing(input)?;
+                    self.list_mailboxes(key)
+                }
+                Operation::ListTags => {
+                    nothing(input)?;
+                    self.list_tags(key)
+                }
+                Operation::SearchDocuments => self.search_documents(key, &input.read::<SearchDocuments>()?),
+                Operation::RecordSent => {
+                    let mail = input.read::<RecordSent>()?;
+                    self.record_sent(self.keys[key].livemode, mail, now);
+                    Answer::json(201, &done)
+                }
+                Operation::SandboxInbound => {
+                    let receipt = self.sandbox_inbound(key, input.read::<SandboxInbound>()?, now)?;
+                    Answer::json(201, &receipt)
+                }
+                _ => Err(Refusal::new(404, "There is no such operation.")),
+            };
+        }
+
+        let id = input.take_id(id);
+        match op {
+            Operation::GetConversation => {
+                let (id, ()) = both(id, nothing(input))?;
+                let at = self.conversation_for(key, &id)?;
+                Answer::json(200, &self.reading(at))
+            }
+            Operation::AddNote => {
+                let (id, note) = both(id, input.read::<AddNote>())?;
+                let at = self.conversation_for(key, &id)?;
+                self.add_note(key, at, note, now);
+                Answer::json(201, &done)
+            }
+            Operation::SetStatus => {
+                let (id, change) = both(id, input.read::<SetStatus>())?;
+                let at = self.conversation_for(key, &id)?;
+                self.set_status(key, at, change.status, now);
+                Answer::json(200, &done)
+            }
+            Operation::TagConversation => {
+                let (id, change) = both(id, input.read::<TagConversation>())?;
+                let at = self.conversation_for(key, &id)?;
+                self.tag(key, at, change, now);
+                Answer::json(200, &done)
+            }
+            Operation::AssignConversation => {
+                let (id, change) = both(id, input.read::<AssignConversation>())?;
+                let at = self.conversation_for(key, &id)?;
+                let by = self.keys[key].agent_id.clone().into();
+                self.assign(at, change.to, &by, now)?;
+                Answer::json(200, &done)
+            }
+            Operation::Reply => {
+                let (id, reply) = both(id, input.read::<Reply>())?;
+                let at = self.conversation_for(key, &id)?;
+                Answer::json(201, &self.reply(key, at, reply, now))
+            }
+            Operation::RequestDocuments => {
+                let (id, request) = both(id, input.read::<RequestDocuments>())?;
+                let at = self.conversation_for(key, &id)?;
+                Answer::json(201, &self.request_documents(key, at, request, now))
+            }
+            _ => Err(Refusal::new(404, "There is no such operation.")),
+        }
+    }
+
+    fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<(), Refusal> {
+        let key = &self.keys[key];
+        let scope: &Scope = op.scope_when_sending().filter(|_| sends).unwrap_or(op.scope());
+        if !key.allows(scope) {
+            return Err(Refusal::scope(scope));
+        }
+        if op == Operation::SandboxInbound && key.livemode {
+            return Err(Refusal::new(403, "Simulated mail is for the sandbox: use a test key."));
+        }
+        Ok(())
+    }
+}

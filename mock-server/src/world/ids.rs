@@ -1,0 +1,106 @@
+//! Where ids, keys and chance come from: one seeded generator, whose state is part of the world document, so that
+//! the same seed and the same calls give the same world.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use shared_inbox::{
+    AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId, MailboxId,
+    MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
+};
+
+/// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are unique.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ids {
+    state: u64,
+}
+
+/// An id that can be made up.
+pub trait Fresh {
+    /// The id with this behind its prefix.
+    fn with_rest(rest: &str) -> Self;
+}
+
+macro_rules! fresh {
+    ($($name:ident)*) => {$(
+        impl Fresh for $name {
+            fn with_rest(rest: &str) -> Self {
+                $name::parse(format!("{}{rest}", $name::PREFIX)).expect("digits and lower-case letters fit every kind of id")
+            }
+        }
+    )*};
+}
+
+fresh! {
+    AgentId BookingId BookingTypeId ConversationId DocumentId DocumentRequestId EventId MailboxId MessageId NoteId
+    TagId UserId WebhookId WorkspaceId
+}
+
+impl Ids {
+    /// A generator that always gives the same series for the same seed.
+    pub fn seeded(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 up to, not including, 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A new id.
+    pub fn fresh<T: Fresh>(&mut self) -> T {
+        const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+        let mut bits = self.bits();
+        let mut rest = [b'0'; 13];
+        for place in rest.iter_mut().rev() {
+            *place = DIGITS[(bits % 36) as usize];
+            bits /= 36;
+        }
+        T::with_rest(std::str::from_utf8(&rest).expect("ASCII"))
+    }
+
+    /// So many letters and digits, for keys and secrets.
+    pub fn token(&mut self, length: usize) -> String {
+        const CHARACTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        (0..length).map(|_| char::from(CHARACTERS[(self.bits() % 62) as usize])).collect()
+    }
+}
+
+// Written as text: a number of 64 bits would not survive a program that keeps numbers as floats.
+impl Serialize for Ids {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&format_args!("{:016x}", self.state))
+    }
+}
+
+impl<'de> Deserialize<'de> for Ids {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        u64::from_str_radix(&text, 16)
+            .map(Self::seeded)
+            .map_err(|_| D::Error::custom("not a generator's state: expected up to 16 hexadecimal digits"))
+    }
+}
+
+impl schemars::JsonSchema for Ids {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Ids".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[0-9a-fA-F]{1,16}$",
+            "description": "State of the generator that ids, keys and chance come from, in hexadecimal.",
+        })
+    }
+}

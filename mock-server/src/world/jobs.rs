@@ -1,0 +1,191 @@
+//! Everything that happens later, in one queue ordered by due time.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shared_inbox::{ConversationId, DocumentRequestId, EventId, MessageId, Timestamp, WebhookId};
+
+/// Something to do at a certain time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "job", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum Job {
+    /// A scheduled message leaves.
+    Send {
+        /// The message.
+        message: MessageId,
+    },
+    /// A magic recipient writes back.
+    SandboxReply {
+        /// The message that it answers.
+        message: MessageId,
+        /// Whether a PDF invoice comes with it.
+        invoice: bool,
+    },
+    /// The customer is reminded of documents that are missing.
+    Reminder {
+        /// The request.
+        request: DocumentRequestId,
+        /// Which reminder, from 1.
+        number: u8,
+    },
+    /// A snooze ends.
+    Wake {
+        /// The conversation.
+        conversation: ConversationId,
+    },
+    /// A recorded mail that nobody answered is forgotten.
+    ForgetAppMail {
+        /// Its Message-ID.
+        message_id: String,
+        /// In which world.
+        livemode: bool,
+    },
+    /// An event is delivered to an endpoint.
+    WebhookTry {
+        /// The endpoint.
+        endpoint: WebhookId,
+        /// The event.
+        event: EventId,
+    },
+}
+
+impl Job {
+    /// The kind of job, as the control API names it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Job::Send { .. } => "send",
+            Job::SandboxReply { .. } => "sandbox-reply",
+            Job::Reminder { .. } => "reminder",
+            Job::Wake { .. } => "wake",
+            Job::ForgetAppMail { .. } => "forget-app-mail",
+            Job::WebhookTry { .. } => "webhook-try",
+        }
+    }
+
+    /// The id that it is about.
+    pub fn subject(&self) -> &str {
+        match self {
+            Job::Send { message } | Job::SandboxReply { message, .. } => message.as_str(),
+            Job::Reminder { request, .. } => request.as_str(),
+            Job::Wake { conversation } => conversation.as_str(),
+            Job::ForgetAppMail { message_id, .. } => message_id,
+            Job::WebhookTry { event, .. } => event.as_str(),
+        }
+    }
+}
+
+/// The queue. Jobs that are due at the same time run in the order in which they were put in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Jobs {
+    queue: BTreeMap<(Timestamp, u64), Job>,
+    next: u64,
+}
+
+impl Jobs {
+    /// Puts a job in.
+    pub fn push(&mut self, due: Timestamp, job: Job) {
+        self.queue.insert((due, self.next), job);
+        self.next += 1;
+    }
+
+    /// When the next job is due.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.queue.first_key_value().map(|((due, _), _)| *due)
+    }
+
+    /// Takes out the earliest job that is due at `now` or before.
+    pub fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job)> {
+        let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
+        let ((due, _), job) = entry.remove_entry();
+        Some((due, job))
+    }
+
+    /// Takes out one job that is due at exactly this time.
+    pub fn cancel(&mut self, due: Timestamp, job: &Job) -> bool {
+        let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| *there == job);
+        let Some(key) = found.map(|(key, _)| *key) else { return false };
+        self.queue.remove(&key).is_some()
+    }
+
+    /// Takes out all jobs of which `goes` says so.
+    pub fn remove(&mut self, goes: impl Fn(&Job) -> bool) {
+        self.queue.retain(|_, job| !goes(job));
+    }
+
+    /// All jobs, soonest first.
+    pub fn iter(&self) -> impl Iterator<Item = (Timestamp, &Job)> {
+        self.queue.iter().map(|((due, _), job)| (*due, job))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Due<J> {
+    due_at: Timestamp,
+    #[serde(flatten)]
+    job: J,
+}
+
+// Written as a plain list: the order says all, and numbers of places would only differ between equal worlds.
+impl Serialize for Jobs {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(self.iter().map(|(due_at, job)| Due { due_at, job }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Jobs {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let mut jobs = Jobs::default();
+        Vec::<Due<Job>>::deserialize(d)?.into_iter().for_each(|due| jobs.push(due.due_at, due.job));
+        Ok(jobs)
+    }
+}
+
+impl JsonSchema for Jobs {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Jobs".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<Vec<Due<Job>>>()
+    }
+}
+
+/// A job in the list of the control API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct JobEntry {
+    /// When it is due.
+    pub due_at: Timestamp,
+    /// What kind of job.
+    pub job: String,
+    /// The id that it is about.
+    pub subject: String,
+}
+
+impl super::World {
+    /// What is due and when, soonest first.
+    pub fn jobs(&self) -> Vec<JobEntry> {
+        let entry = |(due_at, job): (Timestamp, &Job)| JobEntry {
+            due_at,
+            job: job.kind().to_owned(),
+            subject: job.subject().to_owned(),
+        };
+        self.jobs.iter().map(entry).collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! Running what has fallen due, one job at a time and each at its own time.
+
+use serde::{Deserialize, Serialize};
+use shared_inbox::Timestamp;
+
+use super::{Job, TryRequest, World};
+
+/// A job that fell due.
+#[derive(Debug)]
+pub enum Fired {
+    /// It was done.
+    Done(FiredJob),
+    /// A webhook is to be tried over HTTP; the outcome comes back through [`World::finish_try`].
+    Try(FiredJob, TryRequest),
+}
+
+/// What was done, as the control API tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FiredJob {
+    /// When it was due.
+    pub at: Timestamp,
+    /// What kind of job.
+    pub job: String,
+}
+
+impl Fired {
+    /// What was done.
+    pub fn job(&self) -> &FiredJob {
+        match self {
+            Fired::Done(job) | Fired::Try(job, _) => job,
+        }
+    }
+}
+
+impl World {
+    /// Runs the one earliest job that is due at `now` or before, at its own due time.
+    pub fn run_due(&mut self, now: Timestamp) -> Option<Fired> {
+        let (at, job) = self.jobs.pop_due(now)?;
+        let fired = FiredJob { at, job: job.kind().to_owned() };
+        match &job {
+            Job::Send { message } => self.send(message, at),
+            Job::SandboxReply { message, invoice } => self.write_back(message, *invoice, at),
+            Job::Reminder { request, number } => self.remind(request, *number, at),
+            Job::Wake { conversation } => self.wake(conversation.as_str()),
+            Job::ForgetAppMail { message_id, livemode } => self.app_mail.forget(*livemode, message_id),
+            Job::WebhookTry { endpoint, event } => {
+                if let Some(request) = self.webhooks.begin_try(endpoint, event, at) {
+                    return Some(Fired::Try(fired, request));
+                }
+            }
+        }
+        Some(Fired::Done(fired))
+    }
+
+    /// When the next job is due.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.jobs.next_due()
+    }
+}

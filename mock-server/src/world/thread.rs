@@ -1,0 +1,211 @@
+//! A conversation as the world keeps it, and what can be asked of it without looking elsewhere.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use shared_inbox::{
+    ActorId, Attachment, Contact, ConversationId, Direction, DocumentRequestId, MailboxId, MessageId,
+    MessageStatus, Note, Sender, Status, TimelineEvent, Timestamp, Turn, Urgency,
+};
+
+/// A conversation.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Thread {
+    /// Its id.
+    pub id: ConversationId,
+    /// The inbox that it is in.
+    pub mailbox: MailboxId,
+    /// Its subject.
+    pub subject: String,
+    /// The customer.
+    pub contact: Contact,
+    /// Where it stands.
+    #[serde(default = "open")]
+    pub status: Status,
+    /// Whose turn it is.
+    #[serde(default)]
+    pub turn: Option<Turn>,
+    /// Who has it.
+    #[serde(default)]
+    pub assignee: Option<ActorId>,
+    /// Names of its tags.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// What it is about.
+    #[serde(default)]
+    pub topic: Option<String>,
+    /// How urgent it is.
+    #[serde(default)]
+    pub urgency: Option<Urgency>,
+    /// A warning.
+    #[serde(default)]
+    pub risk: Option<String>,
+    /// Reasons for the warning.
+    #[serde(default)]
+    pub risk_reasons: Vec<String>,
+    /// Until when it is put off.
+    #[serde(default)]
+    pub snoozed_until: Option<Timestamp>,
+    /// The app's reference.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// Message-ID of the recorded app mail that it answers.
+    #[serde(default)]
+    pub app_sent: Option<String>,
+    /// What happened, oldest first.
+    pub timeline: Vec<Item>,
+}
+
+fn open() -> Status {
+    Status::Open
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread")
+            .field("id", &self.id)
+            .field("mailbox", &self.mailbox)
+            .field("status", &self.status)
+            .field("turn", &self.turn)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One item of a timeline.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Item {
+    /// An email.
+    Message(MessageRecord),
+    /// An internal note.
+    Note(Note),
+    /// Something that was done.
+    Event(TimelineEvent),
+}
+
+/// An email as the world keeps it: with its whole text, and what only the service knows of it.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MessageRecord {
+    /// Its id.
+    pub id: MessageId,
+    /// When it came or was written.
+    pub at: Timestamp,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// Who wrote it.
+    pub from: Sender,
+    /// How far it has come; none for mail that came in.
+    #[serde(default)]
+    pub status: Option<MessageStatus>,
+    /// Its text without quoted history, uncut.
+    pub text: String,
+    /// What is attached.
+    #[serde(default)]
+    pub attachments: Vec<Attachment>,
+    /// Who on the team wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<ActorId>,
+    /// The line for the person who approves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// When it leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends_at: Option<Timestamp>,
+    /// The document request that goes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<DocumentRequestId>,
+    /// Whether it was written on a secure page or goes as a secure link.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub secure: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl fmt::Debug for MessageRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessageRecord")
+            .field("id", &self.id)
+            .field("at", &self.at)
+            .field("direction", &self.direction)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl MessageRecord {
+    /// A mail that is meant to go out.
+    pub(crate) fn outbound(id: MessageId, at: Timestamp, from: Sender, text: String) -> Self {
+        Self {
+            id,
+            at,
+            direction: Direction::Outbound,
+            from,
+            status: None,
+            text,
+            attachments: Vec::new(),
+            author: None,
+            summary: None,
+            sends_at: None,
+            request: None,
+            secure: false,
+        }
+    }
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Item::Message(message) => message.fmt(f),
+            Item::Note(note) => note.fmt(f),
+            Item::Event(event) => event.fmt(f),
+        }
+    }
+}
+
+impl Item {
+    /// When it happened.
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Item::Message(message) => message.at,
+            Item::Note(note) => note.at,
+            Item::Event(event) => event.at,
+        }
+    }
+
+    /// Something that was done.
+    pub(crate) fn event<const N: usize>(
+        at: Timestamp,
+        actor: &str,
+        event: &str,
+        data: [(&str, Value); N],
+    ) -> Self {
+        let data: Map<_, _> = data.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Item::Event(TimelineEvent { at, actor: actor.to_owned(), event: event.to_owned(), data })
+    }
+}
+
+impl Thread {
+    /// Its messages, oldest first.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
+        self.timeline.iter().filter_map(|item| if let Item::Message(m) = item { Some(m) } else { None })
+    }
+
+    /// When the latest message came or was written; without one, when anything happened.
+    pub fn last_message_at(&self) -> Timestamp {
+        let message = self.messages().next_back().map(|message| message.at);
+        message.or_else(|| self.timeline.last().map(Item::at)).unwrap_or(Timestamp::from_millis(0))
+    }
+
+    /// Whether mail from this address came on it, or it is the customer's.
+    pub fn has(&self, address: &str) -> bool {
+        let same = |there: &str| there.eq_ignore_ascii_case(address);
+        self.contact.email.as_deref().is_some_and(same)
+            || self.messages().any(|m| m.direction == Direction::Inbound && same(&m.from.email))
+    }
+}
