@@ -4,13 +4,12 @@
 //! The Python and JavaScript libraries are installed into the build directory, in the versions named here. Without a
 //! network, Python or Node their tests are skipped with a line that says so; with `CI` set a skip is a failure.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use shared_inbox_tests::peers;
 use shared_inbox_webhooks::{Secret, SignedHeaders, Signer, Verifier};
 
 const PYTHON: &str = r#"
@@ -50,38 +49,22 @@ type Peer<'a> = &'a dyn Fn(&[Value]) -> Vec<String>;
 
 #[test]
 fn the_python_library_agrees() {
-    const PACKAGE: &str = "standardwebhooks==1.1.0";
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python-standardwebhooks-1.1.0");
-    let install = || {
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
-        Command::new("python3").args(pip).arg(&folder).arg(PACKAGE).output()
-    };
-    if installed(PACKAGE, &folder, install) {
-        cross_check(&|cases| {
-            let mut python = Command::new("python3");
-            python.arg("-c").arg(PYTHON).env("PYTHONPATH", &folder);
-            ask(python, cases)
-        });
-    }
+    let Some(program) = peers::python(&["standardwebhooks==1.1.0"]) else { return };
+    cross_check(&|cases| {
+        let mut python = Command::new(&program);
+        python.arg("-c").arg(PYTHON);
+        ask(python, cases)
+    });
 }
 
 #[test]
 fn the_javascript_library_agrees() {
-    const PACKAGE: &str = "standardwebhooks@1.1.1";
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("node-standardwebhooks-1.1.1");
-    let install = || {
-        fs::create_dir_all(&folder)?;
-        let npm =
-            ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--prefix"];
-        Command::new("npm").args(npm).arg(&folder).arg(PACKAGE).output()
-    };
-    if installed(PACKAGE, &folder, install) {
-        cross_check(&|cases| {
-            let mut node = Command::new("node");
-            node.arg("-e").arg(JAVASCRIPT).current_dir(&folder);
-            ask(node, cases)
-        });
-    }
+    let Some(modules) = peers::npm(&["standardwebhooks@1.1.1"]) else { return };
+    cross_check(&|cases| {
+        let mut node = Command::new("node");
+        node.arg("-e").arg(JAVASCRIPT).env("NODE_PATH", &modules);
+        ask(node, cases)
+    });
 }
 
 #[test]
@@ -204,30 +187,6 @@ fn both_refuse_what_was_changed(peer: Peer<'_>) {
         assert_ne!(answer, "accepted", "{headers:?}");
         assert!(verifier.verify(headers, body.as_bytes()).is_err(), "{headers:?}");
     }
-}
-
-/// Installs a package once; false, with a line that says why, when that is not possible here.
-fn installed(
-    package: &str,
-    folder: &Path,
-    install: impl FnOnce() -> std::io::Result<std::process::Output>,
-) -> bool {
-    let marker: PathBuf = folder.join(".complete");
-    if marker.exists() {
-        return true;
-    }
-    let problem = match install() {
-        Ok(output) if output.status.success() => {
-            fs::write(marker, "").unwrap();
-            return true;
-        }
-        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        Err(error) => error.to_string(),
-    };
-    assert!(std::env::var_os("CI").is_none(), "{package} could not be installed: {problem}");
-    // Not `eprintln!`, which the test harness keeps to itself.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {package} could not be installed: {problem}");
-    false
 }
 
 fn ask(mut program: Command, cases: &[Value]) -> Vec<String> {

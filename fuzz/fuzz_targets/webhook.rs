@@ -1,0 +1,62 @@
+//! Any request: nothing panics, and nothing verifies but what the signer would have written.
+//!
+//! The input is the three header values and the body, each on a line of its own but the last, which is the rest. The
+//! clock stands still and the secrets are known, so the seeds hold requests that verify.
+//!
+//!     cargo +nightly fuzz run webhook
+
+#![no_main]
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use libfuzzer_sys::fuzz_target;
+use shared_inbox_webhooks::{Event, Parts, Secret, Signer, Verifier, diagnose};
+
+const NOW: u64 = 1_700_000_000;
+const SECRETS: [&str; 2] =
+    ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"];
+
+fuzz_target!(|input: &[u8]| {
+    let mut lines = input.splitn(4, |byte| *byte == b'\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (id, timestamp, signature, body) = (next(), next(), next(), next());
+    let parts = Parts { id, timestamp, signature };
+    let secrets = SECRETS.map(|text| Secret::parse(text).unwrap());
+    let verifier = Verifier::new(secrets.clone()).clock(|| UNIX_EPOCH + Duration::from_secs(NOW));
+
+    let verdict = verifier.verify(parts, body);
+    let pieces = verifier.check(parts).and_then(|checked| {
+        let mut stream = checked.stream();
+        body.chunks(13).for_each(|piece| stream.update(piece));
+        stream.finish()
+    });
+    assert_eq!(verdict.as_ref().map(|verified| verified.proof()).map_err(|error| *error), pieces);
+
+    match verdict {
+        Ok(verified) => {
+            let proof = verified.proof();
+            assert!(proof.timestamp().abs_diff(NOW) <= 300);
+            let written = std::str::from_utf8(timestamp).unwrap();
+            let genuine = Signer::new([secrets[proof.secret()].clone()]).sign_text(proof.id(), written, body);
+            let header = String::from_utf8_lossy(signature);
+            assert!(header.split(' ').any(|entry| entry == genuine.signature));
+            if let Ok(event) = verified.parse::<Event>() {
+                assert_eq!(event.id.as_str(), proof.id());
+            }
+        }
+        Err(error) => {
+            assert!(matches!(error.status(), 400 | 401));
+            let diagnosis = verifier.diagnose(parts, body);
+            assert_eq!(diagnosis.verdict(), Err(error));
+            assert!(!diagnosis.hints().is_empty());
+        }
+    }
+
+    // The same bytes as a secret's text.
+    if let Ok(text) = std::str::from_utf8(signature) {
+        if let Ok(secret) = Secret::parse(text) {
+            assert_eq!(*secret.reveal(), text);
+        }
+        let _ = diagnose(text, parts, body).to_string();
+    }
+});
