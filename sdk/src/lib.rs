@@ -1,7 +1,102 @@
-//! A typed client for a shared customer-email inbox.
+//! A typed client for a shared customer-email inbox, safe to leave alone with it.
 //!
-//! Without the feature `client` the crate is the types of the API alone: ids, models, inputs with their limits,
-//! events, and the catalogue of operations.
+//! ```no_run
+//! use shared_inbox::{Assigned, Client, View};
+//!
+//! # async fn run() -> shared_inbox::Result<()> {
+//! let inbox = Client::from_env()?; // SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY
+//! let waiting = inbox.conversations().view(View::Waiting).assigned(Assigned::Unassigned).limit(50).await?;
+//! let thread = inbox.conversation(&waiting[0].id);
+//! thread.add_note("Refund is approved, @Anna").await?;
+//! thread.tags().add("refund").remove("new").await?;
+//! let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
+//! let sent = thread.reply("Your refund is on its way.").and_send().await?; // mails the customer
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every call is a small builder that is sent by awaiting it. Awaiting a reply makes a draft, which a person approves; what
+//! mails a customer has a name of its own, [`and_send`](Create::and_send). Inputs are checked against every limit of the
+//! service before anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
+//!
+//! Beyond the endpoints: [`Client::changes`] follows a list, [`Thread::wait_for_reply`] and [`Thread::wait_until_sent`] wait,
+//! [`ReplyAddress`] builds and parses reply addresses, [`new_message_id`] makes Message-IDs that nobody can guess, and
+//! [`Client::raw`] calls endpoints that this crate does not know yet.
+//!
+//! # Errors
+//!
+//! There is one [`Error`]. Its predicates ([`is_not_found`](Error::is_not_found),
+//! [`is_rate_limited`](Error::is_rate_limited), …) say what happened, and its data what to do about it: the
+//! [`status`](Error::status), the service's [`message`](Error::message), the [`problems`](Error::problems) of a refused input
+//! field by field, the missing [`scope`](Error::scope). The most important question has an answer of its own,
+//! [`certainty`](Error::certainty):
+//!
+//! | [`Certainty`] | means | call it again? |
+//! |---|---|---|
+//! | `NotSent` | nothing left this machine | yes |
+//! | `Rejected` | the service answered and did nothing | when the cause is mended |
+//! | `Unknown` | it may have taken effect | look first |
+//!
+//! # Retries
+//!
+//! What is safe to repeat (every read, status, tags, assignment, recording app mail) is repeated on a 429, a failure of the
+//! service, a timeout or a dropped connection, with growing waits, until the attempts ([`RetryPolicy`]) or the time
+//! ([`deadline`](ClientBuilder::deadline)) run out. A connection that could not be made is repeated for every operation.
+//! `Retry-After` is honoured. All of it can be set for the client and for a single call.
+//!
+//! # Verified creates
+//!
+//! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. So this
+//! crate never repeats a create blindly. When the answer to one is lost, it reads the conversation until the item shows, or
+//! until it would have shown ([`settle`](ClientBuilder::settle), 10 seconds unless set):
+//!
+//! - It is there: the call succeeds, and [`recovered`](Created::recovered) says how.
+//! - It is not there: it is sent again.
+//! - That cannot be told, because the reads failed too or because something very much like it is there: the call ends with
+//!   an error of [`Certainty::Unknown`]. [`Error::unconfirmed`] holds what is needed to find out later, in this process or
+//!   another, with [`Client::look_for`].
+//!
+//! To know its own item from an identical one that was there before, each create reads the conversation first. That is one
+//! request more; [`seen`](Create::seen) saves it when you have just read the conversation, and
+//! [`Verification::Never`] when you would rather have the error. Creates in one conversation through one client go one
+//! after the other, so identical ones at the same time are never mistaken for each other.
+//!
+//! **One window remains.** A request whose answer was lost may still be on its way, in a proxy or a queue, and be carried out
+//! after the last look. A read shows what is there, never what is about to be; so if the client sends again then, the item is
+//! there twice. No client can close this window; only the service can, by refusing a request that it has seen. A longer
+//! `settle` makes it smaller, and `Verification::Never` avoids it, since nothing is sent again. For the same reason an item of the
+//! same words that *another* process makes with the same key, in the very seconds of a lost answer, cannot be told from ours.
+//!
+//! # Rate limit
+//!
+//! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
+//! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Calls wait for their
+//! turn: urgent ones first ([`Lane`]), background work last ([`bulk`](Call::bulk)), and some capacity is kept back for the reads
+//! that settle a lost answer. A call that should not wait says [`no_wait`](Call::no_wait), and gets an error that
+//! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process; [`RateLimiter`] is the
+//! trait behind it, for keys that several processes share.
+//!
+//! # Testing
+//!
+//! A test key works on the service's sandbox: nothing is mailed, and [`Client::sandbox_inbound`] makes customers write. The crate
+//! `shared-inbox-mock` is the whole service in memory, with a clock that tests move and a switch for every failure. The waits
+//! of the client itself go by a [`Clock`] that can be replaced, so that an hour of retries takes no time.
+//!
+//! # Features
+//!
+//! | feature | |
+//! |---|---|
+//! | `client` (default) | the HTTP client; without it, the crate is the types of the API alone, with few dependencies |
+//! | `rustls` (default) | TLS by rustls, certificates of the operating system |
+//! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
+//! | `native-tls` | TLS by the operating system's library |
+//! | `schemas` | JSON Schemas of every input and output |
+//! | `construct` | answers can be built with literals, for programs that play the service |
+//!
+//! # Logs
+//!
+//! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. No span, error or `Debug`
+//! shows a key, an address or the words of a mail.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -165,3 +165,31 @@ async fn a_call_is_as_uncertain_as_its_most_uncertain_attempt() {
     assert!(error.is_not_found());
     assert_eq!(error.certainty(), Certainty::Unknown);
 }
+
+/// Names that are never found.
+struct Silent;
+
+impl reqwest::dns::Resolve for Silent {
+    fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_takes_too_long_is_not_sent_although_it_is_a_timeout_too() {
+    let http = reqwest::Client::builder()
+        .no_proxy()
+        .dns_resolver(std::sync::Arc::new(Silent))
+        .connect_timeout(Duration::from_millis(20))
+        .build()
+        .unwrap();
+    let client = Client::builder("http://inbox.localhost/api/v1", key())
+        .http_client(http)
+        .retry(RetryPolicy::never())
+        .verification(shared_inbox::Verification::Never)
+        .build()
+        .unwrap();
+    let error = client.conversation(&conversation_id()).reply("Hello").and_send().await.unwrap_err();
+    assert!(error.is_connect());
+    assert_eq!(error.certainty(), Certainty::NotSent);
+}
