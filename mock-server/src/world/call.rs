@@ -120,19 +120,35 @@ impl World {
         agent: &AgentId,
         op: Operation,
         id: Option<&str>,
-        mut input: CallInput<'_>,
+        input: CallInput<'_>,
         now: Timestamp,
     ) -> Result<Answer, Refusal> {
-        let key = self.index.agents.get(agent).copied().filter(|key| !self.keys[*key].revoked);
-        let key =
-            key.ok_or_else(|| Refusal::new(401, "This key is not valid; use one that was not revoked."))?;
+        self.admit(agent, now)?;
+        self.perform(agent, op, id, input, now)
+    }
+
+    /// Lets a request of an agent in and counts it, whatever it asks for: plan, then rate limit.
+    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<(), Refusal> {
+        self.key_of(agent)?;
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::new(
                 403,
                 "The API is available on the Pro and Team plans; upgrade the workspace.",
             ));
         }
-        self.limits.admit(agent, now)?;
+        self.limits.admit(agent, now)
+    }
+
+    /// Does what was asked for in a request that was let in: scope, input, conversation, effect.
+    pub(crate) fn perform(
+        &mut self,
+        agent: &AgentId,
+        op: Operation,
+        id: Option<&str>,
+        mut input: CallInput<'_>,
+        now: Timestamp,
+    ) -> Result<Answer, Refusal> {
+        let key = self.key_of(agent)?;
         if op == Operation::SandboxInbound && !self.keys[key].livemode {
             self.limits.check_inbound(now)?;
         }
@@ -215,6 +231,11 @@ impl World {
             }
             _ => Err(Refusal::new(404, "There is no such operation.")),
         }
+    }
+
+    fn key_of(&self, agent: &AgentId) -> Result<usize, Refusal> {
+        let key = self.index.agents.get(agent).copied().filter(|key| !self.keys[*key].revoked);
+        key.ok_or_else(|| Refusal::new(401, "This key is not valid; use one that was not revoked."))
     }
 
     fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<(), Refusal> {
