@@ -65,7 +65,10 @@ pub use run::{Fired, FiredJob};
 pub use snooze::Snooze;
 pub use tags::TagRecord;
 pub use thread::{Item, MessageRecord, Thread};
-pub use webhooks::{TryOutcome, TryRequest, Webhooks};
+pub use webhooks::{
+    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope, HookState,
+    RotatedSecret, StampClock, TestSent, Try, TryOutcome, TryRequest, WebhookView, Webhooks,
+};
 
 /// One workspace with all that is in it.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]

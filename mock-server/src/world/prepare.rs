@@ -41,6 +41,7 @@ impl World {
             self.index.requests.insert(request.id.clone(), at);
         }
         (0..self.documents.len()).for_each(|at| self.index_document(at));
+        self.webhooks.prepare(&mut self.jobs);
         self.use_keys(keys);
         Ok(())
     }
@@ -133,6 +134,7 @@ impl World {
                 problems.push(format!("bookings[{i}].hostUserId"), "is not one of the users");
             }
         }
+        self.webhooks.check(|owner| self.index.users.contains_key(owner), &mut problems);
         for (i, mail) in self.app_mail.iter().enumerate() {
             if mail.conversation.as_ref().is_some_and(|id| !conversations.contains(id)) {
                 problems.push(format!("appMail[{i}].conversation"), "is not one of the conversations");

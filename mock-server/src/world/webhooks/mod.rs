@@ -1,21 +1,40 @@
-//! Webhook endpoints and what is delivered to them.
+//! Webhooks as plain data: endpoints, the events on their way to them, and the rules of section "delivery". No I/O: a
+//! try goes out as a [`TryRequest`] and comes back as a [`TryOutcome`].
+//!
+//! Each endpoint has at most one try under way, so a receiver hears of things in the order in which they fell due, and
+//! what a 410 or a pause cuts off is exact.
+
+mod control;
+mod delivery;
+mod endpoint;
+mod schedule;
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
+use shared_inbox::{Event, EventId, Problems, Timestamp, UserId, WebhookId, limits};
 
-use super::jobs::Jobs;
+pub use control::{
+    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, Examinee, RotatedSecret, TestSent,
+    WebhookView,
+};
+pub use delivery::{DeliveryOutcome, Try, TryOutcome, TryRequest};
+pub use endpoint::{HookScope, HookState, StampClock};
 
-/// All endpoints of a world.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Webhooks {}
+use super::jobs::{Job, Jobs};
+use delivery::{Delivery, Token};
+use endpoint::Endpoint;
+
+/// How many deliveries are kept in all. Beyond that the oldest go, those that are over first.
+const DELIVERIES_KEPT: usize = 250_000;
 
 /// Who may hear of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
-    /// Live endpoints or test endpoints.
+    /// `false` for the sandbox.
     pub livemode: bool,
-    /// Whose.
+    /// The inbox it happened in.
     pub inbox: Inbox,
 }
 
@@ -26,45 +45,345 @@ pub enum Inbox {
     Team,
     /// In a private inbox of this person.
     Private(UserId),
-    /// In no inbox: a booking outside a conversation, a test event.
+    /// In no inbox: a booking outside a conversation.
     Workspace,
 }
 
-/// A delivery to be tried over HTTP.
-#[derive(Debug, Clone)]
-pub struct TryRequest {
-    /// The endpoint.
-    pub endpoint: WebhookId,
-    /// The event.
-    pub event: EventId,
+/// All endpoints of a workspace and the events that were or are to be sent to them.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Webhooks {
+    /// Counts endpoints and events, for their order.
+    count: u64,
+    endpoints: BTreeMap<WebhookId, Endpoint>,
+    /// Oldest first.
+    log: BTreeMap<u64, Recorded>,
+    #[serde(skip)]
+    numbers: HashMap<EventId, u64>,
+    /// How many deliveries the log holds.
+    #[serde(skip)]
+    held: usize,
+    #[serde(skip)]
+    lanes: BTreeMap<WebhookId, Lane>,
 }
 
-/// What came of a try.
-#[derive(Debug, Clone)]
-pub struct TryOutcome {
-    /// The endpoint.
-    pub endpoint: WebhookId,
-    /// The event.
-    pub event: EventId,
+/// An event, kept once, with its way to each endpoint that hears it.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    event: Event,
+    deliveries: BTreeMap<WebhookId, Delivery>,
+}
+
+/// What an endpoint is busy with. Not part of the world document: a restored world makes those tries anew.
+#[derive(Clone)]
+struct Lane {
+    flying: Option<Flying>,
+    /// Fell due while another try was under way, in that order.
+    waiting: VecDeque<(Timestamp, EventId)>,
+    /// The earliest time at which any of these may have to be tried again.
+    horizon: Timestamp,
+}
+
+#[derive(Clone)]
+struct Flying {
+    token: Token,
+    event: EventId,
+    /// Someone asked for a redelivery meanwhile.
+    again: Option<Timestamp>,
+}
+
+/// What an endpoint's owner is told by mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) endpoint: WebhookId,
+    pub(crate) owner: Option<UserId>,
+    pub(crate) at: Timestamp,
+    /// [`HookState::Off`] or [`HookState::Paused`].
+    pub(crate) state: HookState,
 }
 
 impl Webhooks {
-    /// Tells every endpoint that may hear it of an event.
-    pub fn emit(&mut self, _event: Event, _audience: &Audience, _jobs: &mut Jobs, _now: Timestamp) {}
+    /// Makes a document that was read usable: tries that were under way when it was written are due again.
+    pub(crate) fn prepare(&mut self, jobs: &mut Jobs) {
+        self.lanes.clear();
+        self.numbers = self.log.iter().map(|(number, it)| (it.event.id.clone(), *number)).collect();
+        self.held = self.log.values().map(|it| it.deliveries.len()).sum();
+        let queued: HashSet<(WebhookId, EventId)> = jobs
+            .iter()
+            .filter_map(|(_, job)| match job {
+                Job::WebhookTry { endpoint, event } => Some((endpoint.clone(), event.clone())),
+                _ => None,
+            })
+            .collect();
+        for it in self.log.values() {
+            for (endpoint, delivery) in &it.deliveries {
+                let key = (endpoint.clone(), it.event.id.clone());
+                if let Some(due) = delivery.next_try_at.filter(|_| !queued.contains(&key)) {
+                    jobs.push(due, Job::WebhookTry { endpoint: key.0, event: key.1 });
+                }
+            }
+        }
+    }
 
-    /// The request of a try that is due now, or nothing when it is not to be made any more.
-    pub fn begin_try(
+    /// What does not fit together in a document that was read.
+    pub(crate) fn check(&self, has_user: impl Fn(&UserId) -> bool, problems: &mut Problems) {
+        for (id, endpoint) in &self.endpoints {
+            let field = |name: &str| format!("webhooks.endpoints.{id}.{name}");
+            if endpoint.owner.as_ref().is_some_and(|owner| !has_user(owner)) {
+                problems.push(field("owner"), "is not one of the users");
+            }
+            if endpoint.scope == HookScope::Private && endpoint.owner.is_none() {
+                problems.push(field("owner"), "is required for the scope private");
+            }
+        }
+        let mut seen = HashSet::new();
+        for (number, it) in &self.log {
+            let field = format!("webhooks.log.{number}");
+            if *number > self.count {
+                problems.push(field.clone(), "is more than webhooks.count");
+            }
+            if !seen.insert(&it.event.id) {
+                problems.push(format!("{field}.event.id"), "is there twice");
+            }
+            if it.deliveries.keys().any(|id| !self.endpoints.contains_key(id)) {
+                problems.push(
+                    format!("{field}.deliveries"),
+                    "has an endpoint that is not one of webhooks.endpoints",
+                );
+            }
+            if it.deliveries.values().any(|delivery| delivery.earlier > delivery.tries.len()) {
+                problems.push(format!("{field}.deliveries"), "has more `earlier` tries than tries");
+            }
+        }
+    }
+
+    /// Queues an event for every endpoint that may hear it and wants to.
+    pub fn emit(&mut self, event: Event, audience: &Audience, jobs: &mut Jobs, now: Timestamp) {
+        let to: Vec<WebhookId> = self
+            .endpoints
+            .iter()
+            .filter(|(_, endpoint)| endpoint.hears(&event, audience))
+            .map(|(id, _)| id.clone())
+            .collect();
+        self.send(event, to, jobs, now);
+    }
+
+    fn send(&mut self, event: Event, to: Vec<WebhookId>, jobs: &mut Jobs, now: Timestamp) {
+        if to.is_empty() {
+            return;
+        }
+        self.forget(jobs, now);
+        for endpoint in &to {
+            jobs.push(now, Job::WebhookTry { endpoint: endpoint.clone(), event: event.id.clone() });
+        }
+        self.count += 1;
+        self.held += to.len();
+        self.numbers.insert(event.id.clone(), self.count);
+        let deliveries = to.into_iter().map(|id| (id, Delivery::due(now))).collect();
+        self.log.insert(self.count, Recorded { event, deliveries });
+    }
+
+    /// Starts the try that fell due at `due`. `None` when it is not to be made, or not yet: the endpoint is busy, and
+    /// the try is queued again when it no longer is.
+    pub(crate) fn start(
         &mut self,
-        endpoint: &WebhookId,
-        event: &EventId,
-        _now: Timestamp,
+        id: &WebhookId,
+        event_id: &EventId,
+        due: Timestamp,
+        jobs: &mut Jobs,
     ) -> Option<TryRequest> {
-        let _ = (endpoint, event);
-        None
+        let it = self.numbers.get(event_id).and_then(|number| self.log.get(number));
+        let pending = it.and_then(|it| it.deliveries.get(id).filter(|d| d.is_pending()).map(|d| (it, d)));
+        let (Some((it, delivery)), Some(endpoint)) = (pending, self.endpoints.get(id)) else {
+            self.next_in_lane(id, jobs);
+            return None;
+        };
+        let failures = delivery.tries.len() - delivery.earlier + 1;
+        let again = schedule::wait(id, event_id, failures, delivery.tries.len() + 1);
+        let horizon = again.map_or(Timestamp::from_millis(i64::MAX), |wait| due + wait);
+        let lane =
+            self.lanes.entry(id.clone()).or_insert(Lane { flying: None, waiting: VecDeque::new(), horizon });
+        lane.horizon = lane.horizon.min(horizon);
+        if lane.flying.is_some() {
+            lane.waiting.push_back((due, event_id.clone()));
+            return None;
+        }
+        let token = Token::new();
+        lane.flying = Some(Flying { token, event: event_id.clone(), again: None });
+        Some(TryRequest {
+            token,
+            endpoint: id.clone(),
+            event: event_id.clone(),
+            due,
+            url: endpoint.url.clone(),
+            // An event is made of ids, flags and texts, which JSON can always hold.
+            body: serde_json::to_vec(&it.event).unwrap_or_default().into(),
+            keys: endpoint.keys.clone(),
+            timestamps: endpoint.timestamps,
+            slow: endpoint.slow,
+        })
+    }
+
+    /// Gives up the try that fell due, because the workspace's plan has no webhooks.
+    pub(crate) fn give_up(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs) {
+        if let Some(delivery) = self.delivery_mut(id, event) {
+            delivery.end(DeliveryOutcome::Failed);
+        }
+        self.next_in_lane(id, jobs);
+    }
+
+    /// Takes in what came of a try; the notice that its owner is to be sent, if any.
+    pub(crate) fn finish(&mut self, outcome: TryOutcome, jobs: &mut Jobs) -> Option<Notice> {
+        let TryOutcome { endpoint: id, event, made, timed_out, .. } = &outcome;
+        let lane = self.lanes.get_mut(id)?;
+        let flying = lane.flying.take_if(|flying| flying.token == outcome.token())?;
+        let (at, status) = (made.at, made.status);
+
+        let mut state = None;
+        if let Some(endpoint) = self.endpoints.get_mut(id) {
+            endpoint.slow = *timed_out;
+            if status.is_some_and(|status| (200..300).contains(&status)) {
+                endpoint.failing_since = None;
+            } else if endpoint.state == HookState::On {
+                let a_day = endpoint.failed(at);
+                state = match status {
+                    Some(410) => Some(HookState::Off),
+                    _ if a_day => Some(HookState::Paused),
+                    _ => None,
+                };
+                endpoint.state = state.unwrap_or(HookState::On);
+            }
+        }
+        self.record(id, event, made.clone(), flying.again, jobs);
+        let notice = state.map(|state| {
+            self.drop_queued(id, jobs);
+            let owner = self.endpoints.get(id).and_then(|endpoint| endpoint.owner.clone());
+            Notice { endpoint: id.clone(), owner, at, state }
+        });
+        self.next_in_lane(id, jobs);
+        notice
+    }
+
+    /// Adds the try to the log and queues the next one, if there is to be one.
+    fn record(
+        &mut self,
+        id: &WebhookId,
+        event: &EventId,
+        made: Try,
+        again: Option<Timestamp>,
+        jobs: &mut Jobs,
+    ) {
+        let on = self.endpoints.get(id).is_some_and(|endpoint| endpoint.state == HookState::On);
+        let Some(delivery) = self.delivery_mut(id, event) else { return };
+        let (at, status) = (made.at, made.status);
+        delivery.tries.push(made);
+        let next = match status {
+            Some(200..=299) => {
+                delivery.end(DeliveryOutcome::Delivered);
+                None
+            }
+            _ => {
+                delivery.end(DeliveryOutcome::Failed);
+                let failures = delivery.tries.len() - delivery.earlier;
+                schedule::wait(id, event, failures, delivery.tries.len()).map(|wait| at + wait)
+            }
+        };
+        if again.is_some() {
+            delivery.earlier = delivery.tries.len();
+        }
+        if let Some(due) = again.or(next).filter(|_| on) {
+            delivery.outcome = DeliveryOutcome::Pending;
+            delivery.next_try_at = Some(due);
+            jobs.push(due, Job::WebhookTry { endpoint: id.clone(), event: event.clone() });
+        }
+    }
+
+    /// The earliest time at which a try that is under way or waits for its endpoint may have to be made again: nothing
+    /// before it can change any more. `None` when there is no such try.
+    fn horizon(&self) -> Option<Timestamp> {
+        // A lane with nothing under way has its next try in the queue, where everything that comes later waits for it.
+        self.lanes.values().filter(|lane| lane.flying.is_some()).map(|lane| lane.horizon).min()
+    }
+
+    /// Queues what waits for this endpoint, if it is free now.
+    fn next_in_lane(&mut self, id: &WebhookId, jobs: &mut Jobs) {
+        let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.flying.is_none()) else { return };
+        match lane.waiting.pop_front() {
+            Some((due, event)) => {
+                jobs.push(due, Job::WebhookTry { endpoint: id.clone(), event });
+            }
+            None => {
+                self.lanes.remove(id);
+            }
+        }
+    }
+
+    /// Drops what is queued for an endpoint. A try that is under way is not called back.
+    fn drop_queued(&mut self, id: &WebhookId, jobs: &mut Jobs) {
+        jobs.remove(|job| matches!(job, Job::WebhookTry { endpoint, .. } if endpoint == id));
+        let flying = self.lanes.get_mut(id).and_then(|lane| {
+            lane.waiting.clear();
+            let flying = lane.flying.as_mut()?;
+            flying.again = None;
+            Some(flying.event.clone())
+        });
+        if flying.is_none() {
+            self.lanes.remove(id);
+        }
+        for it in self.log.values_mut().filter(|it| flying.as_ref() != Some(&it.event.id)) {
+            if let Some(delivery) = it.deliveries.get_mut(id).filter(|delivery| delivery.is_pending()) {
+                delivery.end(DeliveryOutcome::Failed);
+            }
+        }
+    }
+
+    /// Lets go of what is older than the log's 30 days, and of the oldest beyond the number that is kept.
+    fn forget(&mut self, jobs: &mut Jobs, now: Timestamp) {
+        let mut dropped = HashSet::new();
+        while let Some(first) = self.log.first_entry() {
+            let old = !in_log(first.get().event.created_at, now);
+            if !old || first.get().deliveries.values().any(Delivery::is_pending) {
+                break;
+            }
+            let it = first.remove();
+            self.numbers.remove(&it.event.id);
+            self.held -= it.deliveries.len();
+        }
+        if self.held < DELIVERIES_KEPT {
+            return;
+        }
+        // A tenth at once, so that a full log is not gone through for every event.
+        let target = DELIVERIES_KEPT / 10 * 9;
+        for pending in [false, true] {
+            for it in self.log.values_mut() {
+                if self.held <= target {
+                    break;
+                }
+                let before = it.deliveries.len();
+                it.deliveries.retain(|_, delivery| !pending && delivery.is_pending());
+                self.held -= before - it.deliveries.len();
+                if it.deliveries.is_empty() {
+                    self.numbers.remove(&it.event.id);
+                    if pending {
+                        dropped.insert(it.event.id.clone());
+                    }
+                }
+            }
+        }
+        self.log.retain(|_, it| !it.deliveries.is_empty());
+        if !dropped.is_empty() {
+            jobs.remove(|job| matches!(job, Job::WebhookTry { event, .. } if dropped.contains(event)));
+        }
+    }
+
+    fn delivery_mut(&mut self, id: &WebhookId, event: &EventId) -> Option<&mut Delivery> {
+        self.log.get_mut(self.numbers.get(event)?)?.deliveries.get_mut(id)
     }
 }
 
-impl super::World {
-    /// Takes in what came of a try.
-    pub fn finish_try(&mut self, _outcome: TryOutcome, _now: Timestamp) {}
+/// Whether the log still shows what happened at `created`.
+fn in_log(created: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(created) <= limits::DELIVERY_LOG
 }

@@ -1,0 +1,211 @@
+//! Makes webhook tries over HTTP, outside of every lock.
+//!
+//! How much goes on at once is bounded here. An endpoint has one try under way at a time (the world sees to that);
+//! endpoints that did not answer in time last time share a smaller number of places of their own, so that dead
+//! receivers cannot keep the places that living ones need.
+
+use std::{
+    error::Error as _,
+    fmt, io,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use reqwest::{Client, header::CONTENT_TYPE, redirect};
+use shared_inbox::{Timestamp, limits};
+use shared_inbox_webhooks::{SignedHeaders, Signer};
+use tokio::sync::Semaphore;
+
+use super::target::{Forbidden, Route, Targets};
+use crate::world::{TryOutcome, TryRequest, webhooks::StampClock};
+
+/// Tries at once.
+const AT_ONCE: usize = 192;
+/// Tries at once to endpoints whose last try timed out.
+const SLOW_AT_ONCE: usize = 64;
+/// How much of an answer is read. Nobody looks at it; reading lets a receiver finish in peace.
+const ANSWER_READ: usize = 64 * 1024;
+
+/// Makes the tries of all worlds of a server. Clones share their limits.
+#[derive(Clone)]
+pub struct Deliverer(Arc<Inner>);
+
+struct Inner {
+    targets: Targets,
+    answer_within: Duration,
+    local: Lazy,
+    public: Lazy,
+    prompt: Semaphore,
+    slow: Semaphore,
+}
+
+/// A client, made when it is first needed: reading the machine's certificates takes longer than the server's start.
+type Lazy = OnceLock<Option<Client>>;
+
+impl fmt::Debug for Deliverer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deliverer").field("targets", &self.0.targets).finish_non_exhaustive()
+    }
+}
+
+/// What came back for one request.
+pub(super) struct Answer {
+    pub(super) result: Result<u16, NoAnswer>,
+    pub(super) took: Duration,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoAnswer {
+    #[error("no answer within {} seconds", limits::WEBHOOK_ANSWER.as_secs())]
+    TimedOut,
+    #[error("not sent: the address {0}")]
+    Forbidden(Forbidden),
+    #[error("the connection was refused: nothing listens there")]
+    Refused,
+    #[error("the connection was closed before an answer came")]
+    Closed,
+    #[error("no secure connection could be made: look at the receiver's certificate")]
+    Tls,
+    #[error("the receiver could not be reached")]
+    Unreachable,
+    #[error("the answer was not HTTP")]
+    NotHttp,
+}
+
+impl Deliverer {
+    /// Sends where `targets` lets it.
+    pub fn new(targets: Targets) -> Self {
+        Self::answering_within(targets, limits::WEBHOOK_ANSWER)
+    }
+
+    fn answering_within(targets: Targets, answer_within: Duration) -> Self {
+        Self(Arc::new(Inner {
+            targets,
+            answer_within,
+            local: OnceLock::new(),
+            public: OnceLock::new(),
+            prompt: Semaphore::new(AT_ONCE),
+            slow: Semaphore::new(SLOW_AT_ONCE),
+        }))
+    }
+
+    /// The rule about where it sends.
+    pub fn targets(&self) -> &Targets {
+        &self.0.targets
+    }
+
+    /// Makes a try. `at` is asked for the time on the mock's clock when the try's turn has come.
+    pub async fn perform(&self, request: TryRequest, at: impl FnOnce() -> Timestamp) -> TryOutcome {
+        let places = if request.slow { &self.0.slow } else { &self.0.prompt };
+        // Never closed; were it so, the try would simply be made.
+        let _place = places.acquire().await.ok();
+        let at = at();
+        let stamp = match request.timestamps {
+            StampClock::Mock => at,
+            StampClock::Real => Timestamp::now(),
+        };
+        let headers = Signer::new(request.keys.signing(at)).sign(
+            request.event.as_str(),
+            u64::try_from(stamp.as_secs()).unwrap_or(0),
+            &request.body,
+        );
+        let Answer { result, took } = self.post(&request.url, &headers, request.body.clone()).await;
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        match result {
+            Ok(status) => TryOutcome::answered(&request, at, status, took),
+            Err(why @ NoAnswer::TimedOut) => TryOutcome::timed_out(&request, at, why.to_string(), took),
+            Err(why) => TryOutcome::unanswered(&request, at, why.to_string(), took),
+        }
+    }
+
+    /// Posts a body with these headers; never longer than the time for an answer.
+    pub(super) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Answer {
+        let started = Instant::now();
+        let answer = tokio::time::timeout(self.0.answer_within, self.exchange(url, headers, body)).await;
+        Answer { result: answer.unwrap_or(Err(NoAnswer::TimedOut)), took: started.elapsed() }
+    }
+
+    async fn exchange(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Result<u16, NoAnswer> {
+        let route = self.0.targets.route(url).await.map_err(NoAnswer::Forbidden)?;
+        let client = self.0.client(route).ok_or(NoAnswer::Tls)?;
+        let mut request = client.post(url).header(CONTENT_TYPE, "application/json").body(body);
+        for (name, value) in headers.pairs() {
+            // Empty: the header is left out, for an exam.
+            if !value.is_empty() {
+                request = request.header(name, value);
+            }
+        }
+        let mut response = request.send().await.map_err(|error| reason(&error))?;
+        let mut read = 0;
+        while let Ok(Some(chunk)) = response.chunk().await {
+            read += chunk.len();
+            if read > ANSWER_READ {
+                break;
+            }
+        }
+        Ok(response.status().as_u16())
+    }
+}
+
+impl Inner {
+    fn client(&self, route: Route) -> Option<&Client> {
+        let lazy = match route {
+            Route::Local => &self.local,
+            Route::Public => &self.public,
+        };
+        lazy.get_or_init(|| self.build(route)).as_ref()
+    }
+
+    fn build(&self, route: Route) -> Option<Client> {
+        let builder = Client::builder()
+            .user_agent(concat!("shared-inbox-mock/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            // A proxy would look the name up by itself.
+            .no_proxy()
+            .dns_resolver(self.targets.resolver(route))
+            // Each send connects anew: a kept connection would go to an address that was checked for an earlier send.
+            .pool_max_idle_per_host(0);
+        match route {
+            // A receiver on the developer's machine has a certificate of its own making, and nothing leaves the machine.
+            Route::Local => builder.tls_danger_accept_invalid_certs(true),
+            Route::Public => builder,
+        }
+        .build()
+        .ok()
+    }
+}
+
+/// Sorts an error by what is at the bottom of it. No text of the error is passed on: it may name the address.
+fn reason(error: &reqwest::Error) -> NoAnswer {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = error.source();
+    while let Some(cause) = at {
+        if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
+            return NoAnswer::Forbidden(*forbidden);
+        }
+        if let Some(io) = cause.downcast_ref::<io::Error>() {
+            // Errors of TLS come wrapped in one of I/O.
+            match io.kind() {
+                io::ErrorKind::ConnectionRefused => return NoAnswer::Refused,
+                io::ErrorKind::InvalidData if error.is_connect() => return NoAnswer::Tls,
+                io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionAborted => return NoAnswer::Closed,
+                _ => {}
+            }
+        }
+        if let Some(hyper) = cause.downcast_ref::<hyper::Error>() {
+            if hyper.is_incomplete_message() || hyper.is_closed() || hyper.is_body_write_aborted() {
+                return NoAnswer::Closed;
+            }
+            if hyper.is_parse() {
+                return NoAnswer::NotHttp;
+            }
+        }
+        at = cause.source();
+    }
+    NoAnswer::Unreachable
+}

@@ -1,0 +1,541 @@
+//! What an owner does with a webhook in the app: adds it, looks at it, pauses it, rotates its secret, sends again.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::IntoDeserializer};
+use shared_inbox::{
+    Event, EventId, EventKind, Problems, Timestamp, UserId, WebhookId, WorkspaceId, event::WebhookTest,
+};
+use shared_inbox_webhooks::Secret;
+
+use super::{
+    DeliveryOutcome, HookScope, HookState, Notice, StampClock, Try, TryOutcome, TryRequest, Webhooks,
+    endpoint::{Endpoint, Keys},
+    in_log,
+};
+use crate::world::{Job, Jobs, OutboxKind, OutboxMail, Outcome, Plan, Refusal, World};
+
+/// The longest address of a receiver.
+const URL: usize = 2_048;
+
+/// A webhook to add.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateWebhook {
+    /// Where events are sent to.
+    pub url: String,
+    /// Live events, or those of the sandbox.
+    pub livemode: bool,
+    /// Which inboxes it hears about.
+    pub scope: HookScope,
+    /// Who made it; needed for [`HookScope::Private`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
+    /// The kinds of event it hears; all when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<String>>,
+    /// Which clock its `webhook-timestamp` header shows.
+    #[serde(default)]
+    pub timestamps: StampClock,
+}
+
+impl CreateWebhook {
+    /// A webhook for the live events of all team inboxes.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            livemode: true,
+            scope: HookScope::Team,
+            owner: None,
+            events: None,
+            timestamps: StampClock::Mock,
+        }
+    }
+
+    /// Hears the sandbox instead.
+    pub fn test(mut self) -> Self {
+        self.livemode = false;
+        self
+    }
+
+    /// Hears the private inboxes of this person instead.
+    pub fn private(mut self, owner: UserId) -> Self {
+        (self.scope, self.owner) = (HookScope::Private, Some(owner));
+        self
+    }
+
+    /// Is owned by this person, who is told when it is paused or turned off.
+    pub fn owner(mut self, owner: UserId) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
+    /// Hears these kinds of event only.
+    pub fn events<T: Into<String>>(mut self, events: impl IntoIterator<Item = T>) -> Self {
+        self.events = Some(events.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Shows this clock in its `webhook-timestamp` header.
+    pub fn timestamps(mut self, clock: StampClock) -> Self {
+        self.timestamps = clock;
+        self
+    }
+
+    fn check(&self) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        let web = ["http://", "https://"].iter().any(|scheme| {
+            self.url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
+        if !web {
+            problems.push("url", "must start with https://");
+        } else if self.url.chars().count() > URL {
+            problems.push("url", format!("must be at most {URL} characters"));
+        }
+        if self.scope == HookScope::Private && self.owner.is_none() {
+            problems.push("owner", "is required for the scope private");
+        }
+        if self.events.as_ref().is_some_and(Vec::is_empty) {
+            problems.push("events", "must have at least 1 item; leave it out to hear all events");
+        }
+        for (i, name) in self.events.iter().flatten().enumerate() {
+            if !EventKind::TYPES.contains(&name.as_str()) {
+                let known = EventKind::TYPES.join(", ");
+                problems.push(format!("events[{i}]"), format!("must be one of {known}"));
+            }
+        }
+        problems.or(())
+    }
+}
+
+/// The address may carry a password of the receiver's, so it is left out.
+impl fmt::Debug for CreateWebhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreateWebhook")
+            .field("livemode", &self.livemode)
+            .field("scope", &self.scope)
+            .field("owner", &self.owner)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A webhook that was added.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct CreatedWebhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// What its requests are signed with, shown this once.
+    pub secret: String,
+}
+
+impl fmt::Debug for CreatedWebhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreatedWebhook").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A webhook in the list of the control API.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct WebhookView {
+    /// Its id.
+    pub id: WebhookId,
+    /// Where events are sent to.
+    pub url: String,
+    /// Live events, or those of the sandbox.
+    pub livemode: bool,
+    /// Which inboxes it hears about.
+    pub scope: HookScope,
+    /// Who made it, if that was said.
+    pub owner: Option<UserId>,
+    /// The kinds of event it hears.
+    pub events: Vec<String>,
+    /// Which clock its `webhook-timestamp` header shows.
+    pub timestamps: StampClock,
+    /// Whether it is sent anything.
+    pub state: HookState,
+}
+
+impl fmt::Debug for WebhookView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebhookView")
+            .field("id", &self.id)
+            .field("livemode", &self.livemode)
+            .field("scope", &self.scope)
+            .field("owner", &self.owner)
+            .field("events", &self.events)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The new secret of a webhook.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RotatedSecret {
+    /// Shown this once; the old one signs too for 24 hours.
+    pub secret: String,
+}
+
+impl fmt::Debug for RotatedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RotatedSecret").finish_non_exhaustive()
+    }
+}
+
+/// A test event that is on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TestSent {
+    /// The event.
+    pub event_id: EventId,
+}
+
+/// Which deliveries to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct DeliveryFilter {
+    /// Those that stand so.
+    #[serde(default, deserialize_with = "empty_as_none")]
+    pub outcome: Option<DeliveryOutcome>,
+    /// Those of events of this kind.
+    #[serde(default, rename = "type", deserialize_with = "empty_as_none")]
+    pub event_type: Option<String>,
+}
+
+impl DeliveryFilter {
+    /// Those that stand so.
+    pub fn outcome(mut self, outcome: DeliveryOutcome) -> Self {
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// Those of events of this kind.
+    pub fn event_type(mut self, event_type: impl Into<String>) -> Self {
+        self.event_type = Some(event_type.into());
+        self
+    }
+}
+
+fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+    match Option::<String>::deserialize(d)? {
+        Some(text) if !text.is_empty() => T::deserialize(text.into_deserializer()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// One event in the log of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DeliveryView {
+    /// The event.
+    pub event_id: EventId,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub event_type: String,
+    /// When it happened.
+    pub created_at: Timestamp,
+    /// How its delivery stands.
+    pub outcome: DeliveryOutcome,
+    /// When it is tried next, or again.
+    pub next_try_at: Option<Timestamp>,
+    /// Every try so far, oldest first.
+    pub tries: Vec<Try>,
+}
+
+/// What an exam of a receiver needs to know of its webhook.
+#[derive(Debug, Clone)]
+pub struct Examinee {
+    pub(crate) id: WebhookId,
+    pub(crate) url: String,
+    pub(crate) livemode: bool,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) keys: Keys,
+    pub(crate) now: Timestamp,
+}
+
+impl World {
+    /// Adds a webhook. Whether its address may be sent to is for the shell to say, which can look names up.
+    pub fn create_webhook(&mut self, new: CreateWebhook) -> Result<CreatedWebhook, Refusal> {
+        new.check()?;
+        if let Some(owner) = &new.owner {
+            self.user(owner)?;
+        }
+        let secret = self.new_secret();
+        let shown = secret.reveal().to_string();
+        let id: WebhookId = self.ids.fresh();
+        self.webhooks.count += 1;
+        let endpoint = Endpoint {
+            number: self.webhooks.count,
+            url: new.url,
+            livemode: new.livemode,
+            scope: new.scope,
+            owner: new.owner,
+            events: new.events,
+            timestamps: new.timestamps,
+            state: HookState::On,
+            keys: Keys::new(secret),
+            failing_since: None,
+            slow: false,
+        };
+        self.webhooks.endpoints.insert(id.clone(), endpoint);
+        Ok(CreatedWebhook { id, secret: shown })
+    }
+
+    /// All webhooks, in the order in which they were added.
+    pub fn webhooks(&self) -> Vec<WebhookView> {
+        let mut endpoints: Vec<_> = self.webhooks.endpoints.iter().collect();
+        endpoints.sort_by_key(|(_, endpoint)| endpoint.number);
+        let all = || EventKind::TYPES.iter().map(|name| (*name).to_owned()).collect();
+        let view = |(id, endpoint): (&WebhookId, &Endpoint)| WebhookView {
+            id: id.clone(),
+            url: endpoint.url.clone(),
+            livemode: endpoint.livemode,
+            scope: endpoint.scope,
+            owner: endpoint.owner.clone(),
+            events: endpoint.events.clone().unwrap_or_else(all),
+            timestamps: endpoint.timestamps,
+            state: endpoint.state,
+        };
+        endpoints.into_iter().map(view).collect()
+    }
+
+    /// Removes a webhook with its log; what is queued for it is not sent.
+    pub fn delete_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+        let id = self.webhook(id)?;
+        self.webhooks.drop_queued(&id, &mut self.jobs);
+        self.webhooks.endpoints.remove(&id);
+        self.webhooks.forget_endpoint(&id);
+        Ok(())
+    }
+
+    /// Gives a webhook a new secret; the old one signs too for 24 hours.
+    pub fn rotate_webhook(&mut self, id: &str, now: Timestamp) -> Result<RotatedSecret, Refusal> {
+        let id = self.webhook(id)?;
+        let secret = self.new_secret();
+        let shown = secret.reveal().to_string();
+        self.endpoint(&id)?.keys.rotate(secret, now);
+        Ok(RotatedSecret { secret: shown })
+    }
+
+    /// Sends a `webhook.test` event to this webhook alone, whatever kinds it hears otherwise.
+    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent, Refusal> {
+        let id = self.webhook(id)?;
+        self.sendable(&id)?;
+        let event = Event {
+            id: self.ids.fresh(),
+            version: 1,
+            created_at: now,
+            workspace: self.workspace.id.clone(),
+            livemode: self.endpoint(&id)?.livemode,
+            summary: "Test event for this webhook".to_owned(),
+            url: None,
+            kind: EventKind::WebhookTest(WebhookTest { endpoint_id: id.clone() }),
+        };
+        let event_id = event.id.clone();
+        self.webhooks.send(event, vec![id], &mut self.jobs, now);
+        Ok(TestSent { event_id })
+    }
+
+    /// Pauses a webhook: what is queued for it is not sent, and nothing more until it is resumed.
+    pub fn pause_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+        let id = self.webhook(id)?;
+        let endpoint = self.endpoint(&id)?;
+        if endpoint.state == HookState::Off {
+            return Err(Refusal::conflict(
+                "The receiver turned this webhook off; there is nothing to pause.",
+            ));
+        }
+        endpoint.state = HookState::Paused;
+        self.webhooks.drop_queued(&id, &mut self.jobs);
+        Ok(())
+    }
+
+    /// Sends to a webhook again that was paused or turned off. What it missed can be redelivered where the log has it.
+    pub fn resume_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+        let id = self.webhook(id)?;
+        let endpoint = self.endpoint(&id)?;
+        endpoint.state = HookState::On;
+        endpoint.failing_since = None;
+        Ok(())
+    }
+
+    /// The log of a webhook, newest first.
+    pub fn deliveries(
+        &self,
+        id: &str,
+        filter: &DeliveryFilter,
+        now: Timestamp,
+    ) -> Result<Vec<DeliveryView>, Refusal> {
+        let id = self.webhook(id)?;
+        if let Some(name) = filter.event_type.as_deref().filter(|name| !EventKind::TYPES.contains(name)) {
+            let known = EventKind::TYPES.join(", ");
+            return Err(Refusal::field("type", format!("`{name}` is no event; must be one of {known}")));
+        }
+        let view = |it: &super::Recorded| {
+            let delivery = it.deliveries.get(&id)?;
+            let event_type = it.event.kind.event_type();
+            let wanted = in_log(it.event.created_at, now)
+                && filter.outcome.is_none_or(|outcome| outcome == delivery.outcome)
+                && filter.event_type.as_ref().is_none_or(|name| name == event_type);
+            wanted.then(|| DeliveryView {
+                event_id: it.event.id.clone(),
+                event_type: event_type.to_owned(),
+                created_at: it.event.created_at,
+                outcome: delivery.outcome,
+                next_try_at: delivery.next_try_at,
+                tries: delivery.tries.clone(),
+            })
+        };
+        Ok(self.webhooks.log.values().rev().filter_map(view).collect())
+    }
+
+    /// Sends an event of the log again, with the same id, at once and then by the whole schedule.
+    pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<(), Refusal> {
+        let id = self.webhook(id)?;
+        let event = EventId::parse(event).map_err(|_| Refusal::no_such("delivery"))?;
+        self.sendable(&id)?;
+        self.webhooks.redeliver(&id, &event, &mut self.jobs, now).ok_or_else(|| Refusal::no_such("delivery"))
+    }
+
+    /// What an exam of this webhook's receiver needs.
+    pub fn examinee(&self, id: &str, now: Timestamp) -> Result<Examinee, Refusal> {
+        let id = self.webhook(id)?;
+        let endpoint = self.webhooks.endpoints.get(&id).ok_or_else(|| Refusal::no_such("webhook"))?;
+        Ok(Examinee {
+            url: endpoint.url.clone(),
+            livemode: endpoint.livemode,
+            workspace: self.workspace.id.clone(),
+            keys: endpoint.keys.clone(),
+            now,
+            id,
+        })
+    }
+
+    /// The earliest time at which a webhook try that is under way may have to be made again; `None` when there is none.
+    /// Whatever is due before it can be run without waiting for the try's answer.
+    pub fn webhooks_horizon(&self) -> Option<Timestamp> {
+        self.webhooks.horizon()
+    }
+
+    /// Takes in what came of a try.
+    pub fn finish_try(&mut self, outcome: TryOutcome) {
+        if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
+            self.tell_owner(&notice);
+        }
+    }
+
+    /// Starts the try that fell due; `None` when it is not to be made now.
+    pub(crate) fn start_try(
+        &mut self,
+        id: &WebhookId,
+        event: &EventId,
+        due: Timestamp,
+    ) -> Option<TryRequest> {
+        if self.workspace.plan == Plan::Free {
+            self.webhooks.give_up(id, event, &mut self.jobs);
+            return None;
+        }
+        self.webhooks.start(id, event, due, &mut self.jobs)
+    }
+
+    fn tell_owner(&mut self, notice: &Notice) {
+        let owner = notice.owner.as_ref().or(self.users.first().map(|user| &user.id));
+        // People have no address in this API; this one says whom it is for.
+        let to = owner.map_or_else(|| "owner@people.test".to_owned(), |id| format!("{id}@people.test"));
+        let (subject, text) = match notice.state {
+            HookState::Off => (
+                "Your webhook was turned off",
+                "Its receiver answered 410, which means that it wants no more events. What was still queued for it \
+                 is not sent.",
+            ),
+            _ => (
+                "Your webhook was paused",
+                "For a whole day no event could be delivered to it. What was still queued for it is not sent. \
+                 Resume it when its receiver works again.",
+            ),
+        };
+        self.outbox.push(OutboxMail {
+            at: notice.at,
+            kind: OutboxKind::Notice,
+            message_id: None,
+            to,
+            subject: subject.to_owned(),
+            text: format!("{text}\n\nWebhook: {}", notice.endpoint),
+            outcome: Outcome::Sent,
+        });
+    }
+
+    fn webhook(&self, id: &str) -> Result<WebhookId, Refusal> {
+        let known = WebhookId::parse(id).ok().filter(|id| self.webhooks.endpoints.contains_key(id));
+        known.ok_or_else(|| Refusal::no_such("webhook"))
+    }
+
+    fn endpoint(&mut self, id: &WebhookId) -> Result<&mut Endpoint, Refusal> {
+        self.webhooks.endpoints.get_mut(id).ok_or_else(|| Refusal::no_such("webhook"))
+    }
+
+    fn sendable(&mut self, id: &WebhookId) -> Result<(), Refusal> {
+        if self.workspace.plan == Plan::Free {
+            return Err(Refusal::conflict("Webhooks are not sent on the free plan; change the plan first."));
+        }
+        match self.endpoint(id)?.state {
+            HookState::On => Ok(()),
+            HookState::Paused => Err(Refusal::conflict("This webhook is paused; resume it first.")),
+            HookState::Off => Err(Refusal::conflict("This webhook is off; resume it first.")),
+        }
+    }
+
+    fn new_secret(&mut self) -> Secret {
+        let bits: Vec<u8> = (0..4).flat_map(|_| self.ids.bits().to_le_bytes()).collect();
+        Secret::from_bytes(&bits).expect("32 bytes are neither too few nor too many")
+    }
+}
+
+impl Webhooks {
+    /// `None` when the log does not have it.
+    fn redeliver(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs, now: Timestamp) -> Option<()> {
+        let it = self.log.get_mut(self.numbers.get(event)?).filter(|it| in_log(it.event.created_at, now))?;
+        let delivery = it.deliveries.get_mut(id)?;
+        let lane = self.lanes.get_mut(id);
+        if let Some(lane) = lane {
+            if let Some(flying) = lane.flying.as_mut().filter(|flying| flying.event == *event) {
+                flying.again = Some(now);
+                return Some(());
+            }
+            if lane.waiting.iter().any(|(_, waiting)| waiting == event) {
+                return Some(());
+            }
+        }
+        let job = Job::WebhookTry { endpoint: id.clone(), event: event.clone() };
+        if let Some(due) = delivery.next_try_at {
+            jobs.cancel(due, &job);
+        }
+        delivery.earlier = delivery.tries.len();
+        delivery.outcome = DeliveryOutcome::Pending;
+        delivery.next_try_at = Some(now);
+        jobs.push(now, job);
+        Some(())
+    }
+
+    fn forget_endpoint(&mut self, id: &WebhookId) {
+        for it in self.log.values_mut() {
+            self.held -= usize::from(it.deliveries.remove(id).is_some());
+        }
+        let numbers = &mut self.numbers;
+        self.log.retain(|_, it| {
+            let heard = !it.deliveries.is_empty();
+            if !heard {
+                numbers.remove(&it.event.id);
+            }
+            heard
+        });
+    }
+}

@@ -1,0 +1,154 @@
+//! An event on its way to an endpoint, with every try; and what goes out to and comes back from the shell that makes
+//! the tries.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{EventId, Timestamp, WebhookId};
+
+use super::endpoint::{Keys, StampClock};
+
+/// How a delivery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryOutcome {
+    /// It will be tried, for the first time or again.
+    Pending,
+    /// A try was answered with 2xx in time.
+    Delivered,
+    /// No try was, and none will follow.
+    Failed,
+}
+
+/// One try of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Try {
+    /// When it was sent, on the mock's clock.
+    pub at: Timestamp,
+    /// The status it was answered with.
+    pub status: Option<u16>,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// How long it took, in real milliseconds.
+    pub duration_ms: u64,
+}
+
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Delivery {
+    pub(super) outcome: DeliveryOutcome,
+    /// While it is pending: when the next try is due, or was, if that one is under way.
+    pub(super) next_try_at: Option<Timestamp>,
+    pub(super) tries: Vec<Try>,
+    /// How many of the tries were made before the event was redelivered; a redelivery starts the schedule anew.
+    #[serde(default)]
+    pub(super) earlier: usize,
+}
+
+impl Delivery {
+    pub(super) fn due(at: Timestamp) -> Self {
+        Self { outcome: DeliveryOutcome::Pending, next_try_at: Some(at), tries: Vec::new(), earlier: 0 }
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        self.outcome == DeliveryOutcome::Pending
+    }
+
+    pub(super) fn end(&mut self, outcome: DeliveryOutcome) {
+        self.outcome = outcome;
+        self.next_try_at = None;
+    }
+}
+
+/// Tells one try from every other in this process, so that an answer cannot be taken for that of another try: the
+/// world may have been reset or replaced while the try was under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token(u64);
+
+impl Token {
+    pub(super) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A try that is to be made now.
+#[derive(Clone)]
+pub struct TryRequest {
+    pub(super) token: Token,
+    /// To which endpoint.
+    pub endpoint: WebhookId,
+    /// Which event.
+    pub event: EventId,
+    /// When it fell due, on the mock's clock.
+    pub due: Timestamp,
+    pub(crate) url: String,
+    pub(crate) body: Bytes,
+    pub(crate) keys: Keys,
+    pub(crate) timestamps: StampClock,
+    pub(crate) slow: bool,
+}
+
+/// The receiver's address may carry a password of its own, so it is left out.
+impl fmt::Debug for TryRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryRequest")
+            .field("endpoint", &self.endpoint)
+            .field("event", &self.event)
+            .field("due", &self.due)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came of a try.
+#[derive(Debug, Clone)]
+pub struct TryOutcome {
+    token: Token,
+    pub(super) endpoint: WebhookId,
+    pub(super) event: EventId,
+    pub(super) made: Try,
+    pub(super) timed_out: bool,
+}
+
+impl TryOutcome {
+    /// The try made for `request` at `at` was answered with `status` after `duration_ms`.
+    pub fn answered(request: &TryRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
+        Self::of(request, Try { at, status: Some(status), error: None, duration_ms })
+    }
+
+    /// The try made for `request` at `at` got no answer.
+    pub fn unanswered(
+        request: &TryRequest,
+        at: Timestamp,
+        error: impl Into<String>,
+        duration_ms: u64,
+    ) -> Self {
+        Self::of(request, Try { at, status: None, error: Some(error.into()), duration_ms })
+    }
+
+    /// The same, because the time for an answer was over.
+    pub fn timed_out(
+        request: &TryRequest,
+        at: Timestamp,
+        error: impl Into<String>,
+        duration_ms: u64,
+    ) -> Self {
+        Self { timed_out: true, ..Self::unanswered(request, at, error, duration_ms) }
+    }
+
+    fn of(request: &TryRequest, made: Try) -> Self {
+        let (endpoint, event) = (request.endpoint.clone(), request.event.clone());
+        Self { token: request.token, endpoint, event, made, timed_out: false }
+    }
+
+    pub(super) fn token(&self) -> Token {
+        self.token
+    }
+}

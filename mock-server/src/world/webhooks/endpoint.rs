@@ -1,0 +1,151 @@
+//! A webhook endpoint: where it points, what it hears, what it signs with.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{Event, Timestamp, UserId, limits};
+use shared_inbox_webhooks::Secret;
+
+use super::{Audience, Inbox};
+
+/// Which inboxes an endpoint hears about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HookScope {
+    /// Team inboxes, and what concerns the whole workspace.
+    Team,
+    /// The private inboxes of its owner, and nothing else.
+    Private,
+}
+
+/// Whether an endpoint is sent anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HookState {
+    /// It is.
+    On,
+    /// Not until someone resumes it: by hand, or after a day of failures.
+    Paused,
+    /// The receiver answered 410: it does not want to hear anything more.
+    Off,
+}
+
+/// Which clock the `webhook-timestamp` header is read from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StampClock {
+    /// The mock's, like every other time.
+    #[default]
+    Mock,
+    /// This machine's: for a receiver that checks the time and does not know that the mock's clock was moved.
+    Real,
+}
+
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Endpoint {
+    /// Its place in the list: ids are random.
+    pub(super) number: u64,
+    pub(super) url: String,
+    pub(super) livemode: bool,
+    pub(super) scope: HookScope,
+    pub(super) owner: Option<UserId>,
+    /// The kinds it hears; all when `None`.
+    pub(super) events: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) timestamps: StampClock,
+    pub(super) state: HookState,
+    pub(super) keys: Keys,
+    /// The first failure since the last success.
+    pub(super) failing_since: Option<Timestamp>,
+    /// Whether the last try got no answer in time; such endpoints share a lane of their own.
+    #[serde(default)]
+    pub(super) slow: bool,
+}
+
+impl Endpoint {
+    /// The one place of the scoping rule.
+    pub(super) fn hears(&self, event: &Event, audience: &Audience) -> bool {
+        let inbox = match (&audience.inbox, self.scope) {
+            (Inbox::Team | Inbox::Workspace, HookScope::Team) => true,
+            (Inbox::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),
+            _ => false,
+        };
+        let kind = event.kind.event_type();
+        inbox
+            && self.state == HookState::On
+            && self.livemode == audience.livemode
+            && self.events.as_ref().is_none_or(|events| events.iter().any(|name| name == kind))
+    }
+
+    /// Notes that a try at `at` failed; whether that makes it a day without one success.
+    pub(super) fn failed(&mut self, at: Timestamp) -> bool {
+        let since = *self.failing_since.get_or_insert(at);
+        at.duration_since(since) >= limits::WEBHOOK_PAUSE_AFTER
+    }
+}
+
+/// What an endpoint signs with. Part of the world document, so that a restored world signs the same.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Keys {
+    #[serde(with = "as_text")]
+    #[schemars(with = "String")]
+    current: Secret,
+    /// The secret before the last rotation. It stays after its time, because an exam shows that a receiver has
+    /// forgotten it.
+    previous: Option<Previous>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+struct Previous {
+    #[serde(with = "as_text")]
+    #[schemars(with = "String")]
+    secret: Secret,
+    until: Timestamp,
+}
+
+impl Keys {
+    pub(crate) fn new(current: Secret) -> Self {
+        Self { current, previous: None }
+    }
+
+    pub(crate) fn rotate(&mut self, next: Secret, now: Timestamp) {
+        let secret = std::mem::replace(&mut self.current, next);
+        self.previous = Some(Previous { secret, until: now + limits::SECRET_OVERLAP });
+    }
+
+    pub(crate) fn current(&self) -> &Secret {
+        &self.current
+    }
+
+    /// The secret before the last rotation, and whether it still signs at `at`.
+    pub(crate) fn previous(&self, at: Timestamp) -> Option<(&Secret, bool)> {
+        self.previous.as_ref().map(|previous| (&previous.secret, at < previous.until))
+    }
+
+    /// What signs a try at `at`, the newer secret first.
+    pub(crate) fn signing(&self, at: Timestamp) -> impl Iterator<Item = Secret> {
+        let previous = self.previous(at).filter(|(_, signs)| *signs).map(|(secret, _)| secret);
+        std::iter::once(&self.current).chain(previous).cloned()
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").field("rotated", &self.previous.is_some()).finish_non_exhaustive()
+    }
+}
+
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use shared_inbox_webhooks::Secret;
+
+    pub(super) fn serialize<S: Serializer>(secret: &Secret, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&secret.reveal())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Secret, D::Error> {
+        Secret::parse(&String::deserialize(d)?).map_err(D::Error::custom)
+    }
+}

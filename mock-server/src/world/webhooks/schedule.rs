@@ -1,0 +1,72 @@
+//! When a failed delivery is tried again.
+//!
+//! The variation of a wait is a hash of the ids, which come from the seeded generator, rather than the generator's next
+//! number. So it is the same whichever receiver answers first, and the earliest moment at which a try under way can
+//! cause anything is known before its answer is.
+
+use std::time::Duration;
+
+use shared_inbox::{EventId, WebhookId, limits};
+
+/// How long to wait after the failure number `failures` (from 1) of a round of tries; `None` after the last one.
+///
+/// `tries` counts all tries, those of earlier rounds too, so that a redelivery waits differently.
+pub(super) fn wait(endpoint: &WebhookId, event: &EventId, failures: usize, tries: usize) -> Option<Duration> {
+    let about = limits::WEBHOOK_RETRIES.get(failures.checked_sub(1)?)?;
+    let hash = [endpoint.as_str(), event.as_str()]
+        .iter()
+        .fold(mix(tries as u64), |hash, id| id.bytes().fold(hash, |hash, byte| mix(hash ^ u64::from(byte))));
+    // 53 bits are what a float holds: a number from 0 up to, not including, 1.
+    let part = (hash >> 11) as f64 / (1u64 << 53) as f64;
+    Some(about.mul_f64(1.0 + limits::WEBHOOK_JITTER * (2.0 * part - 1.0)))
+}
+
+/// The finishing step of SplitMix64: every bit of the input changes about half of the bits that come out.
+fn mix(input: u64) -> u64 {
+    let mut z = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(n: usize) -> (WebhookId, EventId) {
+        (WebhookId::parse(format!("whk_{n}")).unwrap(), EventId::parse(format!("evt_{n}")).unwrap())
+    }
+
+    #[test]
+    fn every_wait_varies_by_a_fifth_and_uses_the_whole_range() {
+        for (n, about) in limits::WEBHOOK_RETRIES.iter().enumerate() {
+            let parts: Vec<f64> = (0..2_000)
+                .map(|i| {
+                    let (endpoint, event) = ids(i);
+                    let wait = wait(&endpoint, &event, n + 1, n + 1).unwrap();
+                    wait.as_secs_f64() / about.as_secs_f64()
+                })
+                .collect();
+            let (min, max) = parts.iter().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(*p), hi.max(*p)));
+            assert!((0.8..0.81).contains(&min) && max <= 1.2 && max > 1.19, "wait {n}: {min} to {max}");
+            let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+            assert!((mean - 1.0).abs() < 0.01, "wait {n}: mean {mean}");
+        }
+    }
+
+    #[test]
+    fn nothing_follows_the_ninth_try() {
+        let (endpoint, event) = ids(1);
+        assert!(wait(&endpoint, &event, 8, 8).is_some());
+        assert!(wait(&endpoint, &event, 9, 9).is_none());
+    }
+
+    #[test]
+    fn the_endpoint_the_event_and_the_number_all_count() {
+        let ((e1, v1), (e2, v2)) = (ids(1), ids(2));
+        let waits = [wait(&e1, &v1, 1, 1), wait(&e2, &v1, 1, 1), wait(&e1, &v2, 1, 1), wait(&e1, &v1, 1, 2)];
+        for (i, a) in waits.iter().enumerate() {
+            assert!(waits[i + 1..].iter().all(|b| a != b));
+        }
+    }
+}
