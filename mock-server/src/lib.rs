@@ -1,4 +1,173 @@
 //! The whole shared-inbox service in memory, for tests and CI: REST, MCP, webhooks, a clock you can move, faults you can switch on.
+//!
+//! In a test, start one, give its [`client`](MockServer::client) to the code under test, and play everyone else
+//! through its [`control`](MockServer::control):
+//!
+//! ```
+//! use std::time::Duration;
+//! use shared_inbox_mock::{Effect, FaultRule, MockServer};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mock = MockServer::builder().manual_clock().start().await;
+//! let inbox = mock.client();
+//!
+//! // The note is taken, then the connection closes without an answer. The client looks before it repeats.
+//! let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
+//! mock.control().add_fault(lost).await?;
+//! let first = &inbox.conversations().await?[0];
+//! inbox.conversation(&first.id).add_note("Refund is approved").await?;
+//!
+//! // Ten minutes pass at once.
+//! mock.control().advance(Duration::from_secs(600)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The program `shared-inbox-mock` is the same server for programs in any language.
 #![forbid(unsafe_code)]
 
+mod builder;
+mod cli;
+mod control;
+mod ready;
+mod server;
 pub mod world;
+
+use std::thread::JoinHandle;
+
+use shared_inbox::Client;
+use tokio::sync::{oneshot, watch};
+
+pub use builder::{MockServerBuilder, StartError};
+pub use cli::run as run_program;
+pub use control::{Control, Controlled, NewWorld};
+pub use ready::{Ready, ReadyKeys};
+pub use server::{
+    clock::ClockMode,
+    faults::{Effect, Fault, FaultRule},
+    journal::{JournalEntry, Transport},
+    realm::{Advanced, ClockReading},
+    sse::{Cause, Change},
+};
+pub use world::{
+    Approval, Approved, Assignment, FiredJob, InboundMail, JobEntry, KeyEntry, MadeKey, MailboxEntry,
+    NewBooking, NewKey, NewMailbox, NewUser, OutboxMail, Plan, Received, Refusal, Snooze, Stop, Upload,
+    Uploaded, User, Waiting, World,
+};
+
+use server::connection::Phase;
+
+/// A running mock server. It stops when it is dropped.
+///
+/// It runs on a thread of its own, so it works whatever runtime the test uses, with blocking clients and with tokio's
+/// paused time. Each has its own port; many can run at once.
+pub struct MockServer {
+    ready: Ready,
+    control: Control,
+    phase: watch::Sender<Phase>,
+    ended: Option<oneshot::Receiver<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for MockServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MockServer").field("base_url", &self.ready.base_url).finish_non_exhaustive()
+    }
+}
+
+impl MockServer {
+    /// Starts with the demo workspace and the real clock, on a free port.
+    pub async fn start() -> Self {
+        Self::builder().start().await
+    }
+
+    /// Decides how to start.
+    pub fn builder() -> MockServerBuilder {
+        MockServerBuilder::default()
+    }
+
+    /// The addresses and keys.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// The prefix of the REST API.
+    pub fn base_url(&self) -> &str {
+        &self.ready.base_url
+    }
+
+    /// The MCP endpoint.
+    pub fn mcp_url(&self) -> &str {
+        &self.ready.mcp_url
+    }
+
+    /// The prefix of the control API.
+    pub fn control_url(&self) -> &str {
+        &self.ready.control_url
+    }
+
+    /// The key for live data; it holds all scopes.
+    pub fn live_key(&self) -> &str {
+        &self.ready.keys.live
+    }
+
+    /// The key for the sandbox; it holds all scopes.
+    pub fn test_key(&self) -> &str {
+        &self.ready.keys.test
+    }
+
+    /// A client with the live key.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> shared_inbox::Result<()> {
+    /// let mock = shared_inbox_mock::MockServer::start().await;
+    /// assert_eq!(mock.client().me().await?.livemode, Some(true));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn client(&self) -> Client {
+        self.client_with(self.live_key())
+    }
+
+    /// A client with the test key.
+    pub fn test_client(&self) -> Client {
+        self.client_with(self.test_key())
+    }
+
+    /// A client with a key of this server, as [`Control::create_key`] gives one.
+    ///
+    /// # Panics
+    ///
+    /// When the key does not have the form of a key.
+    pub fn client_with(&self, key: &str) -> Client {
+        Client::builder(self.base_url(), key)
+            .build()
+            .expect("the address is this server's; the key must have a key's form")
+    }
+
+    /// Everything that is not part of the service: people, customers, time, faults.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Ends the server and waits until requests under way have been answered.
+    pub async fn stop(mut self) {
+        self.phase.send_replace(Phase::Ending);
+        if let Some(ended) = self.ended.take() {
+            // An error too says that it has ended.
+            let _ = ended.await;
+        }
+    }
+}
+
+impl Drop for MockServer {
+    fn drop(&mut self) {
+        self.phase.send_replace(Phase::Over);
+        if let Some(thread) = self.thread.take() {
+            // Nothing is waited for any more, so this takes no time; afterwards the port is free.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! How a server starts: its settings, and what can be wrong with them.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use shared_inbox::Timestamp;
+use tokio::{
+    net::TcpListener,
+    runtime::{self, Handle},
+    sync::{oneshot, watch},
+};
+
+use crate::{
+    MockServer,
+    server::{
+        App,
+        clock::ClockMode,
+        connection::Phase,
+        document::Origin,
+        hub::{Hub, Settings},
+    },
+    world::Refusal,
+};
+
+/// Settings of a server; made by [`MockServer::builder`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use shared_inbox_mock::MockServer;
+///
+/// let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
+/// assert!(mock.base_url().ends_with("/api/v1"));
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct MockServerBuilder {
+    pub(crate) listen: SocketAddr,
+    pub(crate) clock: ClockMode,
+    pub(crate) start_at: Option<Timestamp>,
+    pub(crate) origin: Origin,
+    pub(crate) rate_limit: Option<u32>,
+    pub(crate) control_token: Option<String>,
+    pub(crate) log: bool,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The address could not be listened on.
+    #[error("cannot listen on {address}: {source}; choose another address with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The world document is not sound.
+    #[error("the seed cannot be used: {0}")]
+    Seed(String),
+    /// Others could reach the control API.
+    #[error("--control-token is required because --listen {0} is not a loopback address")]
+    ControlToken(SocketAddr),
+    /// The runtime could not be made.
+    #[error("cannot start: {0}")]
+    Runtime(std::io::Error),
+}
+
+impl Default for MockServerBuilder {
+    fn default() -> Self {
+        Self {
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            clock: ClockMode::Real,
+            start_at: None,
+            origin: Origin::Demo,
+            rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
+            control_token: None,
+            log: false,
+        }
+    }
+}
+
+impl MockServerBuilder {
+    /// Time stands still until [`Control::advance`](crate::Control::advance) moves it.
+    pub fn manual_clock(mut self) -> Self {
+        self.clock = ClockMode::Manual;
+        self
+    }
+
+    /// Where a manual clock starts, so that every run shows the same times; the time of the start unless set.
+    pub fn start_at(mut self, start: Timestamp) -> Self {
+        self.start_at = Some(start);
+        self
+    }
+
+    /// Starts with a workspace that has nothing in it.
+    pub fn empty(mut self) -> Self {
+        self.origin = Origin::Empty;
+        self
+    }
+
+    /// Starts from a world document, as [`Control::state`](crate::Control::state) gives it.
+    pub fn seed(mut self, document: impl AsRef<[u8]>) -> Self {
+        self.origin = Origin::Document(document.as_ref().into());
+        self
+    }
+
+    /// Requests a minute for each key; 120 unless set.
+    pub fn rate_limit(mut self, requests: u32) -> Self {
+        self.rate_limit = Some(requests);
+        self
+    }
+
+    /// No limit of requests, and none of simulated mails.
+    pub fn no_rate_limit(mut self) -> Self {
+        self.rate_limit = None;
+        self
+    }
+
+    /// The address to listen on; a free port of the loopback address unless set.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = address;
+        self
+    }
+
+    /// What the control API then wants as its bearer token over HTTP.
+    pub fn control_token(mut self, token: impl Into<String>) -> Self {
+        self.control_token = Some(token.into());
+        self
+    }
+
+    /// One line on stderr for each request.
+    pub fn log(mut self, log: bool) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// Starts the server; it accepts connections when this returns.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot start; [`try_start`](Self::try_start) says why instead.
+    pub async fn start(self) -> MockServer {
+        match self.try_start().await {
+            Ok(mock) => mock,
+            Err(error) => panic!("the mock server did not start: {error}"),
+        }
+    }
+
+    /// Starts the server; it accepts connections when this returns.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on, or the seed is not sound.
+    pub async fn try_start(self) -> Result<MockServer, StartError> {
+        let runtime =
+            runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
+        let (phase, stop) = watch::channel(Phase::Running);
+        let (app, listener) = match self.bind(runtime.handle(), stop) {
+            Ok(bound) => bound,
+            Err(error) => {
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
+        let control = app.control();
+        let (ending, ended) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("shared-inbox-mock".to_owned())
+            .spawn(move || {
+                runtime.block_on(app.serve(listener));
+                runtime.shutdown_background();
+                drop(ending);
+            })
+            .map_err(StartError::Runtime)?;
+        Ok(MockServer { ready: control.ready(), control, phase, ended: Some(ended), thread: Some(thread) })
+    }
+
+    /// Builds the world and takes the port.
+    pub(crate) fn bind(
+        self,
+        runtime: &Handle,
+        stop: watch::Receiver<Phase>,
+    ) -> Result<(Arc<App>, TcpListener), StartError> {
+        if !self.listen.ip().is_loopback() && self.control_token.is_none() {
+            return Err(StartError::ControlToken(self.listen));
+        }
+        let settings = Settings {
+            clock: self.clock,
+            start: self.start_at,
+            rate_limit: self.rate_limit,
+            runtime: runtime.clone(),
+        };
+        let hub =
+            Hub::new(settings, self.origin).map_err(|Refusal { message, .. }| StartError::Seed(message))?;
+        let address = self.listen;
+        let failed = |source| StartError::Listen { address, source };
+        let _context = runtime.enter();
+        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        let listener = TcpListener::from_std(listener).map_err(failed)?;
+        Ok((App::new(hub, bound, self.control_token.as_deref(), self.log, stop), listener))
+    }
+}

@@ -1,0 +1,221 @@
+//! The command line of `shared-inbox-mock`.
+//!
+//! Whatever keeps it from starting is said in one line on stderr, and the exit status is 2.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    net::{SocketAddr, ToSocketAddrs},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Args, Parser, Subcommand};
+use shared_inbox::Timestamp;
+use tokio::{runtime, sync::watch};
+
+use crate::{
+    MockServer, World,
+    builder::MockServerBuilder,
+    ready::Ready,
+    server::{clock::ClockMode, connection::Phase},
+};
+
+/// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
+#[derive(Parser)]
+#[command(name = "shared-inbox-mock", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print the JSON Schema of a world document, the format of --seed
+    Schema,
+}
+
+#[derive(Args)]
+struct Options {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4010", value_parser = address)]
+    listen: SocketAddr,
+    /// `manual`: time stands still until the control API moves it
+    #[arg(long, value_name = "real|manual", default_value = "real")]
+    clock: ClockMode,
+    /// Where a manual clock starts, such as 2026-03-01T09:00:00Z, so that every run shows the same times
+    #[arg(long, value_name = "TIME")]
+    start_at: Option<Timestamp>,
+    /// Start from this world document (the shape of `GET /_mock/state`)
+    #[arg(long, value_name = "FILE", conflicts_with = "empty")]
+    seed: Option<PathBuf>,
+    /// Start from a workspace with no conversations, tags or documents
+    #[arg(long)]
+    empty: bool,
+    /// Requests a minute for each key
+    #[arg(long, value_name = "N|off", default_value = "120", value_parser = rate)]
+    rate_limit: Rate,
+    /// The bearer token of the control API; required when --listen is not a loopback address
+    #[arg(long, value_name = "TOKEN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    control_token: Option<String>,
+    /// Written, whole, once the server accepts connections
+    #[arg(long, value_name = "FILE")]
+    ready_file: Option<PathBuf>,
+    /// Print the ready document as one line instead of the banner
+    #[arg(long)]
+    json: bool,
+    /// No line on stderr for each request
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Rate(Option<u32>);
+
+fn rate(text: &str) -> Result<Rate, &'static str> {
+    match text.parse() {
+        _ if text == "off" => Ok(Rate(None)),
+        Ok(requests @ 1..) => Ok(Rate(Some(requests))),
+        _ => Err("must be a number from 1, or `off`"),
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| format!("must be an address and a port: {error}"))?;
+    // A name such as localhost may have both; programs that are told 127.0.0.1 must reach it.
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.into_iter().next().ok_or_else(|| "names no address".to_owned())
+}
+
+/// Runs the program with these arguments, the first being its name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => return fail(&one_line(&error.to_string())),
+        Err(help) => {
+            let _ = help.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    let done = match cli.command {
+        Some(Command::Schema) => schema(),
+        None => serve(cli.options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => fail(&message),
+    }
+}
+
+fn fail(message: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "shared-inbox-mock: {}", one_line(message));
+    ExitCode::from(2)
+}
+
+/// The first paragraph, on one line.
+fn one_line(message: &str) -> String {
+    let paragraph = message.lines().take_while(|line| !line.trim().is_empty());
+    let line = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+}
+
+fn schema() -> Result<(), String> {
+    let schema =
+        serde_json::to_string_pretty(&schemars::schema_for!(World)).map_err(|error| error.to_string())?;
+    // A reader that has seen enough is no failure.
+    let _ = writeln!(io::stdout(), "{schema}");
+    Ok(())
+}
+
+fn serve(options: Options) -> Result<(), String> {
+    let (json, ready_file) = (options.json, options.ready_file.clone());
+    if let Some(file) = &ready_file {
+        // One that a former run left behind would speak too soon.
+        let _ = std::fs::remove_file(file);
+    }
+    let seed = options.seed.clone();
+    let builder = options.builder()?;
+    let runtime = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(async {
+        let (phase, stop) = watch::channel(Phase::Running);
+        let (app, listener) =
+            builder.bind(runtime.handle(), stop).map_err(|error| match (&seed, error.to_string()) {
+                (Some(file), message) if message.starts_with("the seed") => {
+                    format!("{}: {message}", file.display())
+                }
+                (_, message) => message,
+            })?;
+        let ended = signal().map_err(|error| format!("cannot wait for signals: {error}"))?;
+        let ready = app.control().ready();
+        let server = tokio::spawn(app.serve(listener));
+        announce(&ready, json, ready_file.as_deref())?;
+        ended.await;
+        phase.send_replace(Phase::Ending);
+        let _ = server.await;
+        Ok(())
+    })
+}
+
+impl Options {
+    fn builder(self) -> Result<MockServerBuilder, String> {
+        let mut builder = MockServer::builder().listen(self.listen).log(!self.quiet);
+        builder.clock = self.clock;
+        builder.start_at = self.start_at;
+        builder.rate_limit = self.rate_limit.0;
+        builder.control_token = self.control_token;
+        if let Some(file) = &self.seed {
+            let document = std::fs::read(file)
+                .map_err(|error| format!("--seed {}: cannot be read: {error}", file.display()))?;
+            builder = builder.seed(document);
+        }
+        Ok(if self.empty { builder.empty() } else { builder })
+    }
+}
+
+fn announce(ready: &Ready, json: bool, file: Option<&Path>) -> Result<(), String> {
+    let document = serde_json::to_string(ready).map_err(|error| error.to_string())?;
+    if let Some(file) = file {
+        write_whole(file, &document)
+            .map_err(|error| format!("--ready-file {}: cannot be written: {error}", file.display()))?;
+    }
+    let mut out = io::stdout().lock();
+    // A closed stdout does not keep anyone from using the server.
+    let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", ready.banner()) };
+    let _ = out.flush();
+    Ok(())
+}
+
+/// Whoever waits for the file never sees a part of it.
+fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+    let mut name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = file.with_file_name(name);
+    std::fs::write(&temporary, format!("{text}\n"))?;
+    std::fs::rename(&temporary, file).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+}
+
+/// Listens for the signals at once; the future ends at the first.
+#[cfg(unix)]
+fn signal() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn signal() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

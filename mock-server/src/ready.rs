@@ -1,0 +1,114 @@
+//! Where the server is, and with which keys: the ready document, and the banner for people.
+
+use std::{fmt, net::SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{server::hub, world::Keys};
+
+/// Where a world can be reached, and its two keys, which hold all scopes.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Ready {
+    /// The id of a world beside the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The prefix of the REST API.
+    pub base_url: String,
+    /// The MCP endpoint.
+    pub mcp_url: String,
+    /// The prefix of the control API.
+    pub control_url: String,
+    /// The page for people.
+    pub console_url: String,
+    /// A live and a test key.
+    pub keys: ReadyKeys,
+}
+
+/// The two keys that a world has from its start.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ReadyKeys {
+    /// For live data.
+    pub live: String,
+    /// For the sandbox.
+    pub test: String,
+}
+
+impl fmt::Debug for Ready {
+    /// Without the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ready")
+            .field("base_url", &self.base_url)
+            .field("control_url", &self.control_url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ReadyKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadyKeys").finish_non_exhaustive()
+    }
+}
+
+/// What a server's addresses are made of.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    /// Without a path.
+    root: String,
+}
+
+impl Addresses {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        // "All addresses" is not one that can be connected to everywhere.
+        let mut reachable = address;
+        if address.ip().is_unspecified() {
+            reachable.set_ip(match address {
+                SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+                SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        Self { root: format!("http://{reachable}") }
+    }
+
+    /// The ready document of a world; 0 is the main one.
+    pub(crate) fn ready(&self, world: u64, keys: &Keys) -> Ready {
+        let root = &self.root;
+        let id = (world != 0).then(|| hub::id(world));
+        Ready {
+            base_url: format!("{root}/api/v1"),
+            mcp_url: format!("{root}/mcp"),
+            control_url: id
+                .as_ref()
+                .map_or(format!("{root}/_mock"), |id| format!("{root}/_mock/worlds/{id}")),
+            console_url: id.as_ref().map_or(format!("{root}/"), |id| format!("{root}/?world={id}")),
+            keys: ReadyKeys { live: keys.live.clone(), test: keys.test.clone() },
+            id,
+        }
+    }
+}
+
+impl Ready {
+    /// What a person sees when the server has started.
+    pub(crate) fn banner(&self) -> String {
+        let Ready { base_url, mcp_url, control_url, console_url, keys, .. } = self;
+        format!(
+            "shared-inbox-mock {version} is ready
+
+  REST      {base_url}
+  MCP       {mcp_url}
+  Control   {control_url}
+  Console   {console_url}
+
+  Live key  {live}
+  Test key  {test}
+
+Try it:
+  curl -H 'Authorization: Bearer {live}' '{base_url}/conversations?limit=3'
+",
+            version = env!("CARGO_PKG_VERSION"),
+            live = keys.live,
+            test = keys.test,
+        )
+    }
+}

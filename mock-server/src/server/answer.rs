@@ -1,0 +1,58 @@
+//! How answers are written: JSON, and one field `error` when something was refused.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use serde::Serialize;
+
+use crate::world::Refusal;
+
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// An answer of finished JSON.
+pub(crate) fn json(status: u16, body: impl Into<Bytes>) -> Response<Bytes> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// The service's error body.
+pub(crate) fn error(status: u16, message: &str) -> Response<Bytes> {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        error: &'a str,
+    }
+    let body = serde_json::to_vec(&Body { error: message }).unwrap_or_default();
+    let mut response = json(status, body);
+    if status == 401 {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// The answer to what was refused.
+pub(crate) fn refusal(refusal: &Refusal) -> Response<Bytes> {
+    error(refusal.status, &refusal.message)
+}
+
+/// The answer of a path that exists, to a method that it does not know.
+pub(crate) fn wrong_method(allowed: &str) -> Response<Bytes> {
+    let mut response = error(405, &format!("This path does not take this method; it takes {allowed}."));
+    if let Ok(allowed) = HeaderValue::from_str(allowed) {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    response
+}
+
+/// What the service would say with this status, for failures on demand.
+pub(crate) fn of_status(status: u16) -> Response<Bytes> {
+    let message = match status {
+        401 => "The API key is missing, wrong or revoked.",
+        403 => "The API key lacks the needed scope.",
+        404 => "No such conversation.",
+        429 => "Too many requests: slow down to 120 a minute.",
+        500.. => "Something went wrong on our side; try again shortly.",
+        _ => "This request was refused by a fault rule.",
+    };
+    error(status, message)
+}

@@ -1,0 +1,83 @@
+//! The clock of a world: the machine's own, possibly moved ahead, or one that stands still until it is told.
+//!
+//! The core never asks what time it is; this is where every `now` comes from.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use shared_inbox::Timestamp;
+
+/// How a world's clock runs.
+///
+/// ```
+/// use shared_inbox_mock::ClockMode;
+/// assert_eq!("manual".parse(), Ok(ClockMode::Manual));
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockMode {
+    /// With the machine's clock; moving it ahead adds an offset.
+    #[default]
+    Real,
+    /// It stands still until it is moved.
+    Manual,
+}
+
+impl std::str::FromStr for ClockMode {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "real" => Ok(ClockMode::Real),
+            "manual" => Ok(ClockMode::Manual),
+            _ => Err("must be `real` or `manual`"),
+        }
+    }
+}
+
+/// A clock that never goes back, except when its world is put back to an earlier state.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    mode: ClockMode,
+    /// The latest time that was read or set; with the manual clock, the time.
+    latest: Timestamp,
+    /// How far the real clock was moved ahead.
+    ahead: Duration,
+}
+
+impl Clock {
+    /// A clock that starts at `start`; a real one starts there only when that lies ahead.
+    pub(crate) fn starting(mode: ClockMode, start: Timestamp) -> Self {
+        let ahead = match mode {
+            ClockMode::Real => start.duration_since(Timestamp::now()),
+            ClockMode::Manual => Duration::ZERO,
+        };
+        Self { mode, latest: start, ahead }
+    }
+
+    pub(crate) fn mode(&self) -> ClockMode {
+        self.mode
+    }
+
+    pub(crate) fn now(&mut self) -> Timestamp {
+        if self.mode == ClockMode::Real {
+            // The machine's clock may be set back; a world's time must not.
+            self.latest = self.latest.max(Timestamp::now() + self.ahead);
+        }
+        self.latest
+    }
+
+    /// Moves ahead to `to`, or stays where it is when that has passed.
+    pub(crate) fn move_to(&mut self, to: Timestamp) {
+        let now = self.now();
+        self.ahead += to.duration_since(now);
+        self.latest = now.max(to);
+    }
+
+    /// How long the machine has to wait until this clock shows `due`; never, when it stands still.
+    pub(crate) fn until(&mut self, due: Timestamp) -> Option<Duration> {
+        match self.mode {
+            ClockMode::Real => Some(due.duration_since(self.now())),
+            ClockMode::Manual => None,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The way of a request to the service, REST or MCP: its body is read, a fault may strike, the answer is made, and
+//! the journal and the log are told.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{HeaderValue, Request, Response, header, request::Parts};
+use hyper::body::Incoming;
+use shared_inbox::Timestamp;
+
+use super::{
+    App, answer, body,
+    caller::Caller,
+    connection::Reply,
+    faults::{Act, When},
+    journal::{Entry, Transport},
+    log,
+    realm::Realm,
+    rest,
+};
+use crate::world::Refusal;
+
+/// What is being asked for.
+pub(crate) enum Target<'a> {
+    /// The path behind the prefix of the REST API.
+    Rest(&'a str),
+    Mcp,
+}
+
+impl<'a> Target<'a> {
+    /// `None` when the path is not the service's.
+    pub(crate) fn of(path: &'a str) -> Option<Self> {
+        if path == "/mcp" {
+            return Some(Target::Mcp);
+        }
+        let rest = path.strip_prefix(rest::PREFIX)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(Target::Rest(rest))
+    }
+
+    /// The path as fault rules name it.
+    fn path(&self) -> &str {
+        match self {
+            Target::Rest(path) => path,
+            Target::Mcp => "/mcp",
+        }
+    }
+}
+
+pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
+    let (parts, body) = request.into_parts();
+    let caller = Caller::of(&app.hub, &parts.headers);
+    let realm = caller.as_ref().map_or(app.hub.main(), Caller::realm);
+    let mut record = Record::new(app, realm, &parts, caller.as_ref().ok());
+    let body = match body::read(body, body::SERVICE_LIMIT).await {
+        Ok(body) => body,
+        Err(refused) => return record.answered(answer::refusal(&refused)),
+    };
+    record.body = body.clone();
+    let path = parts.uri.path().to_owned();
+    let Some(target) = Target::of(&path) else {
+        return record.answered(answer::error(404, "There is nothing at this path."));
+    };
+    let fault = realm.faults(|faults| faults.pick(parts.method.as_str(), target.path()));
+    let Some(fault) = fault else {
+        return record.answered(perform(app, caller, &target, parts, body).await);
+    };
+    let reply = match fault.act {
+        Act::Drop(When::Before) => Reply::Drop,
+        Act::Status { status, when: When::Before } => record.answered(answer::of_status(status)),
+        act => {
+            let response = perform(app, caller, &target, parts, body).await;
+            match act {
+                Act::Drop(_) => Reply::Drop,
+                Act::Status { status, .. } => record.answered(answer::of_status(status)),
+                Act::Truncate(bytes) => {
+                    record.status = Some(response.status().as_u16());
+                    Reply::Truncated(response, bytes)
+                }
+                Act::Body(text) => record.answered(with_body(response, text)),
+                Act::Answer => record.answered(response),
+            }
+        }
+    };
+    if fault.delay > Duration::ZERO {
+        tokio::time::sleep(fault.delay).await;
+    }
+    reply
+}
+
+/// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
+async fn perform(
+    app: &App,
+    caller: Result<Caller, Refusal>,
+    target: &Target<'_>,
+    parts: Parts,
+    body: Bytes,
+) -> Response<Bytes> {
+    if let Err(refused) = app.guard.origin(&parts.headers) {
+        return answer::refusal(&refused);
+    }
+    let performed = async {
+        match target {
+            Target::Rest(path) => rest::handle(caller.as_ref(), path, &parts, &body),
+            Target::Mcp => answer::error(404, "There is nothing at this path."),
+        }
+    };
+    AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| answer::of_status(500))
+}
+
+/// Another text with the same status.
+fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
+    let page = text.trim_start().starts_with('<');
+    let mut response = response.map(|_| Bytes::from(text));
+    if page {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    }
+    response
+}
+
+/// Writes the journal and the log when the request is over, also when its client has gone away before.
+struct Record {
+    realm: Arc<Realm>,
+    log: bool,
+    at: Timestamp,
+    started: Instant,
+    transport: Transport,
+    method: http::Method,
+    uri: http::Uri,
+    agent: Option<shared_inbox::AgentId>,
+    status: Option<u16>,
+    body: Bytes,
+}
+
+impl Record {
+    fn new(app: &App, realm: &Arc<Realm>, parts: &Parts, caller: Option<&Caller>) -> Self {
+        Self {
+            realm: Arc::clone(realm),
+            log: app.log,
+            at: realm.clock().now,
+            started: Instant::now(),
+            transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            agent: caller.map(|caller| caller.agent().clone()),
+            status: None,
+            body: Bytes::new(),
+        }
+    }
+
+    fn answered(&mut self, response: Response<Bytes>) -> Reply {
+        self.status = Some(response.status().as_u16());
+        response.into()
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let duration = self.started.elapsed();
+        if self.log {
+            log::request(&self.method, self.uri.path(), self.status, duration, self.agent.as_ref());
+        }
+        let entry = Entry {
+            at: self.at,
+            transport: self.transport,
+            method: self.method.clone(),
+            uri: std::mem::take(&mut self.uri),
+            agent: self.agent.take(),
+            status: self.status,
+            duration,
+            body: self.body.clone(),
+        };
+        self.realm.journal(|journal| journal.push(entry));
+    }
+}

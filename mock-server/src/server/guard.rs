@@ -1,0 +1,132 @@
+//! Who may talk to the server: the control API's token, and the `Host` and `Origin` of every request.
+//!
+//! The server listens on the developer's own machine, next to a browser. A page from elsewhere must be able to
+//! drive it neither directly (`Origin`) nor by letting its own name point here (`Host`).
+
+use std::net::SocketAddr;
+
+use http::{HeaderMap, HeaderValue, header, uri::Authority};
+use sha2::{Digest, Sha256};
+
+use crate::world::Refusal;
+
+/// What a request is held against.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    address: SocketAddr,
+    /// Only a hash, so that the time of a comparison says nothing about the token.
+    token: Option<[u8; 32]>,
+}
+
+impl Guard {
+    pub(crate) fn new(address: SocketAddr, token: Option<&str>) -> Self {
+        Self { address, token: token.map(|token| Sha256::digest(token).into()) }
+    }
+
+    /// Whether a request may use the control API.
+    pub(crate) fn control(&self, request: &http::request::Parts) -> Result<(), Refusal> {
+        let host = request
+            .uri
+            .authority()
+            .map(|authority| authority.as_str())
+            .or_else(|| request.headers.get(header::HOST).and_then(|host| host.to_str().ok()));
+        // On a public address the server cannot know its own names; there the token is never missing, and no
+        // foreign page has it.
+        if self.address.ip().is_loopback() && !host.is_some_and(|host| self.is_own(host)) {
+            return Err(Refusal::new(
+                403,
+                "The Host of this request is not this server; use the address it printed.",
+            ));
+        }
+        self.origin(&request.headers)?;
+        match self.token {
+            Some(token)
+                if bearer(&request.headers).map(|given| Sha256::digest(given).into()) != Some(token) =>
+            {
+                Err(Refusal::new(
+                    401,
+                    "The control API needs `Authorization: Bearer` with the token of --control-token.",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what a web page of another site asks for. Programs send no `Origin`.
+    pub(crate) fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let own = |origin: &HeaderValue| {
+            let origin = origin.to_str().ok();
+            let host = origin.and_then(|origin| origin.strip_prefix("http://"));
+            // A page that this server itself sent has the same Host, whatever name that is.
+            host.is_some_and(|host| {
+                self.is_own(host)
+                    || (!self.address.ip().is_loopback()
+                        && headers.get(header::HOST).is_some_and(|own| own.as_bytes() == host.as_bytes()))
+            })
+        };
+        if headers.get_all(header::ORIGIN).iter().all(own) {
+            return Ok(());
+        }
+        Err(Refusal::new(403, "Requests of web pages are accepted from this server's own pages only."))
+    }
+
+    fn is_own(&self, host: &str) -> bool {
+        let Ok(host) = host.parse::<Authority>() else { return false };
+        let port = host.port_u16().unwrap_or(80);
+        let name = host.host().trim_start_matches('[').trim_end_matches(']');
+        let is_here = name.eq_ignore_ascii_case("localhost")
+            || name.parse().is_ok_and(|ip: std::net::IpAddr| ip == self.address.ip() || ip.is_loopback());
+        is_here && port == self.address.port() && !host.as_str().contains('@')
+    }
+}
+
+/// What follows `Bearer` in the `Authorization` header.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ')?;
+    let rest = rest.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !rest.is_empty()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(address: &str) -> Guard {
+        Guard::new(address.parse().expect("an address"), None)
+    }
+
+    #[test]
+    fn only_names_of_this_machine_with_the_servers_port_are_its_own() {
+        let guard = guard("127.0.0.1:4010");
+        for own in ["127.0.0.1:4010", "localhost:4010", "LocalHost:4010", "[::1]:4010"] {
+            assert!(guard.is_own(own), "{own}");
+        }
+        for foreign in [
+            "127.0.0.1",
+            "localhost:4011",
+            "evil.test:4010",
+            "localhost.evil.test:4010",
+            "x@localhost:4010",
+            "",
+            "/",
+        ] {
+            assert!(!guard.is_own(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_or_opaque_origin_is_refused() {
+        let guard = guard("127.0.0.1:4010");
+        let with = |origin: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            guard.origin(&headers).is_ok()
+        };
+        assert!(with("http://localhost:4010"));
+        assert!(!with("https://localhost:4010"));
+        assert!(!with("http://localhost:3000"));
+        assert!(!with("null"));
+        assert!(guard.origin(&HeaderMap::new()).is_ok());
+    }
+}

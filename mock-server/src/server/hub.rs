@@ -1,0 +1,147 @@
+//! All worlds of one server, and which of them a key belongs to.
+//!
+//! Test workers share one server without seeing each other: the service API stays at one address, and the key that a
+//! request carries says which world it is about.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use shared_inbox::Timestamp;
+use tokio::runtime::Handle;
+
+use super::{
+    clock::ClockMode,
+    document::Origin,
+    realm::{Plan, Realm},
+};
+use crate::world::{KeyHash, Keys, Refusal};
+
+/// What all worlds of a server have in common.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) clock: ClockMode,
+    /// Where a manual clock starts; the time of the start when not said.
+    pub(crate) start: Option<Timestamp>,
+    /// Requests a minute for each key.
+    pub(crate) rate_limit: Option<u32>,
+    pub(crate) runtime: Handle,
+}
+
+pub(crate) struct Hub {
+    settings: Settings,
+    main: Arc<Realm>,
+    worlds: RwLock<Worlds>,
+}
+
+struct Worlds {
+    others: BTreeMap<u64, Arc<Realm>>,
+    /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
+    /// world keeps them.
+    keys: BTreeSet<(KeyHash, u64)>,
+    made: u64,
+}
+
+impl Hub {
+    pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
+        let main = Realm::new(settings.plan(0, Keys::fixed(), origin, settings.clock))?;
+        let worlds = Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), made: 0 };
+        let hub = Self { settings, main, worlds: RwLock::new(worlds) };
+        hub.index(&hub.main);
+        Ok(hub)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Worlds> {
+        self.worlds.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Worlds> {
+        self.worlds.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The world that a request without a valid key counts for.
+    pub(crate) fn main(&self) -> &Arc<Realm> {
+        &self.main
+    }
+
+    /// The world with this id.
+    pub(crate) fn world(&self, id: &str) -> Result<Arc<Realm>, Refusal> {
+        let number = number(id).ok_or_else(no_such_world)?;
+        self.read().others.get(&number).cloned().ok_or_else(no_such_world)
+    }
+
+    /// The world that this key belongs to.
+    pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<Realm>> {
+        let worlds = self.read();
+        let (found, number) = worlds.keys.range((*key, 0)..).next()?;
+        if found != key {
+            return None;
+        }
+        if *number == 0 { Some(Arc::clone(&self.main)) } else { worlds.others.get(number).cloned() }
+    }
+
+    /// Looks up again which keys this world has.
+    pub(crate) fn index(&self, realm: &Arc<Realm>) {
+        let number = realm.number();
+        let hashes: Vec<KeyHash> = realm.enter(|world, _| world.key_hashes().collect());
+        let mut worlds = self.write();
+        if number != 0 && !worlds.others.contains_key(&number) {
+            return;
+        }
+        worlds.keys.retain(|(_, of)| *of != number);
+        worlds.keys.extend(hashes.into_iter().map(|hash| (hash, number)));
+    }
+
+    /// A new world beside the others.
+    pub(crate) fn create(&self, origin: Origin, clock: Option<ClockMode>) -> Result<Arc<Realm>, Refusal> {
+        let number = {
+            let mut worlds = self.write();
+            worlds.made += 1;
+            worlds.made
+        };
+        let clock = clock.unwrap_or(self.settings.clock);
+        let realm = Realm::new(self.settings.plan(number, Keys::numbered(number), origin, clock))?;
+        self.write().others.insert(number, Arc::clone(&realm));
+        self.index(&realm);
+        Ok(realm)
+    }
+
+    /// Ends a world; its keys are worth nothing from now on.
+    pub(crate) fn delete(&self, id: &str) -> Result<(), Refusal> {
+        let number = number(id).ok_or_else(no_such_world)?;
+        let mut worlds = self.write();
+        let realm = worlds.others.remove(&number).ok_or_else(no_such_world)?;
+        worlds.keys.retain(|(_, of)| *of != number);
+        drop(worlds);
+        drop(realm);
+        Ok(())
+    }
+}
+
+/// The id of a world beside the main one.
+pub(crate) fn id(number: u64) -> String {
+    format!("wld_{number}")
+}
+
+fn number(id: &str) -> Option<u64> {
+    id.strip_prefix("wld_")?.parse().ok()
+}
+
+fn no_such_world() -> Refusal {
+    Refusal::new(404, "There is no such world.")
+}
+
+impl Settings {
+    fn plan(&self, number: u64, keys: Keys, origin: Origin, clock: ClockMode) -> Plan {
+        Plan {
+            number,
+            keys,
+            origin,
+            clock,
+            start: self.start.filter(|_| clock == ClockMode::Manual).unwrap_or_else(Timestamp::now),
+            rate_limit: self.rate_limit,
+            runtime: self.runtime.clone(),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What was asked of the service: the last requests, so that a test can look at what a program did.
+//!
+//! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
+//! not kept in the first place (the header is not), and what looks like one in a path, query or body is blotted out.
+
+use std::{borrow::Cow, collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+use shared_inbox::{AgentId, Timestamp};
+
+/// Entries kept; the oldest goes first.
+const MAX_ENTRIES: usize = 10_000;
+/// Bytes of request bodies kept, all together.
+const MAX_BYTES: usize = 32 << 20;
+
+/// How a request came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Transport {
+    /// The REST API.
+    Rest,
+    /// The MCP endpoint.
+    Mcp,
+}
+
+/// A request of the journal.
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct JournalEntry {
+    /// When it came in, by the world's clock.
+    pub at: Timestamp,
+    /// How it came in.
+    pub transport: Transport,
+    /// The HTTP method.
+    pub method: String,
+    /// The whole path.
+    pub path: String,
+    /// The query behind `?`, as it came; empty when there was none.
+    pub query: String,
+    /// The MCP tool that was called, if one was.
+    pub tool: Option<String>,
+    /// Whose key it was; `None` when it had no valid key.
+    pub agent_id: Option<AgentId>,
+    /// The status of the answer; `None` when the connection closed without one.
+    pub status: Option<u16>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The body: JSON as such, anything else as text, null when there was none.
+    pub request_body: Value,
+}
+
+impl std::fmt::Debug for JournalEntry {
+    /// Without the query and the body: they hold a mail's words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JournalEntry")
+            .field("at", &self.at)
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .field("tool", &self.tool)
+            .field("agent_id", &self.agent_id)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request as it is kept.
+pub(crate) struct Entry {
+    pub(crate) at: Timestamp,
+    pub(crate) transport: Transport,
+    pub(crate) method: http::Method,
+    pub(crate) uri: http::Uri,
+    pub(crate) agent: Option<AgentId>,
+    pub(crate) status: Option<u16>,
+    pub(crate) duration: Duration,
+    pub(crate) body: Bytes,
+}
+
+impl Entry {
+    fn present(&self) -> JournalEntry {
+        let body = std::str::from_utf8(&self.body).map_or_else(|_| String::new().into(), without_keys);
+        let request_body: Value = match serde_json::from_str(&body) {
+            Ok(json) => json,
+            Err(_) if self.body.is_empty() => Value::Null,
+            Err(_) => Value::String(body.into_owned()),
+        };
+        let tool = match self.transport {
+            Transport::Mcp if request_body["method"] == "tools/call" => {
+                request_body["params"]["name"].as_str().map(str::to_owned)
+            }
+            _ => None,
+        };
+        JournalEntry {
+            at: self.at,
+            transport: self.transport,
+            method: self.method.to_string(),
+            path: without_keys(self.uri.path()).into_owned(),
+            query: without_keys(self.uri.query().unwrap_or_default()).into_owned(),
+            tool,
+            agent_id: self.agent.clone(),
+            status: self.status,
+            duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            request_body,
+        }
+    }
+}
+
+/// The last requests of one world.
+#[derive(Default)]
+pub(crate) struct Journal {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+}
+
+impl Journal {
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.bytes += entry.body.len();
+        self.entries.push_back(entry);
+        while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.body.len();
+        }
+    }
+
+    pub(crate) fn list(&self) -> Vec<JournalEntry> {
+        self.entries.iter().map(Entry::present).collect()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Blots out everything that has the form of a key.
+pub(crate) fn without_keys(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("rk_") {
+        let tail = &rest[start + 3..];
+        let end = tail.bytes().position(|b| !b.is_ascii_alphanumeric() && b != b'_').unwrap_or(tail.len());
+        out.push_str(&rest[..start]);
+        out.push_str(if end >= 40 { "rk_(key)" } else { &rest[start..start + 3 + end] });
+        rest = &tail[end..];
+    }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_key_is_blotted_out() {
+        let key = format!("rk_live_{}", "a1B2".repeat(12));
+        let text = format!("{{\"body\":\"use {key} or rk_short, {key}\"}}");
+        assert_eq!(without_keys(&text), "{\"body\":\"use rk_(key) or rk_short, rk_(key)\"}");
+        assert_eq!(without_keys("nothing here"), "nothing here");
+    }
+
+    #[test]
+    fn the_journal_is_bounded_in_entries_and_in_bytes() {
+        let entry = |body: Bytes| Entry {
+            at: Timestamp::from_millis(0),
+            transport: Transport::Rest,
+            method: http::Method::GET,
+            uri: http::Uri::from_static("/api/v1/me"),
+            agent: None,
+            status: Some(200),
+            duration: Duration::ZERO,
+            body,
+        };
+        let mut journal = Journal::default();
+        (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new())));
+        assert_eq!(journal.entries.len(), MAX_ENTRIES);
+        let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
+        (0..9).for_each(|_| journal.push(entry(large.clone())));
+        assert_eq!(journal.entries.len(), 4, "four of these fill the room for bodies");
+        assert_eq!(journal.bytes, MAX_BYTES);
+    }
+}

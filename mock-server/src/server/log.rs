@@ -1,0 +1,21 @@
+//! One line on stderr for each request. A path holds ids at most; queries, bodies and keys stay out of it.
+
+use std::{io::Write, time::Duration};
+
+use shared_inbox::AgentId;
+
+use super::journal::without_keys;
+
+pub(crate) fn request(
+    method: &http::Method,
+    path: &str,
+    status: Option<u16>,
+    duration: Duration,
+    agent: Option<&AgentId>,
+) {
+    let status = status.map_or_else(|| "dropped".to_owned(), |status| status.to_string());
+    let ms = duration.as_secs_f64() * 1e3;
+    let (path, agent) = (without_keys(path), agent.map_or("-", AgentId::as_str));
+    // Nobody reads it any more when this fails.
+    let _ = writeln!(std::io::stderr().lock(), "{method} {path} {status} {ms:.1}ms {agent}");
+}

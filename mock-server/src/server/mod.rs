@@ -1,0 +1,99 @@
+//! The shell around the worlds: HTTP, clocks, faults, the journal, and what is sent out.
+
+pub(crate) mod answer;
+mod body;
+pub(crate) mod caller;
+pub(crate) mod clock;
+pub(crate) mod connection;
+mod control;
+pub(crate) mod document;
+pub(crate) mod faults;
+mod gate;
+mod guard;
+pub(crate) mod hub;
+pub(crate) mod journal;
+mod log;
+mod page;
+pub(crate) mod realm;
+mod rest;
+pub(crate) mod sse;
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{Router, body::Body};
+use http::Request;
+use hyper::body::Incoming;
+use tokio::{net::TcpListener, sync::watch};
+
+use crate::{control::Control, ready::Addresses};
+use connection::{Phase, Reply};
+use gate::Target;
+use guard::Guard;
+use hub::Hub;
+
+/// What every request needs.
+pub(crate) struct App {
+    hub: Arc<Hub>,
+    guard: Guard,
+    addresses: Arc<Addresses>,
+    log: bool,
+    stop: watch::Receiver<Phase>,
+}
+
+impl App {
+    pub(crate) fn new(
+        hub: Hub,
+        address: SocketAddr,
+        token: Option<&str>,
+        log: bool,
+        stop: watch::Receiver<Phase>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            hub: Arc::new(hub),
+            guard: Guard::new(address, token),
+            addresses: Arc::new(Addresses::new(address)),
+            log,
+            stop,
+        })
+    }
+
+    /// The control of the main world.
+    pub(crate) fn control(&self) -> Control {
+        Control::new(Arc::clone(&self.hub), Arc::clone(self.hub.main()), Arc::clone(&self.addresses))
+    }
+
+    /// Serves until it is told to stop.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let (stop, routes) = (self.stop.clone(), control::routes());
+        connection::serve(listener, stop, move |request| {
+            let (app, routes) = (Arc::clone(&self), routes.clone());
+            async move { app.handle(&routes, request).await }
+        })
+        .await;
+    }
+
+    async fn handle(&self, routes: &Router, request: Request<Incoming>) -> Reply {
+        let path = request.uri().path();
+        if Target::of(path).is_some() {
+            return gate::handle(self, request).await;
+        }
+        let started = std::time::Instant::now();
+        let (method, path) = (request.method().clone(), path.to_owned());
+        let response = if path
+            .strip_prefix(control::PREFIX)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        {
+            control::handle(self, routes, request.map(Body::new)).await
+        } else if path == "/" && method == http::Method::GET {
+            page::page(&self.control().ready()).map(Body::from)
+        } else if path == "/" {
+            answer::wrong_method("GET").map(Body::from)
+        } else {
+            answer::error(404, "There is nothing at this path.").map(Body::from)
+        };
+        if self.log {
+            log::request(&method, &path, Some(response.status().as_u16()), started.elapsed(), None);
+        }
+        Reply::Answer(response)
+    }
+}

@@ -1,0 +1,380 @@
+//! A world and what surrounds it: its clock, its faults, its journal, and the driver that makes things happen when
+//! they fall due.
+//!
+//! [`Realm::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
+//! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook tries are made
+//! outside the lock, and what came of them is taken back in.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde::Serialize;
+use shared_inbox::Timestamp;
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, broadcast},
+};
+
+use super::{
+    clock::{Clock, ClockMode},
+    document::{self, Origin},
+    faults::Faults,
+    journal::Journal,
+    sse::{Cause, Change},
+};
+use crate::world::{Fired, FiredJob, Keys, Refusal, TryRequest, World};
+
+/// A suspended machine does not run its timers; look at the clock now and then.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// Changes that a follower may be behind.
+const FOLLOWED: usize = 1_024;
+
+/// Where the clock stands after it was moved, and what happened on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Advanced {
+    /// What the clock shows now.
+    pub now: Timestamp,
+    /// What happened, in order.
+    pub fired: Vec<FiredJob>,
+}
+
+/// What the clock shows, and how it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ClockReading {
+    /// What it shows.
+    pub now: Timestamp,
+    /// How it runs.
+    pub mode: ClockMode,
+}
+
+/// What a realm is made of.
+pub(crate) struct Plan {
+    /// 0 is the main world.
+    pub(crate) number: u64,
+    pub(crate) keys: Keys,
+    pub(crate) origin: Origin,
+    pub(crate) clock: ClockMode,
+    pub(crate) start: Timestamp,
+    pub(crate) rate_limit: Option<u32>,
+    pub(crate) runtime: Handle,
+}
+
+pub(crate) struct Realm {
+    plan: Plan,
+    state: Mutex<State>,
+    changes: broadcast::Sender<Change>,
+    /// Tells the driver that something falls due earlier than it thinks.
+    wake: Arc<Notify>,
+    /// Tells a moving clock that a webhook try has ended.
+    try_ended: Notify,
+    /// One move of the clock at a time.
+    moving: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    world: World,
+    clock: Clock,
+    /// Counts how often the world was replaced.
+    epoch: u64,
+    /// What has happened since the clock began to move, while it does.
+    fired: Option<Vec<FiredJob>>,
+    /// When the driver wants to wake up.
+    planned: Option<Timestamp>,
+    changes: u64,
+    faults: Faults,
+    journal: Journal,
+}
+
+impl Realm {
+    /// Builds the world and starts its driver.
+    pub(crate) fn new(plan: Plan) -> Result<Arc<Self>, Refusal> {
+        let (world, clock) = plan.begin()?;
+        let state = State {
+            world,
+            clock,
+            epoch: 0,
+            fired: None,
+            planned: None,
+            changes: 0,
+            faults: Faults::default(),
+            journal: Journal::default(),
+        };
+        let realm = Arc::new(Self {
+            plan,
+            state: Mutex::new(state),
+            changes: broadcast::Sender::new(FOLLOWED),
+            wake: Arc::default(),
+            try_ended: Notify::new(),
+            moving: tokio::sync::Mutex::default(),
+        });
+        realm.drive();
+        Ok(realm)
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.plan.number
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.plan.keys
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic is answered with a 500; the world stays usable for the test that wants to look at it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets happen what has fallen due, then acts, then lets happen what is due because of that.
+    pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
+        let mut state = self.lock();
+        let mut tries = self.run_due(&mut state);
+        let now = state.clock.now();
+        let result = act(&mut state.world, now);
+        tries.extend(self.run_due(&mut state));
+        self.leave(state, tries);
+        result
+    }
+
+    /// The same, and tells the followers when it was done.
+    pub(crate) fn change<R>(
+        self: &Arc<Self>,
+        cause: Cause,
+        what: &str,
+        act: impl FnOnce(&mut World, Timestamp) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let result = self.enter(act);
+        if result.is_ok() {
+            self.tell(&mut self.lock(), cause, what);
+        }
+        result
+    }
+
+    fn leave(self: &Arc<Self>, state: MutexGuard<'_, State>, tries: Vec<TryRequest>) {
+        let sooner = match (state.world.next_due(), state.planned) {
+            (Some(due), Some(planned)) => due < planned,
+            (due, _) => due.is_some(),
+        };
+        drop(state);
+        if sooner {
+            self.wake.notify_one();
+        }
+        drop(tries);
+    }
+
+    /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them.
+    fn run_due(&self, state: &mut State) -> Vec<TryRequest> {
+        let now = state.clock.now();
+        let mut tries = Vec::new();
+        while let Some(fired) = state.world.run_due(now) {
+            let job = match fired {
+                Fired::Done(job) => job,
+                Fired::Try(job, request) => {
+                    tries.push(request);
+                    job
+                }
+            };
+            self.tell(state, Cause::Job, &job.job);
+            if let Some(log) = &mut state.fired {
+                log.push(job);
+            }
+        }
+        tries
+    }
+
+    fn tell(&self, state: &mut State, cause: Cause, what: &str) {
+        state.changes += 1;
+        if self.changes.receiver_count() > 0 {
+            let at = state.clock.now();
+            let _ = self.changes.send(Change { number: state.changes, at, cause, what: what.to_owned() });
+        }
+    }
+
+    pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
+    fn drive(self: &Arc<Self>) {
+        let (realm, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
+        self.plan.runtime.spawn(async move {
+            loop {
+                let Some(wait) = realm.upgrade().map(|realm| realm.tick()) else { return };
+                match wait {
+                    Some(wait) => drop(tokio::time::timeout(wait.min(LONGEST_SLEEP), wake.notified()).await),
+                    None => wake.notified().await,
+                }
+            }
+        });
+    }
+
+    /// Lets happen what is due; says how long to wait for the next.
+    fn tick(self: &Arc<Self>) -> Option<Duration> {
+        let mut state = self.lock();
+        let tries = self.run_due(&mut state);
+        let next = state.world.next_due();
+        state.planned = next;
+        let wait = next.and_then(|due| state.clock.until(due));
+        self.leave(state, tries);
+        wait
+    }
+
+    pub(crate) fn clock(&self) -> ClockReading {
+        let mut state = self.lock();
+        ClockReading { now: state.clock.now(), mode: state.clock.mode() }
+    }
+
+    /// Moves the clock ahead; everything that falls due on the way happens at its own time, and every webhook try
+    /// that fell due or was under way has ended.
+    ///
+    /// Runs to its end even when nobody waits for it any more.
+    pub(crate) async fn advance(self: &Arc<Self>, by: Duration) -> Result<Advanced, Refusal> {
+        let realm = Arc::clone(self);
+        let moved = self.plan.runtime.spawn(async move { realm.advance_now(by).await });
+        moved.await.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
+    }
+
+    async fn advance_now(self: &Arc<Self>, by: Duration) -> Result<Advanced, Refusal> {
+        let _turn = self.moving.lock().await;
+        let (target, epoch) = {
+            let mut state = self.lock();
+            state.fired = Some(Vec::new());
+            (state.clock.now() + by, state.epoch)
+        };
+        loop {
+            let mut ended = std::pin::pin!(self.try_ended.notified());
+            ended.as_mut().enable();
+            match self.step(target, epoch) {
+                Step::Ran => {}
+                Step::Wait => ended.await,
+                Step::Arrived(advanced) => return Ok(advanced),
+                Step::Replaced => {
+                    return Err(Refusal::new(409, "The world was replaced while its clock was being moved."));
+                }
+            }
+        }
+    }
+
+    /// One step on the way to `target`: to the next job, unless a try under way could still cause something earlier.
+    fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Step {
+        let mut state = self.lock();
+        if state.epoch != epoch {
+            return Step::Replaced;
+        }
+        let horizon: Option<Timestamp> = None;
+        match state.world.next_due() {
+            Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
+                state.clock.move_to(due);
+                let tries = self.run_due(&mut state);
+                self.leave(state, tries);
+                Step::Ran
+            }
+            _ if horizon.is_some() => Step::Wait,
+            _ => {
+                state.clock.move_to(target);
+                let fired = state.fired.take().unwrap_or_default();
+                self.tell(&mut state, Cause::Clock, "advance");
+                let now = state.clock.now();
+                self.leave(state, Vec::new());
+                Step::Arrived(Advanced { now, fired })
+            }
+        }
+    }
+
+    /// The world as it was at the start, its clock too; no faults, an empty journal.
+    pub(crate) fn reset(self: &Arc<Self>) -> Result<(), Refusal> {
+        let (world, clock) = self.plan.begin()?;
+        let mut state = self.lock();
+        state.faults = Faults::default();
+        state.journal.clear();
+        self.replace(state, world, clock, "reset");
+        Ok(())
+    }
+
+    /// The whole world as one document.
+    pub(crate) fn document(self: &Arc<Self>) -> Result<Vec<u8>, Refusal> {
+        self.enter(|world, now| {
+            world.now = Some(now);
+            serde_json::to_vec(world)
+        })
+        .map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
+    }
+
+    /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
+    pub(crate) fn restore(self: &Arc<Self>, document: &[u8]) -> Result<(), Refusal> {
+        let now = self.clock().now;
+        let (world, saved) = self.plan.prepared(document::read(document)?, now)?;
+        let state = self.lock();
+        let start = match (state.clock.mode(), saved) {
+            (ClockMode::Manual, Some(saved)) => saved,
+            (_, saved) => saved.map_or(now, |saved| saved.max(now)),
+        };
+        let clock = Clock::starting(self.plan.clock, start);
+        self.replace(state, world, clock, "restore");
+        Ok(())
+    }
+
+    fn replace(self: &Arc<Self>, mut state: MutexGuard<'_, State>, world: World, clock: Clock, what: &str) {
+        let old = mem::replace(&mut state.world, world);
+        state.clock = clock;
+        state.epoch += 1;
+        state.fired = None;
+        state.planned = None;
+        self.tell(&mut state, Cause::State, what);
+        let tries = self.run_due(&mut state);
+        self.leave(state, tries);
+        self.try_ended.notify_waiters();
+        drop(old);
+    }
+
+    pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults) -> R) -> R {
+        act(&mut self.lock().faults)
+    }
+
+    pub(crate) fn journal<R>(&self, act: impl FnOnce(&mut Journal) -> R) -> R {
+        act(&mut self.lock().journal)
+    }
+}
+
+impl Drop for Realm {
+    fn drop(&mut self) {
+        // So that the driver sees that there is nothing left to drive.
+        self.wake.notify_one();
+    }
+}
+
+enum Step {
+    Ran,
+    Wait,
+    Arrived(Advanced),
+    Replaced,
+}
+
+impl Plan {
+    /// The world at its start, and its clock.
+    fn begin(&self) -> Result<(World, Clock), Refusal> {
+        let (world, saved) = match &self.origin {
+            Origin::Demo => self.prepared(World::demo(self.start), self.start)?,
+            Origin::Empty => self.prepared(World::empty(self.start), self.start)?,
+            Origin::Document(document) => self.prepared(document::read(document)?, self.start)?,
+        };
+        let start = match self.clock {
+            ClockMode::Manual => saved.unwrap_or(self.start),
+            ClockMode::Real => saved.map_or(self.start, |saved| saved.max(self.start)),
+        };
+        Ok((world, Clock::starting(self.clock, start)))
+    }
+
+    /// The world with this realm's keys and limits, and the time that its document was written at.
+    fn prepared(&self, mut world: World, now: Timestamp) -> Result<(World, Option<Timestamp>), Refusal> {
+        let saved = world.now.take();
+        world
+            .prepare_with(&self.keys, saved.unwrap_or(now))
+            .map_err(|unsound| Refusal::new(400, unsound.to_string()))?;
+        world.set_rate_limit(self.rate_limit);
+        Ok((world, saved))
+    }
+}

@@ -1,0 +1,80 @@
+//! Server-sent events: tells pages and tools that follow a world what changes in it.
+//!
+//! A follower that is too slow is not waited for: it is told that it has missed something, and reads anew.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, Response, header};
+use serde::Serialize;
+use shared_inbox::Timestamp;
+use tokio::sync::{broadcast, watch};
+
+use super::connection::{Phase, stopped};
+
+/// Keeps proxies and half-open connections from going unnoticed.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Why a world changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Cause {
+    /// A request of the service API or an MCP tool.
+    Request,
+    /// A call of the control API.
+    Control,
+    /// Something that fell due.
+    Job,
+    /// The clock was moved.
+    Clock,
+    /// The world was put back to its start, or replaced.
+    State,
+}
+
+/// A change of a world.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Change {
+    /// Counts the changes, so that a gap shows.
+    pub number: u64,
+    /// When, by the world's clock.
+    pub at: Timestamp,
+    /// Why.
+    pub cause: Cause,
+    /// The operation, control call or job.
+    pub what: String,
+}
+
+/// An answer that goes on until the follower leaves, the world is gone or the server stops.
+pub(crate) fn follow(changes: broadcast::Receiver<Change>, stop: watch::Receiver<Phase>) -> Response<Body> {
+    let opening = Bytes::from_static(b": changes of this world\n\n");
+    let body =
+        stream::unfold((Some(opening), changes, stop), |(opening, mut changes, mut stop)| async move {
+            if let Some(opening) = opening {
+                return Some((Ok::<_, std::convert::Infallible>(opening), (None, changes, stop)));
+            }
+            let text = tokio::select! {
+                () = stopped(&mut stop) => return None,
+                () = tokio::time::sleep(KEEP_ALIVE) => Bytes::from_static(b": still here\n\n"),
+                change = changes.recv() => match change {
+                    Ok(change) => {
+                        let data = serde_json::to_string(&change).unwrap_or_default();
+                        format!("id: {}\nevent: change\ndata: {data}\n\n", change.number).into()
+                    }
+                    Err(broadcast::error::RecvError::Lagged(missed)) => {
+                        format!("event: missed\ndata: {{\"missed\":{missed}}}\n\n").into()
+                    }
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                },
+            };
+            Some((Ok(text), (None, changes, stop)))
+        });
+    let mut response = Response::new(Body::from_stream(body));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
