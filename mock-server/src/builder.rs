@@ -18,8 +18,10 @@ use crate::{
         App,
         clock::ClockMode,
         connection::Phase,
+        deliver::Deliverer,
         document::Origin,
         hub::{Hub, Settings},
+        target::Targets,
     },
     world::Refusal,
 };
@@ -43,6 +45,7 @@ pub struct MockServerBuilder {
     pub(crate) start_at: Option<Timestamp>,
     pub(crate) origin: Origin,
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) targets: Targets,
     pub(crate) control_token: Option<String>,
     pub(crate) log: bool,
 }
@@ -78,6 +81,7 @@ impl Default for MockServerBuilder {
             start_at: None,
             origin: Origin::Demo,
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
+            targets: Targets::default(),
             control_token: None,
             log: false,
         }
@@ -118,6 +122,12 @@ impl MockServerBuilder {
     /// No limit of requests, and none of simulated mails.
     pub fn no_rate_limit(mut self) -> Self {
         self.rate_limit = None;
+        self
+    }
+
+    /// Where webhooks may go; this machine too, unless set.
+    pub fn webhook_targets(mut self, targets: Targets) -> Self {
+        self.targets = targets;
         self
     }
 
@@ -193,6 +203,7 @@ impl MockServerBuilder {
             clock: self.clock,
             start: self.start_at,
             rate_limit: self.rate_limit,
+            deliverer: Deliverer::new(self.targets),
             runtime: runtime.clone(),
         };
         let hub =

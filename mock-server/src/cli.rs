@@ -18,7 +18,7 @@ use crate::{
     MockServer, World,
     builder::MockServerBuilder,
     ready::Ready,
-    server::{clock::ClockMode, connection::Phase},
+    server::{clock::ClockMode, connection::Phase, target::Targets},
 };
 
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
@@ -57,6 +57,9 @@ struct Options {
     /// Requests a minute for each key
     #[arg(long, value_name = "N|off", default_value = "120", value_parser = rate)]
     rate_limit: Rate,
+    /// `loopback`: also receivers on this machine, http or https; `public`: the service's own rule
+    #[arg(long, value_name = "loopback|public", default_value = "loopback")]
+    webhook_targets: Targets,
     /// The bearer token of the control API; required when --listen is not a loopback address
     #[arg(long, value_name = "TOKEN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     control_token: Option<String>,
@@ -164,7 +167,8 @@ fn serve(options: Options) -> Result<(), String> {
 
 impl Options {
     fn builder(self) -> Result<MockServerBuilder, String> {
-        let mut builder = MockServer::builder().listen(self.listen).log(!self.quiet);
+        let mut builder =
+            MockServer::builder().listen(self.listen).webhook_targets(self.webhook_targets).log(!self.quiet);
         builder.clock = self.clock;
         builder.start_at = self.start_at;
         builder.rate_limit = self.rate_limit.0;

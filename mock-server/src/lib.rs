@@ -45,15 +45,18 @@ pub use control::{Control, Controlled, NewWorld};
 pub use ready::{Ready, ReadyKeys};
 pub use server::{
     clock::ClockMode,
+    exam::{ExamCase, ExamReport},
     faults::{Effect, Fault, FaultRule},
     journal::{JournalEntry, Transport},
     realm::{Advanced, ClockReading},
     sse::{Cause, Change},
+    target::Targets,
 };
 pub use world::{
-    Approval, Approved, Assignment, FiredJob, InboundMail, JobEntry, KeyEntry, MadeKey, MailboxEntry,
-    NewBooking, NewKey, NewMailbox, NewUser, OutboxMail, Plan, Received, Refusal, Snooze, Stop, Upload,
-    Uploaded, User, Waiting, World,
+    Approval, Approved, Assignment, CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome,
+    DeliveryView, FiredJob, HookScope, HookState, InboundMail, JobEntry, KeyEntry, MadeKey, MailboxEntry,
+    NewBooking, NewKey, NewMailbox, NewUser, OutboxMail, Plan, Received, Refusal, RotatedSecret, Snooze,
+    StampClock, Stop, TestSent, Try, Upload, Uploaded, User, Waiting, WebhookView, World,
 };
 
 use server::connection::Phase;

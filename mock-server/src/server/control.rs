@@ -3,7 +3,7 @@
 use axum::{
     Json, Router,
     body::Body,
-    extract::{FromRequest, FromRequestParts, Path, Request},
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::request::Parts,
     response::{IntoResponse, Response},
     routing::{delete, get, post, put},
@@ -18,8 +18,8 @@ use super::{App, answer, body, connection::Phase, document, faults::FaultRule, s
 use crate::{
     control::{Control, NewWorld},
     world::{
-        Approval, Assignment, InboundMail, NewBooking, NewKey, NewMailbox, NewUser, Plan, Refusal, Snooze,
-        Stop, Upload,
+        Approval, Assignment, CreateWebhook, DeliveryFilter, InboundMail, NewBooking, NewKey, NewMailbox,
+        NewUser, Plan, Refusal, Snooze, Stop, Upload,
     },
 };
 
@@ -80,6 +80,7 @@ pub(crate) fn routes() -> Router {
         )
         .merge(people())
         .merge(actions())
+        .merge(webhooks())
         .merge(faults())
         .fallback(|| async { Refusal::new(404, "There is nothing at this path.") })
         .method_not_allowed_fallback(|| async { Refusal::new(405, "This path does not take this method.") })
@@ -140,6 +141,46 @@ fn actions() -> Router {
             post(|it: Control, Id(id)| async move { it.cancel_booking(id).await.map(done) }),
         )
         .route("/outbox", get(|it: Control| async move { ok(it.outbox().await) }))
+}
+
+fn webhooks() -> Router {
+    Router::new()
+        .route(
+            "/webhooks",
+            get(|it: Control| async move { ok(it.webhooks().await) }).post(
+                |it: Control, Input(new): Input<CreateWebhook>| async move {
+                    it.create_webhook(new).await.map(created)
+                },
+            ),
+        )
+        .route(
+            "/webhooks/{id}",
+            delete(|it: Control, Id(id)| async move { it.delete_webhook(id).await.map(gone) }),
+        )
+        .route(
+            "/webhooks/{id}/rotate",
+            post(|it: Control, Id(id)| async move { it.rotate_webhook(id).await.map(ok) }),
+        )
+        .route(
+            "/webhooks/{id}/test",
+            post(|it: Control, Id(id)| async move { it.test_webhook(id).await.map(accepted) }),
+        )
+        .route(
+            "/webhooks/{id}/pause",
+            post(|it: Control, Id(id)| async move { it.pause_webhook(id).await.map(done) }),
+        )
+        .route(
+            "/webhooks/{id}/resume",
+            post(|it: Control, Id(id)| async move { it.resume_webhook(id).await.map(done) }),
+        )
+        .route("/webhooks/{id}/deliveries", get(deliveries))
+        .route(
+            "/webhooks/{id}/deliveries/{event}/redeliver",
+            post(|it: Control, Path((id, event)): Path<(String, String)>| async move {
+                it.redeliver(id, event).await.map(|()| accepted(json!({})))
+            }),
+        )
+        .route("/webhooks/{id}/exam", post(|it: Control, Id(id)| async move { it.exam(id).await.map(ok) }))
 }
 
 fn faults() -> Router {
@@ -215,12 +256,24 @@ async fn create_booking(it: Control, Input(new): Input<NewBooking>) -> Result<im
     it.create_booking(new).await.map(|id| created(json!({ "id": id })))
 }
 
+async fn deliveries(
+    it: Control,
+    Id(id): Id,
+    Search(filter): Search<DeliveryFilter>,
+) -> Result<impl IntoResponse, Refusal> {
+    it.deliveries(id, filter).await.map(ok)
+}
+
 fn ok<T: Serialize>(value: T) -> impl IntoResponse {
     Json(value)
 }
 
 fn created<T: Serialize>(value: T) -> impl IntoResponse {
     (StatusCode::CREATED, Json(value))
+}
+
+fn accepted<T: Serialize>(value: T) -> impl IntoResponse {
+    (StatusCode::ACCEPTED, Json(value))
 }
 
 /// Done, and there is nothing to say about it.
@@ -242,6 +295,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
             .await
             .map_err(|_| Refusal::new(404, "There is nothing at this path."))?;
         Ok(Self(id))
+    }
+}
+
+/// The query.
+struct Search<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Search<T> {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Query(query) = Query::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| Refusal::field("query", rejection.body_text()))?;
+        Ok(Self(query))
     }
 }
 

@@ -29,7 +29,7 @@ const ANSWER_READ: usize = 64 * 1024;
 
 /// Makes the tries of all worlds of a server. Clones share their limits.
 #[derive(Clone)]
-pub struct Deliverer(Arc<Inner>);
+pub(crate) struct Deliverer(Arc<Inner>);
 
 struct Inner {
     targets: Targets,
@@ -76,7 +76,7 @@ pub(super) enum NoAnswer {
 
 impl Deliverer {
     /// Sends where `targets` lets it.
-    pub fn new(targets: Targets) -> Self {
+    pub(crate) fn new(targets: Targets) -> Self {
         Self::answering_within(targets, limits::WEBHOOK_ANSWER)
     }
 
@@ -92,12 +92,12 @@ impl Deliverer {
     }
 
     /// The rule about where it sends.
-    pub fn targets(&self) -> &Targets {
+    pub(crate) fn targets(&self) -> &Targets {
         &self.0.targets
     }
 
     /// Makes a try. `at` is asked for the time on the mock's clock when the try's turn has come.
-    pub async fn perform(&self, request: TryRequest, at: impl FnOnce() -> Timestamp) -> TryOutcome {
+    pub(crate) async fn perform(&self, request: TryRequest, at: impl FnOnce() -> Timestamp) -> TryOutcome {
         let places = if request.slow { &self.0.slow } else { &self.0.prompt };
         // Never closed; were it so, the try would simply be made.
         let _place = places.acquire().await.ok();

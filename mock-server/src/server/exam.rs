@@ -90,7 +90,7 @@ struct Case {
 }
 
 /// Sends the series to the receiver and reports.
-pub async fn run(deliverer: &Deliverer, examinee: Examinee) -> ExamReport {
+pub(crate) async fn run(deliverer: &Deliverer, examinee: Examinee) -> ExamReport {
     let mut silent = None;
     let mut cases = Vec::new();
     for case in Paper::new(&examinee).cases() {

@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 
 use super::{
     clock::ClockMode,
+    deliver::Deliverer,
     document::Origin,
     realm::{Plan, Realm},
 };
@@ -26,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) start: Option<Timestamp>,
     /// Requests a minute for each key.
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
 }
 
@@ -141,6 +143,7 @@ impl Settings {
             clock,
             start: self.start.filter(|_| clock == ClockMode::Manual).unwrap_or_else(Timestamp::now),
             rate_limit: self.rate_limit,
+            deliverer: self.deliverer.clone(),
             runtime: self.runtime.clone(),
         }
     }

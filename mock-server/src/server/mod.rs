@@ -6,7 +6,9 @@ pub(crate) mod caller;
 pub(crate) mod clock;
 pub(crate) mod connection;
 mod control;
+pub(crate) mod deliver;
 pub(crate) mod document;
+pub(crate) mod exam;
 pub(crate) mod faults;
 mod gate;
 mod guard;
@@ -17,6 +19,7 @@ mod page;
 pub(crate) mod realm;
 mod rest;
 pub(crate) mod sse;
+pub(crate) mod target;
 
 use std::{net::SocketAddr, sync::Arc};
 

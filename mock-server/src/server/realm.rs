@@ -20,6 +20,7 @@ use tokio::{
 
 use super::{
     clock::{Clock, ClockMode},
+    deliver::Deliverer,
     document::{self, Origin},
     faults::Faults,
     journal::Journal,
@@ -61,6 +62,7 @@ pub(crate) struct Plan {
     pub(crate) clock: ClockMode,
     pub(crate) start: Timestamp,
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
 }
 
@@ -124,6 +126,10 @@ impl Realm {
         &self.plan.keys
     }
 
+    pub(crate) fn deliverer(&self) -> &Deliverer {
+        &self.plan.deliverer
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic is answered with a 500; the world stays usable for the test that wants to look at it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -163,7 +169,15 @@ impl Realm {
         if sooner {
             self.wake.notify_one();
         }
-        drop(tries);
+        for request in tries {
+            let realm = Arc::clone(self);
+            self.plan.runtime.spawn(async move {
+                let due = request.due;
+                let outcome = realm.plan.deliverer.perform(request, || realm.try_time(due)).await;
+                realm.enter(|world, _| world.finish_try(outcome));
+                realm.try_ended.notify_waiters();
+            });
+        }
     }
 
     /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them.
@@ -196,6 +210,15 @@ impl Realm {
 
     pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
+    }
+
+    /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.
+    fn try_time(&self, due: Timestamp) -> Timestamp {
+        let mut state = self.lock();
+        match state.clock.mode() {
+            ClockMode::Real if state.fired.is_none() => state.clock.now(),
+            _ => due,
+        }
     }
 
     fn drive(self: &Arc<Self>) {
@@ -264,7 +287,7 @@ impl Realm {
         if state.epoch != epoch {
             return Step::Replaced;
         }
-        let horizon: Option<Timestamp> = None;
+        let horizon = state.world.webhooks_horizon();
         match state.world.next_due() {
             Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
                 state.clock.move_to(due);
