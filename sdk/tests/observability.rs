@@ -57,6 +57,8 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
         "http.response.status_code=500",
         "http.request.resend_count=1",
         "error.type=\"connection_dropped\"",
+        "trying again wait_ms=",
+        "error.type=500",
     ] {
         assert!(log.contains(expected), "{expected} is missing in:\n{log}");
     }

@@ -46,7 +46,7 @@ struct Arrival {
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
-    let gap = prop_oneof![6 => Just(0), 3 => 0..400_u64, 1 => 0..70_000_u64];
+    let gap = prop_oneof![70 => Just(0), 27 => 0..400_u64, 3 => 50_000..70_000_u64];
     let lane = prop_oneof![Just(Lane::ReadBack), Just(Lane::Interactive), Just(Lane::Bulk)];
     let patience = prop_oneof![1 => Just(0), 1 => 0..90_000_u64, 6 => Just(86_400_000_u64)];
     let dropped = proptest::option::weighted(0.1, 0..90_000_u64);
@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn never_more_than_120_in_any_60_seconds(arrivals in arrivals()) {
+    fn never_more_than_120_in_any_60_seconds(arrivals in arrivals(), refusals in any::<bool>()) {
         paused(async move {
             let limiter = Arc::new(MemoryLimiter::new(120));
             let sent = Arc::new(Mutex::new(Vec::new()));
@@ -90,7 +90,7 @@ proptest! {
                             return !patient;
                         }
                     }
-                    if arrival.refused {
+                    if arrival.refused && refusals {
                         limiter.throttled(None).await.unwrap();
                     }
                     true

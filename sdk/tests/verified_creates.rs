@@ -252,6 +252,18 @@ async fn the_read_back_failing_for_good_is_an_unknown_outcome_and_nothing_is_sen
 }
 
 #[tokio::test]
+async fn looking_later_does_not_take_the_item_of_another_create_for_the_lost_one() {
+    let service = Service::start().await;
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    service.fail_posts([Fault::DropBefore]);
+    service.fail_gets([Fault::None, Fault::Before(404)]);
+    let lost = thread.add_note(TEXT).await.unwrap_err();
+    thread.add_note(TEXT).await.unwrap();
+    assert_eq!(client.look_for(lost.unconfirmed().unwrap()).await.unwrap(), Sighting::NotFound);
+}
+
+#[tokio::test]
 async fn a_conversation_that_is_gone_at_the_read_back_is_an_unknown_outcome() {
     let service = Service::start().await;
     service.fail_posts([Fault::DropAfter]);
@@ -295,6 +307,15 @@ async fn an_answer_that_cannot_be_read_is_recovered_and_never_repeated() {
         assert_eq!(service.items().len(), 1);
         assert_eq!(service.count("POST"), 1);
     }
+}
+
+#[tokio::test]
+async fn an_answer_in_the_200s_is_never_repeated_even_if_nothing_is_there() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Impostor]);
+    let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+    assert!(error.is_unreadable() && error.unconfirmed().is_some());
+    assert_eq!((error.certainty(), service.count("POST")), (Certainty::Unknown, 1));
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ fn fault() -> impl Strategy<Value = Fault> {
         1 => Just(Fault::Before(403)),
         1 => Just(Fault::Truncate(7)),
         1 => Just(Fault::Body("<html>")),
+        1 => Just(Fault::Impostor),
     ]
 }
 

@@ -20,7 +20,7 @@ use super::ledger::Ledger;
 use super::limiter::Lane;
 use super::options::{Options, call_options};
 use super::retry::{Budget, Next, RetryPolicy, next};
-use super::transport::Outgoing;
+use super::transport::{Outgoing, error_type};
 use super::verify::{Expected, Sighting, Unconfirmed, Verification, id, ids, judge};
 use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{
@@ -261,7 +261,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     if sighting != Some(Sighting::NotFound) || done || !budget.may_send_again() {
                         return Err(give_up(error).for_call(&label, budget.attempts()));
                     }
-                    tracing::debug!(%error, "not in the conversation; sending again");
+                    tracing::debug!("error.type" = %error_type(&error), "not in the conversation; sending again");
                 }
                 (Next::Look | Next::Stop, _) => {
                     return Err(give_up(error).for_call(&label, budget.attempts()));
@@ -290,20 +290,8 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             return Ok(Some(Arc::new(seen.clone())));
         }
         let options = Options { deadline: budget.left(), ..self.options.clone() };
-        let conversation = self.read(&options, ledger).await?;
+        let conversation = self.client.read_for(&self.conversation, &options, ledger).await?;
         Ok(Some(Arc::new(ids(&conversation))))
-    }
-
-    /// Reads the conversation, and finds the items of earlier notes in it, whose answers did not name them.
-    async fn read(&self, options: &Options, ledger: &mut Ledger) -> Result<Conversation> {
-        let mut read = self.client.read(&self.conversation);
-        read.options = options.clone();
-        let conversation = read.await?;
-        if ledger.has_open() {
-            let author = &self.client.identity(options).await?.agent.name;
-            ledger.settle(&conversation, author, self.client.inner.clock.now(), self.options.settle);
-        }
-        Ok(conversation)
     }
 
     /// Reads the conversation until the item is there, or the time is over in which it would show. None when no read
@@ -334,7 +322,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     }
                 }
                 Err(error) if next(&error, Repeat::Harmless) == Next::Again => {
-                    tracing::debug!(%error, "the read-back failed");
+                    tracing::debug!("error.type" = %error_type(&error), "the read-back failed");
                 }
                 // The conversation, or the key, is gone: no later read will tell more.
                 Err(_) => return None,
@@ -357,7 +345,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             wait: true,
             ..self.options.clone()
         };
-        let conversation = self.read(&options, ledger).await?;
+        let conversation = self.client.read_for(&self.conversation, &options, ledger).await?;
         let author = self.client.author(expected, &options).await?;
         Ok(judge(&conversation, before, expected, author, ledger))
     }

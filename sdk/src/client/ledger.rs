@@ -18,15 +18,22 @@ const SWEEP: usize = 256;
 pub(super) struct Ledger(Vec<Entry>);
 
 struct Entry {
-    expected: Expected,
-    /// What was there before it.
-    before: Arc<BTreeSet<String>>,
-    /// Not known for a note, whose answer names none, until it is seen.
-    id: Option<String>,
+    item: Item,
     at: Instant,
 }
 
+/// What a create made.
+enum Item {
+    Known(String),
+    /// The answer to a note names no item; it is known by these words, and by not having been there before.
+    Unseen {
+        expected: Expected,
+        before: Arc<BTreeSet<String>>,
+    },
+}
+
 impl Ledger {
+    /// Notes a create that succeeded; `id` is its item, if the answer named it.
     pub(super) fn record(
         &mut self,
         expected: Expected,
@@ -35,11 +42,17 @@ impl Ledger {
         now: Instant,
     ) {
         self.0.retain(|entry| now.saturating_duration_since(entry.at) < KEPT);
-        self.0.push(Entry { expected, before, id, at: now });
+        let item = id.map_or(Item::Unseen { expected, before }, Item::Known);
+        self.0.push(Entry { item, at: now });
     }
 
     pub(super) fn owns(&self, id: &str) -> bool {
-        self.0.iter().any(|entry| entry.id.as_deref() == Some(id))
+        self.0.iter().any(|entry| matches!(&entry.item, Item::Known(known) if known == id))
+    }
+
+    /// Whether the items of some creates are not known yet.
+    pub(super) fn has_unseen(&self) -> bool {
+        self.0.iter().any(|entry| matches!(entry.item, Item::Unseen { .. }))
     }
 
     /// Gives the creates whose items are not known yet the items that they must have made. One that has not shown
@@ -52,22 +65,17 @@ impl Ledger {
         settle: Duration,
     ) {
         for i in 0..self.0.len() {
-            if self.0[i].id.is_some() {
-                continue;
-            }
-            let entry = &self.0[i];
-            let found = new_items(conversation, &entry.before, &entry.expected, author)
+            let Item::Unseen { expected, before } = &self.0[i].item else { continue };
+            let found = new_items(conversation, before, expected, author)
                 .filter_map(|(item, _)| id(item))
                 .find(|id| !self.owns(id))
                 .map(str::to_owned);
-            self.0[i].id = found;
+            if let Some(found) = found {
+                self.0[i].item = Item::Known(found);
+            }
         }
-        self.0.retain(|entry| entry.id.is_some() || now.saturating_duration_since(entry.at) < settle);
-    }
-
-    /// Whether it holds creates of the same words whose items are not known yet.
-    pub(super) fn has_open(&self) -> bool {
-        self.0.iter().any(|entry| entry.id.is_none())
+        let late = |entry: &Entry| now.saturating_duration_since(entry.at) >= settle;
+        self.0.retain(|entry| matches!(entry.item, Item::Known(_)) || !late(entry));
     }
 
     fn is_stale(&self, now: Instant) -> bool {

@@ -9,7 +9,7 @@ use super::Client;
 use super::error::{Cause, Certainty, Error, Result};
 use super::options::Options;
 use super::retry::{Budget, Next, next};
-use super::transport::{Answer, Outgoing};
+use super::transport::{Answer, Outgoing, error_type};
 
 impl Client {
     /// Sends until it is answered, or nothing more can be done.
@@ -43,7 +43,8 @@ impl Client {
     }
 
     pub(crate) async fn pause(&self, error: &Error, pause: Duration) {
-        tracing::debug!(wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX), %error, "trying again");
+        let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(wait_ms, "error.type" = %error_type(error), "trying again");
         self.inner.clock.sleep(pause).await;
     }
 

@@ -178,12 +178,14 @@ impl Answered {
     }
 }
 
-fn error_type(error: &Error) -> Cow<'static, str> {
+/// The kind of a failure: for logs, which must not show what the service wrote.
+pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
     match error.cause() {
         Cause::Status(answer) | Cause::Redirected(answer) => answer.status.as_u16().to_string().into(),
         Cause::Connect(_) => "connect".into(),
         Cause::Timeout(_) => "timeout".into(),
         Cause::Dropped(_) => "connection_dropped".into(),
+        Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
         _ => "unreadable_answer".into(),
     }
 }

@@ -195,11 +195,15 @@ impl Client {
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
     pub async fn look_for(&self, unconfirmed: &Unconfirmed) -> Result<Sighting> {
-        let author = self.author(&unconfirmed.expected, &self.inner.options).await?;
-        let conversation = self.read(&unconfirmed.conversation).await?;
+        let options = &self.inner.options;
+        // Waits for a create under way in this conversation, whose item might be taken for the lost one.
+        let ledger = self.inner.ledgers.of(&unconfirmed.conversation, self.inner.clock.now());
+        let mut ledger = ledger.lock().await;
+        let author = self.author(&unconfirmed.expected, options).await?;
+        let conversation = self.read_for(&unconfirmed.conversation, options, &mut ledger).await?;
         let nothing = BTreeSet::new();
         let before = unconfirmed.before.as_ref().unwrap_or(&nothing);
-        let sighting = judge(&conversation, before, &unconfirmed.expected, author, &Ledger::default());
+        let sighting = judge(&conversation, before, &unconfirmed.expected, author, &ledger);
         // Without a look before, an older item cannot be told from a new one.
         Ok(if unconfirmed.before.is_none() && matches!(sighting, Sighting::Found(_)) {
             Sighting::Unclear
@@ -214,6 +218,23 @@ impl Client {
             Expected::Note { .. } => Ok(&self.identity(options).await?.agent.name),
             Expected::Message { .. } => Ok(""),
         }
+    }
+
+    /// Reads the conversation, and finds the items of earlier notes in it, whose answers did not name them.
+    pub(super) async fn read_for(
+        &self,
+        conversation: &ConversationId,
+        options: &Options,
+        ledger: &mut Ledger,
+    ) -> Result<Conversation> {
+        let mut read = self.read(conversation);
+        read.options = options.clone();
+        let conversation = read.await?;
+        if ledger.has_unseen() {
+            let author = &self.identity(options).await?.agent.name;
+            ledger.settle(&conversation, author, self.inner.clock.now(), options.settle);
+        }
+        Ok(conversation)
     }
 
     /// A read of the conversation, for those who look into it again and again.

@@ -10,6 +10,7 @@ use super::error::{Cause, Certainty, Error, Result};
 use super::limiter::Lane;
 use super::options::{Options, call_options};
 use super::retry::{Next, next};
+use super::transport::error_type;
 use crate::{Conversation, ConversationId, Direction, Message, MessageId, MessageStatus, Repeat, limits};
 
 const EVERY: Duration = Duration::from_secs(15);
@@ -53,7 +54,7 @@ impl Watch {
                 }
                 // A bad minute of the service does not end a wait of hours.
                 Err(error) if next(&error, Repeat::Harmless) == Next::Again || error.is_busy() => {
-                    tracing::debug!(%error, "could not look; will look again");
+                    tracing::debug!("error.type" = %error_type(&error), "could not look; will look again");
                 }
                 Err(error) => return Err(error),
             }

@@ -82,6 +82,8 @@ pub enum Fault {
     Truncate(usize),
     /// It takes effect, and this is the answer.
     Body(&'static str),
+    /// Somebody else answers 200 with a page of their own; nothing happened.
+    Impostor,
     /// It takes effect, and the answer never comes.
     Hang,
     /// That status with this header; nothing happened.
@@ -275,7 +277,7 @@ async fn serve(mut stream: TcpStream, world: Arc<Mutex<World>>, committed: Arc<N
         let fault = if method == "POST" { world.posts.pop_front() } else { world.gets.pop_front() };
         let fault = fault.unwrap_or_default();
         let answer = match fault {
-            Fault::DropBefore | Fault::Before(_) | Fault::Header(..) => None,
+            Fault::DropBefore | Fault::Before(_) | Fault::Header(..) | Fault::Impostor => None,
             _ => Some(world.commit(&path, &body)),
         };
         (fault, answer)
@@ -292,6 +294,7 @@ async fn serve(mut stream: TcpStream, world: Arc<Mutex<World>>, committed: Arc<N
             header = format!("{name}: {value}\r\n");
             failure(status)
         }
+        (Fault::Impostor, _) => (200, "<html>Please log in</html>".to_owned()),
         (Fault::Body(text), answer) => (answer.unwrap().0, text.to_owned()),
         (Fault::Truncate(bytes), answer) => {
             cut = bytes;
