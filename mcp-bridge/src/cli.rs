@@ -1,0 +1,208 @@
+//! The command line.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use shared_inbox::Operation;
+
+use crate::{
+    config::{For, Key, Launch},
+    settings::{Access, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings},
+};
+
+const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
+
+const MORE: &str = "\
+Clients start this program themselves. To set one up, let it print the settings:
+
+  shared-inbox-mcp config claude-desktop            settings to paste, and where they go
+  shared-inbox-mcp config cursor --write            merges them into the file, after a backup
+  shared-inbox-mcp --sandbox config vscode          the same for a demo inbox: no account, no server
+
+To find out why something does not work:
+
+  shared-inbox-mcp doctor
+
+The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_INBOX_API_KEY. A key is never an
+argument: every program on the machine could read it there.
+
+What customers wrote comes to the model inside fences, without hidden characters and live links. A mail goes out only
+after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
+
+/// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
+#[derive(Debug, Parser)]
+#[command(name = "shared-inbox-mcp", version, about = ABOUT, after_help = MORE, max_term_width = 110)]
+pub struct Cli {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Everything else.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the settings that a client needs to start this program, and where they go
+    ///
+    /// The other options that you give here become part of the settings.
+    Config {
+        /// The client
+        client: For,
+        /// Merge the settings into the client's file, after a backup beside it
+        #[arg(long)]
+        write: bool,
+        /// Another file than the client's usual one
+        #[arg(long, value_name = "FILE", requires = "write")]
+        file: Option<PathBuf>,
+    },
+    /// Check address, key, scopes, tools, clock and rate limit; the exit status says whether it works
+    Doctor,
+}
+
+/// How the bridge is to run.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// The service's address, which ends in /api/v1
+    #[arg(long, global = true, env = BASE_URL, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// A file that holds the key and nothing else; read again until the key works
+    #[arg(long, global = true, env = "SHARED_INBOX_API_KEY_FILE", value_name = "FILE")]
+    pub api_key_file: Option<PathBuf>,
+    /// Try it with a demo inbox inside this program: no account, no server, no real mail
+    #[arg(long, global = true)]
+    pub sandbox: bool,
+    /// What happens when a model wants to send a mail. Nothing that a model says can change it
+    #[arg(long, global = true, value_enum, default_value_t = SendPolicy::Ask, value_name = "POLICY")]
+    pub send: SendPolicy,
+    /// Show only the tools that change nothing
+    #[arg(long, global = true)]
+    pub read_only: bool,
+    /// Show only these tools
+    #[arg(long, global = true, value_delimiter = ',', value_name = "NAMES", value_parser = names())]
+    pub tools: Vec<String>,
+    /// Do not show these tools
+    #[arg(long, global = true, value_delimiter = ',', value_name = "NAMES", value_parser = names())]
+    pub exclude_tools: Vec<String>,
+    /// The most characters that one result may carry; longer ones are cut between items, with a note
+    #[arg(long, global = true, default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
+    pub max_chars: usize,
+    /// Say more on stderr; twice for every request. Never mail, names or keys
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Operation::ALL.into_iter().filter_map(Operation::tool_name))
+}
+
+fn max_chars(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n >= 1_000 => Ok(n),
+        _ => Err("must be a number, 1000 or more".into()),
+    }
+}
+
+/// What to say about a key among the arguments, if there is one. It must not be repeated in any message.
+pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
+    let key = |argument: &OsString| {
+        let text = argument.to_string_lossy();
+        let value = text.split_once('=').map_or(&*text, |(_, value)| value);
+        value.starts_with("rk_") || matches!(text.split('=').next(), Some("--api-key" | "--key" | "--token"))
+    };
+    arguments.into_iter().any(|argument| key(&argument)).then_some(
+        "a key must not be an argument, where every program on this machine can read it: set SHARED_INBOX_API_KEY, or name \
+         a file that holds it with --api-key-file",
+    )
+}
+
+impl Options {
+    /// The settings of the bridge; the sandbox is not started here.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            access: Access {
+                base_url: self.base_url.clone(),
+                key_file: self.api_key_file.clone(),
+                client: None,
+            },
+            send: self.send,
+            filter: Filter {
+                read_only: self.read_only,
+                only: self.tools.clone(),
+                except: self.exclude_tools.clone(),
+            },
+            max_chars: self.max_chars,
+        }
+    }
+
+    /// How a client is to start the bridge so that it runs with these options.
+    pub fn launch(&self, command: PathBuf) -> Launch {
+        let mut args = Vec::new();
+        let mut flag = |name: &str, value: Option<String>| match value {
+            Some(value) => args.push(format!("{name}={value}")),
+            None => args.push(name.to_owned()),
+        };
+        if self.sandbox {
+            flag("--sandbox", None);
+        } else if let Some(file) = &self.api_key_file {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            flag("--api-key-file", Some(file.to_string_lossy().into_owned()));
+        }
+        match self.send {
+            SendPolicy::Ask => {}
+            SendPolicy::Allow => flag("--send", Some("allow".into())),
+            SendPolicy::Never => flag("--send", Some("never".into())),
+        }
+        if self.read_only {
+            flag("--read-only", None);
+        }
+        if !self.tools.is_empty() {
+            flag("--tools", Some(self.tools.join(",")));
+        }
+        if !self.exclude_tools.is_empty() {
+            flag("--exclude-tools", Some(self.exclude_tools.join(",")));
+        }
+        if self.max_chars != MAX_CHARS {
+            flag("--max-chars", Some(self.max_chars.to_string()));
+        }
+        let base_url = if self.sandbox { None } else { self.base_url.clone() };
+        let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
+        Launch { command, args, base_url, key }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_key_among_the_arguments_is_noticed_and_not_repeated() {
+        for argument in ["rk_live_x", "--api-key=rk_live_x", "--api-key", "--token=abc"] {
+            let said = key_among([argument.into()]).expect(argument);
+            assert!(!said.contains("rk_live"), "{said}");
+        }
+        assert_eq!(key_among(["--api-key-file=/k".into(), "doctor".into()]), None);
+    }
+
+    #[test]
+    fn options_travel_into_the_settings_of_a_client() {
+        let cli = Cli::parse_from([
+            "x",
+            "--read-only",
+            "--max-chars=9000",
+            "config",
+            "zed",
+            "--exclude-tools",
+            "reply,add_note",
+        ]);
+        let launch = cli.options.launch("/bin/x".into());
+        assert_eq!(launch.args, ["--read-only", "--exclude-tools=reply,add_note", "--max-chars=9000"]);
+    }
+}

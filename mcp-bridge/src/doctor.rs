@@ -1,0 +1,138 @@
+//! `doctor`: one line for everything that must be right, and what to do about what is not.
+
+use std::fmt::Write;
+
+use shared_inbox::{Client, Me, Operation, Timestamp, limits};
+
+use crate::{
+    render::quoted,
+    server::explain,
+    settings::{SendPolicy, Settings},
+};
+
+/// How far this machine's clock may be off before it is worth a word.
+const SKEW_SECONDS: i64 = 60;
+
+/// What was found.
+pub struct Report {
+    /// The lines to print.
+    pub text: String,
+    /// Whether the bridge works.
+    pub works: bool,
+}
+
+impl Report {
+    fn good(&mut self, line: impl AsRef<str>) {
+        _ = writeln!(self.text, "ok    {}", line.as_ref());
+    }
+
+    fn odd(&mut self, line: impl AsRef<str>) {
+        _ = writeln!(self.text, "look  {}", line.as_ref());
+    }
+
+    fn bad(&mut self, line: impl AsRef<str>) {
+        _ = writeln!(self.text, "FAIL  {}", line.as_ref());
+        self.works = false;
+    }
+}
+
+/// Looks at everything.
+pub async fn examine(settings: &Settings) -> Report {
+    let mut report = Report { text: String::new(), works: true };
+    match settings.access.connect() {
+        Err(why) => report.bad(why),
+        Ok(client) => {
+            report.good(format!("settings: the address is {}", client.base_url()));
+            service(&mut report, settings, &client).await;
+        }
+    }
+    report.text.push_str(if report.works { "It works.\n" } else { "It does not work yet.\n" });
+    report
+}
+
+async fn service(report: &mut Report, settings: &Settings, client: &Client) {
+    // The raw answer, for its headers; a doctor does not wait through retries.
+    let answer = client.raw(http::Method::GET, Operation::Me.path()).deadline(limits::WEBHOOK_ANSWER).await;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            if error.status().is_some() {
+                report.good("network: the service answers");
+            }
+            report.bad(explain(&error));
+            if error.is_rate_limited() {
+                report.odd("rate limit: no room; something else uses this key up");
+            }
+            return;
+        }
+    };
+    report.good("network: the service answers");
+    let me: Me = match answer.json() {
+        Ok(me) => me,
+        Err(error) => return report.bad(format!("{error}. Is this the service's address?")),
+    };
+    let data = if me.livemode == Some(false) { "the sandbox" } else { "live data" };
+    report.good(format!("key: accepted, agent {} ({}), on {data}", quoted(&me.agent.name), me.agent.id));
+    let scopes: Vec<_> = me.scopes.iter().map(ToString::to_string).collect();
+    report.good(format!("scopes: {}", scopes.join(", ")));
+    tools(report, settings, &me);
+    clock(report, answer.headers());
+    rate(report, answer.headers());
+}
+
+fn tools(report: &mut Report, settings: &Settings, me: &Me) {
+    let all = || Operation::ALL.into_iter().filter_map(|op| Some((op, op.tool_name()?)));
+    let shown: Vec<_> = all()
+        .filter(|(op, _)| settings.filter.hides(*op, &me.scopes).is_none())
+        .map(|(_, name)| name)
+        .collect();
+    if shown.is_empty() {
+        report.bad(
+            "tools: none is left; look at the scopes of the key and at --tools, --exclude-tools, --read-only",
+        );
+    } else {
+        report.good(format!("tools shown: {}", shown.join(", ")));
+    }
+    for (op, name) in all() {
+        if let Some(why) = settings.filter.hides(op, &me.scopes) {
+            report.odd(format!("tool hidden: {name}, because {why}"));
+        }
+    }
+    report.good(match settings.send {
+        SendPolicy::Ask => "sending: asks a person, or makes a draft where the client cannot ask",
+        SendPolicy::Allow => {
+            "sending: allowed without a question (--send=allow), except where there is a risk"
+        }
+        SendPolicy::Never => "sending: never (--send=never), every mail becomes a draft",
+    });
+}
+
+fn clock(report: &mut Report, headers: &http::HeaderMap) {
+    let said = headers.get(http::header::DATE).and_then(|date| date.to_str().ok());
+    let there = said.and_then(|date| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
+    match there.map(|there| Timestamp::now().as_secs() - there.as_second()) {
+        None => report.odd("clock: the service did not say what time it is"),
+        Some(off) if off.abs() <= SKEW_SECONDS => {
+            report.good(format!("clock: within {} s of the service's", off.abs().max(1)))
+        }
+        Some(off) => report.odd(format!(
+            "clock: this machine is {} s {} the service; times in results will look wrong, set the clock",
+            off.abs(),
+            if off > 0 { "ahead of" } else { "behind" }
+        )),
+    }
+}
+
+/// The service promises no header for this; if one comes, it is shown.
+fn rate(report: &mut Report, headers: &http::HeaderMap) {
+    let left = ["ratelimit-remaining", "x-ratelimit-remaining"]
+        .into_iter()
+        .find_map(|name| headers.get(name)?.to_str().ok()?.parse::<u64>().ok());
+    let most = limits::REQUESTS_PER_MINUTE;
+    match left {
+        Some(left) => report.good(format!("rate limit: {left} of {most} requests left this minute")),
+        None => report.good(format!(
+            "rate limit: there is room now; {most} requests a minute for everything that uses this key"
+        )),
+    }
+}

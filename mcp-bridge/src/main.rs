@@ -1,0 +1,159 @@
+//! The program: serves MCP over stdio, or helps to set that up.
+
+use std::{io::Write, process::ExitCode, time::Duration};
+
+use clap::Parser;
+use rmcp::ServiceExt;
+use shared_inbox_mcp::{
+    Bridge,
+    cli::{self, Cli, Command, Options},
+    config::{For, Written},
+    doctor, logging,
+    settings::Settings,
+    stdio::Stdio,
+};
+
+/// What is still running when the client goes gets this long to finish.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// The status for a command line or settings that cannot work.
+const WRONG: u8 = 2;
+
+fn main() -> ExitCode {
+    if let Some(why) = cli::key_among(std::env::args_os().skip(1)) {
+        eprintln!("error: {why}");
+        return ExitCode::from(WRONG);
+    }
+    let cli = Cli::parse();
+    logging::start(cli.options.verbose);
+    if let Some(Command::Config { client, write, file }) = cli.command {
+        return config(client, write.then_some(file), &cli.options);
+    }
+    // One thread: the bridge waits for a pipe and a socket, and a desktop runs many such programs.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return wrong(&error.to_string()),
+    };
+    let code = runtime.block_on(run(&cli));
+    // A read of stdin that is under way on another thread would hold the program up.
+    runtime.shutdown_background();
+    code
+}
+
+async fn run(cli: &Cli) -> ExitCode {
+    let mut settings = cli.options.settings();
+    let _sandbox = if cli.options.sandbox {
+        match sandbox(&mut settings).await {
+            Ok(sandbox) => Some(sandbox),
+            Err(why) => return wrong(&why),
+        }
+    } else {
+        None
+    };
+    match cli.command {
+        Some(Command::Doctor) => {
+            let report = doctor::examine(&settings).await;
+            print(&report.text);
+            if report.works { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        _ => serve(settings).await,
+    }
+}
+
+async fn serve(settings: Settings) -> ExitCode {
+    let (transport, closed) = Stdio::new();
+    let bridge = std::sync::Arc::new(Bridge::new(settings));
+    tokio::spawn({
+        let bridge = bridge.clone();
+        async move { bridge.warm_up().await }
+    });
+    let ended = async {
+        match bridge.serve(transport).await {
+            Ok(running) => _ = running.waiting().await,
+            Err(error) => tracing::debug!(%error, "the client went before it said anything"),
+        }
+    };
+    let signals = async {
+        _ = terminated().await;
+    };
+    tokio::select! {
+        () = ended => {}
+        () = signals => {}
+        () = async { closed.cancelled().await; tokio::time::sleep(FAREWELL).await } => {}
+    }
+    ExitCode::SUCCESS
+}
+
+#[cfg(unix)]
+async fn terminated() -> std::io::Result<()> {
+    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        _ = term.recv() => Ok(()),
+        result = tokio::signal::ctrl_c() => result,
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
+#[cfg(feature = "sandbox")]
+async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mcp::sandbox::Sandbox, String> {
+    let sandbox = shared_inbox_mcp::sandbox::Sandbox::start().await?;
+    settings.access.client = Some(sandbox.client()?);
+    Ok(sandbox)
+}
+
+#[cfg(not(feature = "sandbox"))]
+async fn sandbox(_settings: &mut Settings) -> Result<(), String> {
+    Err("this program was built without the sandbox".into())
+}
+
+fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Options) -> ExitCode {
+    let command = match std::env::current_exe() {
+        Ok(command) => command,
+        Err(error) => return wrong(&format!("the path of this program is not known: {error}")),
+    };
+    let launch = options.launch(command);
+    let Some(path) = write.clone().flatten().or_else(|| client.file()) else {
+        return wrong("where this client keeps its settings is not known: name the file with --write --file");
+    };
+    let path = std::path::absolute(&path).unwrap_or(path);
+    if write.is_some() {
+        return match client.write(&launch, &path) {
+            Ok(Written::Unchanged) => said(&format!("{} has these settings already.", path.display())),
+            Ok(Written::Changed { backup: None }) => {
+                said(&format!("{} was made. {}", path.display(), client.hint()))
+            }
+            Ok(Written::Changed { backup: Some(backup) }) => said(&format!(
+                "{} was changed. {}\nThe file as it was: {}",
+                path.display(),
+                client.hint(),
+                backup.display()
+            )),
+            Err(error) => wrong(&error.to_string()),
+        };
+    }
+    eprintln!("Put this into {}:\n", path.display());
+    print(&client.settings(&launch));
+    eprintln!("\n{}", client.hint());
+    if let Some(command) = client.command(&launch) {
+        eprintln!("Or run: {command}");
+    }
+    ExitCode::SUCCESS
+}
+
+fn said(text: &str) -> ExitCode {
+    eprintln!("{text}");
+    ExitCode::SUCCESS
+}
+
+fn wrong(text: &str) -> ExitCode {
+    eprintln!("error: {text}");
+    ExitCode::from(WRONG)
+}
+
+/// Prints, and does not mind when nobody reads it any more.
+fn print(text: &str) {
+    _ = std::io::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,71 @@
+//! Completions: what can be typed for an argument of a prompt or a resource. Without an answer from the service there
+//! are none; a client must not be kept from typing.
+
+use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
+use shared_inbox::ConversationId;
+
+use super::{Bridge, Linked};
+
+impl Bridge {
+    pub(super) async fn completions(&self, request: &CompleteRequestParams) -> CompleteResult {
+        let Ok(linked) = self.link.get().await else { return CompleteResult::default() };
+        let typed = request.argument.value.to_lowercase();
+        let in_prompt = matches!(request.r#ref, Reference::Prompt(_));
+        let found = match request.argument.name.as_str() {
+            "mailbox" => mailboxes(linked, &typed, in_prompt).await,
+            "tag" => tags(linked, &typed).await,
+            "teammate" => {
+                let named =
+                    request.context.as_ref().and_then(|c| c.get_argument("conversation")?.parse().ok());
+                teammates(linked, &typed, named).await
+            }
+            "conversation" | "id" => conversations(linked, &typed).await,
+            _ => Ok(Vec::new()),
+        };
+        let mut values = found.unwrap_or_default();
+        let total = values.len();
+        values.truncate(CompletionInfo::MAX_VALUES);
+        let more = values.len() < total;
+        CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more)
+            .map(CompleteResult::new)
+            .unwrap_or_default()
+    }
+}
+
+type Found = Result<Vec<String>, shared_inbox::Error>;
+
+fn has(typed: &str, texts: &[&str]) -> bool {
+    texts.iter().any(|text| text.to_lowercase().contains(typed))
+}
+
+/// In a prompt an inbox goes by its address, in a resource by its id.
+async fn mailboxes(linked: &Linked, typed: &str, in_prompt: bool) -> Found {
+    let all = linked.client.mailboxes().await?.into_iter();
+    let fits = all.filter(|m| has(typed, &[m.id.as_str(), &m.name, &m.address]));
+    Ok(fits.map(|m| if in_prompt { m.address } else { m.id.to_string() }).collect())
+}
+
+async fn tags(linked: &Linked, typed: &str) -> Found {
+    let mut all = linked.client.tags().await?;
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    Ok(all.into_iter().filter(|t| has(typed, &[&t.name])).map(|t| t.name).collect())
+}
+
+/// A team belongs to a conversation: the one that was named, or else the newest.
+async fn teammates(linked: &Linked, typed: &str, named: Option<ConversationId>) -> Found {
+    let id = match named {
+        Some(id) => id,
+        None => match linked.client.conversations().limit(1).await?.into_iter().next() {
+            Some(newest) => newest.id,
+            None => return Ok(Vec::new()),
+        },
+    };
+    let team = linked.client.conversation(&id).get().await?.team;
+    let all = team.people.into_iter().chain(team.agents);
+    Ok(all.filter(|m| has(typed, &[&m.id, &m.name])).map(|m| m.name).collect())
+}
+
+async fn conversations(linked: &Linked, typed: &str) -> Found {
+    let all = linked.client.conversations().await?.into_iter();
+    Ok(all.filter(|c| has(typed, &[c.id.as_str(), &c.subject])).map(|c| c.id.to_string()).collect())
+}

@@ -1,0 +1,176 @@
+//! Creates: notes, replies, document requests. Each is made once, however often it is asked for.
+
+use std::time::Instant;
+
+use rmcp::model::CallToolResult;
+use serde::Serialize;
+use serde_json::{Value, json};
+use shared_inbox::{
+    ConversationId, Done, Error, Operation, ReplyResult, Sighting, TimelineItem,
+    input::{AddNote, Reply, RequestDocuments},
+};
+use tokio::sync::OwnedMutexGuard;
+
+use super::{Bridge, Linked, changed, error, failed, ok};
+use crate::{digest::Digest, recent::Fate};
+
+/// One thing to create.
+pub(super) struct Create {
+    pub(super) id: ConversationId,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(tag = "what")]
+pub(super) enum What {
+    Note(AddNote),
+    Reply(Reply),
+    Request(RequestDocuments),
+}
+
+impl Create {
+    pub(super) fn note(id: ConversationId, note: AddNote) -> Self {
+        Self { id, what: What::Note(note) }
+    }
+
+    /// What tells this create from any other.
+    pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
+        Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
+    }
+
+    fn operation(&self) -> Operation {
+        match self.what {
+            What::Note(_) => Operation::AddNote,
+            What::Reply(_) => Operation::Reply,
+            What::Request(_) => Operation::RequestDocuments,
+        }
+    }
+}
+
+/// A create's place in the memory, held while it is being made.
+pub(super) type Slot = OwnedMutexGuard<Fate>;
+
+impl Bridge {
+    /// Makes it, or gives the result of the same create a moment ago. `why` is what the bridge has to add.
+    pub(super) async fn create(&self, linked: &Linked, create: &Create, why: Option<&str>) -> CallToolResult {
+        match self.claim(linked, create).await {
+            Ok(mut slot) => self.make(linked, create, &mut slot, why).await,
+            Err(result) => result,
+        }
+    }
+
+    /// The create's place in the memory; an error is its result when it was made a moment ago.
+    pub(super) async fn claim(&self, linked: &Linked, create: &Create) -> Result<Slot, CallToolResult> {
+        let mut slot = self.recent.slot(create.digest()?, Instant::now()).await;
+        let answer = match &*slot {
+            Fate::None => return Ok(slot),
+            Fate::Made(at, answer) => (at.elapsed().as_secs(), answer.clone()),
+            Fate::Unknown(at, unconfirmed) => match linked.client.look_for(unconfirmed).await {
+                Ok(Sighting::Found(item)) => (at.elapsed().as_secs(), seen(&item)),
+                Ok(Sighting::NotFound) => {
+                    *slot = Fate::None;
+                    return Ok(slot);
+                }
+                _ => {
+                    return Err(failed(
+                        "The same call was made a moment ago, its answer was lost, and it is still not clear whether it \
+                         took effect. Nothing was done now: read the conversation and look at the end of its timeline.",
+                    ));
+                }
+            },
+        };
+        let (ago, answer) = answer;
+        let added = format!(
+            "This repeats a call of {ago} seconds ago, so nothing new was made: this is the first result. Change the text if \
+             a second one is meant."
+        );
+        Err(changed("Already done.", answer, Some(&added)))
+    }
+
+    /// Makes it, and remembers what became of it.
+    pub(super) async fn make(
+        &self,
+        linked: &Linked,
+        create: &Create,
+        slot: &mut Fate,
+        why: Option<&str>,
+    ) -> CallToolResult {
+        match send(linked, create).await {
+            Ok((answer, recovered)) => {
+                *slot = Fate::Made(Instant::now(), answer.clone());
+                let added = if recovered {
+                    format!(
+                        "{} The answer was lost and the item was found in the conversation.",
+                        why.unwrap_or_default()
+                    )
+                } else {
+                    why.unwrap_or_default().to_owned()
+                };
+                let added = Some(added.trim()).filter(|added| !added.is_empty());
+                changed(&sentence(&create.what, &answer), answer, added)
+            }
+            Err(e) => {
+                if let Some(unconfirmed) = e.unconfirmed() {
+                    *slot = Fate::Unknown(Instant::now(), unconfirmed.clone());
+                }
+                tracing::warn!(operation = ?create.operation(), error = %e, "a create failed");
+                match why {
+                    Some(why) => failed(format!("{why} That failed too: {}", super::explain(&e))),
+                    None => error(&e),
+                }
+            }
+        }
+    }
+}
+
+async fn send(linked: &Linked, create: &Create) -> Result<(Value, bool), Error> {
+    let thread = linked.client.conversation(&create.id);
+    let value = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
+    match create.what.clone() {
+        What::Note(note) => {
+            let created = thread.add_note(note.body).await?;
+            Ok((done(&created), created.recovered()))
+        }
+        What::Reply(reply) => {
+            let call = thread.reply(reply.body.clone());
+            let call = if reply.send { call.and_send() } else { call };
+            let created = call.input(reply).await?;
+            Ok((value(&created), created.recovered()))
+        }
+        What::Request(request) => {
+            let call = thread.request_documents(request.documents.clone());
+            let call = if request.send { call.and_send() } else { call };
+            let created = call.input(request).await?;
+            Ok((value(&created), created.recovered()))
+        }
+    }
+}
+
+fn done(done: &Done) -> Value {
+    json!({ "ok": done.ok })
+}
+
+/// The answer that was lost, as far as the timeline tells it.
+fn seen(item: &TimelineItem) -> Value {
+    match item {
+        TimelineItem::Message(m) => json!({ "messageId": m.id, "status": m.status }),
+        _ => ok(),
+    }
+}
+
+fn sentence(what: &What, answer: &Value) -> String {
+    let message = answer.get("messageId").and_then(Value::as_str).unwrap_or_default();
+    match (what, answer.get("status").and_then(Value::as_str)) {
+        (What::Note(_), _) => "The note was added; the customer does not see it.".into(),
+        (_, Some("draft")) => {
+            format!("Draft {message} was made; a person must approve it before it is mailed.")
+        }
+        (_, Some("scheduled")) => {
+            let when = answer.get("sendsAt").and_then(Value::as_str).unwrap_or("the end of the undo window");
+            format!("Mail {message} goes out at {when}; the team can stop it until then.")
+        }
+        (_, status) => {
+            format!("Message {message} was made, its status is {}.", status.unwrap_or("not known"))
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Resources: the inbox as things to attach, for clients whose people pick context by hand.
+//!
+//! They carry the same fenced text as the tools, and a filter that hides a tool closes its resource too.
+
+use rmcp::{
+    ErrorData,
+    model::{
+        ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+        ResourceTemplate,
+    },
+};
+use shared_inbox::{ConversationId, MailboxId, Operation};
+
+use super::{Bridge, Linked, explain};
+use crate::render::{self, Tally, clean};
+
+const TEXT: &str = "text/plain";
+pub(super) const CONVERSATION: &str = "inbox://conversations/{id}";
+const ITEMS: &str = "inbox://conversations/{id}/items/{range}";
+pub(super) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
+
+/// What a URI stands for.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Me,
+    Mailboxes,
+    Tags,
+    Conversations(Option<MailboxId>),
+    Conversation(ConversationId),
+    Items(ConversationId, std::ops::Range<usize>),
+}
+
+impl Place {
+    fn parse(uri: &str) -> Option<Self> {
+        let path: Vec<_> = uri.strip_prefix("inbox://")?.split('/').collect();
+        Some(match path[..] {
+            ["me"] => Self::Me,
+            ["mailboxes"] => Self::Mailboxes,
+            ["tags"] => Self::Tags,
+            ["conversations"] => Self::Conversations(None),
+            ["mailboxes", id, "conversations"] => Self::Conversations(Some(id.parse().ok()?)),
+            ["conversations", id] => Self::Conversation(id.parse().ok()?),
+            ["conversations", id, "items", range] => {
+                let (first, last) = range.split_once('-')?;
+                let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+                Self::Items(id.parse().ok()?, first.checked_sub(1)?..last.max(first))
+            }
+            _ => return None,
+        })
+    }
+
+    /// The operation that reads it, if it is a tool too.
+    fn operation(&self) -> Operation {
+        match self {
+            Self::Me => Operation::Me,
+            Self::Mailboxes => Operation::ListMailboxes,
+            Self::Tags => Operation::ListTags,
+            Self::Conversations(_) => Operation::ListConversations,
+            Self::Conversation(_) | Self::Items(..) => Operation::GetConversation,
+        }
+    }
+}
+
+/// The resources with a fixed address.
+pub(super) fn list() -> ListResourcesResult {
+    let resource = |name: &str, title: &str, about: &str| {
+        Resource::new(format!("inbox://{name}"), name)
+            .with_title(title)
+            .with_description(about)
+            .with_mime_type(TEXT)
+    };
+    ListResourcesResult::with_all_items(vec![
+        resource("me", "Whose key this is", "The agent that the bridge acts as, and what its key may do."),
+        resource("mailboxes", "Inboxes", "Every inbox you can see, with the number of open conversations."),
+        resource("tags", "Tags", "Every tag of the workspace, with the number of conversations."),
+        resource("conversations", "Open conversations", "The newest open conversations, as short summaries."),
+    ])
+}
+
+/// The resources whose address has parts to fill in.
+pub(super) fn templates() -> ListResourceTemplatesResult {
+    let template = |uri: &str, name: &str, title: &str, about: &str| {
+        ResourceTemplate::new(uri, name).with_title(title).with_description(about).with_mime_type(TEXT)
+    };
+    ListResourceTemplatesResult::with_all_items(vec![
+        template(
+            CONVERSATION,
+            "conversation",
+            "A conversation",
+            "Its messages, notes and events, oldest first.",
+        ),
+        template(
+            ITEMS,
+            "conversation-items",
+            "A part of a conversation",
+            "Items of a long conversation by number, such as 1-20.",
+        ),
+        template(
+            OF_MAILBOX,
+            "mailbox-conversations",
+            "Open conversations of an inbox",
+            "The newest open conversations of one inbox, as short summaries.",
+        ),
+    ])
+}
+
+impl Bridge {
+    pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+        let place = Place::parse(uri).ok_or_else(|| {
+            ErrorData::resource_not_found(
+                "There is no such resource; see resources/list and resources/templates/list.",
+                None,
+            )
+        })?;
+        let text = self.read(&place).await?;
+        Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
+    }
+
+    /// The text of a conversation, for a prompt to attach.
+    pub(super) async fn conversation_text(&self, id: &ConversationId) -> Result<String, ErrorData> {
+        self.read(&Place::Conversation(id.clone())).await
+    }
+
+    async fn read(&self, place: &Place) -> Result<String, ErrorData> {
+        let linked = self.link.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
+        let operation = place.operation();
+        if operation != Operation::Me
+            && let Some(why) = self.filter.hides(operation, linked.scopes())
+        {
+            return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
+        }
+        self.text(place, linked).await.map_err(|e| {
+            let said = clean(&explain(&e), &mut Tally::default());
+            if e.is_not_found() {
+                ErrorData::resource_not_found(said, None)
+            } else {
+                ErrorData::internal_error(said, None)
+            }
+        })
+    }
+
+    async fn text(&self, place: &Place, linked: &Linked) -> Result<String, shared_inbox::Error> {
+        let (client, style) = (&linked.client, self.style());
+        Ok(match place {
+            Place::Me => about(linked),
+            Place::Mailboxes => render::mailboxes(&style, &client.mailboxes().await?).text,
+            Place::Tags => render::tags(&style, &client.tags().await?).text,
+            Place::Conversations(mailbox) => {
+                let call = client.conversations();
+                let call = if let Some(id) = mailbox { call.mailbox(id) } else { call };
+                render::conversations(&style, &call.await?).text
+            }
+            Place::Conversation(id) => {
+                render::conversation(&style, &client.conversation(id).get().await?).text
+            }
+            Place::Items(id, part) => {
+                render::timeline(&style, &client.conversation(id).get().await?, part.clone())
+            }
+        })
+    }
+}
+
+fn about(linked: &Linked) -> String {
+    let me = &linked.me;
+    let scopes: Vec<_> = me.scopes.iter().map(|scope| render::quoted(scope.as_str())).collect();
+    let data = match me.livemode {
+        Some(false) => "the sandbox",
+        _ => "live data",
+    };
+    format!(
+        "Agent {} ({}), on {data}. Scopes: {}.\n",
+        render::quoted(&me.agent.name),
+        me.agent.id,
+        scopes.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_stand_for_places() {
+        let id = || "cnv_1".parse::<ConversationId>().unwrap();
+        assert_eq!(Place::parse("inbox://tags"), Some(Place::Tags));
+        assert_eq!(Place::parse("inbox://conversations/cnv_1"), Some(Place::Conversation(id())));
+        assert_eq!(Place::parse("inbox://conversations/cnv_1/items/1-20"), Some(Place::Items(id(), 0..20)));
+        assert_eq!(Place::parse("inbox://conversations/cnv_1/items/7-2"), Some(Place::Items(id(), 6..7)));
+        for odd in [
+            "inbox://conversations/msg_1",
+            "inbox://conversations/cnv_1/items/0-5",
+            "inbox://conversations/cnv_1/items/5",
+            "inbox://conversations/../me",
+            "file:///etc/passwd",
+            "inbox://",
+        ] {
+            assert_eq!(Place::parse(odd), None, "{odd}");
+        }
+    }
+}

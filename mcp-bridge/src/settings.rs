@@ -1,0 +1,172 @@
+//! How the person started the bridge: where the service is, whose key, what is shown and what may be sent.
+//!
+//! Nothing in here can be changed by a call.
+
+use std::{env, fs, path::PathBuf};
+
+use shared_inbox::{Client, Operation, Scope};
+
+/// The variable with the service's base URL.
+pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
+/// The variable with the key.
+pub const API_KEY: &str = "SHARED_INBOX_API_KEY";
+/// What one result may carry when nothing is said.
+pub const MAX_CHARS: usize = 50_000;
+
+/// How the bridge was started.
+///
+/// ```
+/// use shared_inbox_mcp::settings::{SendPolicy, Settings};
+/// let settings = Settings::default();
+/// assert_eq!(settings.send, SendPolicy::Ask);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the service is and whose key to use.
+    pub access: Access,
+    /// What happens to a call that wants to send.
+    pub send: SendPolicy,
+    /// Which tools are shown.
+    pub filter: Filter,
+    /// The most characters of a result, of its text and of its JSON each.
+    pub max_chars: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            access: Access::default(),
+            send: SendPolicy::Ask,
+            filter: Filter::default(),
+            max_chars: MAX_CHARS,
+        }
+    }
+}
+
+/// What happens to a call that wants to send a mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SendPolicy {
+    /// Mails go out without a question, except in conversations that the service marked as a risk.
+    Allow,
+    /// A person is asked, and sees address, subject and text; a client that cannot ask gets a draft.
+    Ask,
+    /// Every mail becomes a draft.
+    Never,
+}
+
+/// Where the service is and whose key to use. What is not given comes from the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// The service's base URL.
+    pub base_url: Option<String>,
+    /// A file that holds the key.
+    pub key_file: Option<PathBuf>,
+    /// A client that is ready, as in the sandbox.
+    pub client: Option<Client>,
+}
+
+impl Access {
+    /// A client. Reads the environment and the key file anew, so that a mistake there can be put right while the
+    /// bridge runs.
+    pub fn connect(&self) -> Result<Client, String> {
+        if let Some(client) = &self.client {
+            return Ok(client.clone());
+        }
+        let base_url = self.base_url.clone().or_else(|| variable(BASE_URL)).ok_or_else(|| {
+            format!("The service's address is missing: set {BASE_URL} to a URL that ends in /api/v1, or try --sandbox.")
+        })?;
+        Client::builder(base_url, self.key()?)
+            .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| format!("{error}."))
+    }
+
+    fn key(&self) -> Result<String, String> {
+        if let Some(file) = &self.key_file {
+            let key = fs::read_to_string(file).map_err(|error| {
+                format!("The key file {} (--api-key-file) cannot be read: {error}.", file.display())
+            })?;
+            return Ok(key.trim().to_owned());
+        }
+        variable(API_KEY).ok_or_else(|| {
+            format!("The key is missing: set {API_KEY}, or name a file that holds it with --api-key-file.")
+        })
+    }
+}
+
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+/// Which tools are shown, of those that the key allows.
+///
+/// ```
+/// use shared_inbox::{Operation, Scope};
+/// use shared_inbox_mcp::settings::{Filter, Hidden};
+/// let filter = Filter { read_only: true, ..Filter::default() };
+/// assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read, Scope::Write]), Some(Hidden::ReadOnly));
+/// assert_eq!(filter.hides(Operation::ListTags, &[Scope::Read]), None);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only tools that change nothing.
+    pub read_only: bool,
+    /// Only these, if any are named.
+    pub only: Vec<String>,
+    /// Not these.
+    pub except: Vec<String>,
+}
+
+/// Why a tool is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Hidden {
+    /// The key lacks the scope.
+    #[error("the key lacks the scope `{0}`; scopes are chosen when a key is made, so it takes another key")]
+    Scope(Scope),
+    /// The bridge only reads.
+    #[error("the bridge was started with --read-only")]
+    ReadOnly,
+    /// Others were named.
+    #[error("the bridge was started with --tools, which does not name it")]
+    NotNamed,
+    /// It was named as unwanted.
+    #[error("the bridge was started with --exclude-tools, which names it")]
+    Excluded,
+}
+
+impl Filter {
+    /// Why this tool is not shown to a key with these scopes, if it is not.
+    pub fn hides(&self, operation: Operation, scopes: &[Scope]) -> Option<Hidden> {
+        let name = operation.tool_name().unwrap_or_default();
+        if !operation.is_allowed_by(scopes) {
+            Some(Hidden::Scope(operation.scope().clone()))
+        } else if self.read_only && *operation.scope() != Scope::Read {
+            Some(Hidden::ReadOnly)
+        } else if self.except.iter().any(|one| one == name) {
+            Some(Hidden::Excluded)
+        } else if !self.only.is_empty() && !self.only.iter().any(|one| one == name) {
+            Some(Hidden::NotNamed)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_only_take_away() {
+        let all = Scope::KNOWN;
+        let filter = Filter {
+            only: vec!["reply".into(), "list_tags".into()],
+            except: vec!["reply".into()],
+            ..Filter::default()
+        };
+        assert_eq!(filter.hides(Operation::ListTags, all), None);
+        assert_eq!(filter.hides(Operation::Reply, all), Some(Hidden::Excluded));
+        assert_eq!(filter.hides(Operation::AddNote, all), Some(Hidden::NotNamed));
+        assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read]), Some(Hidden::Scope(Scope::Write)));
+    }
+}
