@@ -12,9 +12,9 @@ use shared_inbox::{
 use super::{Refusal, World};
 
 /// The live key that every world has unless it was given others.
-pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey000000000000000000000000000000";
+pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey0000000000000000000000000000000";
 /// The test key that every world has unless it was given others.
-pub const TEST_KEY: &str = "rk_test_MockServerTestKey000000000000000000000000000000";
+pub const TEST_KEY: &str = "rk_test_MockServerTestKey0000000000000000000000000000000";
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
