@@ -45,7 +45,7 @@ struct World {
     failures: usize,
     /// What each look showed.
     shown: Vec<Vec<ConversationSummary>>,
-    /// Whether each look showed a full page.
+    /// When the key stops working, in milliseconds since the start.
     ends_at: u64,
 }
 
@@ -119,8 +119,8 @@ impl Clock for Stage {
     }
 }
 
-/// Follows the list through the whole script and gives all that was told.
-async fn follow(stage: &Stage, with_existing: bool) -> Vec<Change> {
+/// A service that shows the list, and a client for it.
+async fn serve(stage: &Stage) -> (Client, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/api/v1", listener.local_addr().unwrap());
     let world = Arc::clone(&stage.0);
@@ -144,6 +144,12 @@ async fn follow(stage: &Stage, with_existing: bool) -> Vec<Change> {
         .retry(shared_inbox::RetryPolicy::never())
         .build()
         .unwrap();
+    (client, server)
+}
+
+/// Follows the list through the whole script and gives all that was told.
+async fn follow(stage: &Stage, with_existing: bool) -> Vec<Change> {
+    let (client, server) = serve(stage).await;
     let page = u32::try_from(stage.0.lock().unwrap().page).unwrap();
     let mut changes = client.changes().limit(page).every(Duration::from_secs(10));
     if with_existing {
@@ -269,6 +275,32 @@ async fn the_first_look_tells_nothing_unless_asked() {
         assert_eq!(told.len(), expected, "{told:?}");
         assert!(matches!(told.last().unwrap(), Change::New(summary) if summary.id.as_str() == "cnv_3"));
     }
+}
+
+#[tokio::test]
+async fn dropping_the_future_of_the_next_change_loses_nothing() {
+    let mail = |conversation| Happening { after_ms: 5_000, conversation, what: What::Mail };
+    let script: Vec<_> = (1..9).map(mail).collect();
+    let stage = stage(&script, 10, 0);
+    let (client, server) = serve(&stage).await;
+    let mut changes = client.changes().limit(10).every(Duration::from_secs(10)).with_existing();
+    let mut told = Vec::new();
+    loop {
+        // Polled once and dropped, over and over.
+        let change = tokio::select! {
+            biased;
+            change = changes.next() => change,
+            () = tokio::task::yield_now() => continue,
+        };
+        match change {
+            Some(Ok(Change::New(summary))) => told.push(summary.id.to_string()),
+            Some(Err(error)) => assert!(error.is_unauthorized(), "{error}"),
+            None => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    server.abort();
+    assert_eq!(told, (1..9).map(|id| format!("cnv_{id}")).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -94,6 +94,20 @@ async fn retry_after_is_kept_up_to_the_cap() {
 }
 
 #[tokio::test]
+async fn a_retry_after_may_be_a_date() {
+    let service = Service::start().await;
+    let in_half_a_minute = jiff::Timestamp::now() + Duration::from_secs(30);
+    let date = in_half_a_minute.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    service.fail_gets([Fault::Header(503, "retry-after", date.leak())]);
+    service.client().mailboxes().await.unwrap();
+    let slept = service.clock.slept();
+    assert!(
+        slept.len() == 1 && slept[0] > Duration::from_secs(20) && slept[0] <= Duration::from_secs(30),
+        "{slept:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_retry_after_that_is_past_or_nonsense_changes_nothing() {
     for value in ["Sun, 01 Mar 2020 09:30:00 GMT", "soon", "-5", ""] {
         let service = Service::start().await;

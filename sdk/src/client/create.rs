@@ -39,6 +39,18 @@ const SLOWEST_LOOK: Duration = Duration::from_secs(4);
 ///
 /// Creates in one conversation through one client (and its clones) go one after the other. Dropping the future is safe:
 /// the request under way may still take effect, and nothing else will happen.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// let thread = inbox.conversation(&id);
+/// let conversation = thread.get().await?;
+/// if conversation.tags.iter().any(|tag| tag == "refund") {
+///     // It was just read, so the create need not read it again.
+///     thread.reply("Your refund is on its way.").seen(&conversation).await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct Create<I, O> {
     client: Client,
@@ -72,6 +84,17 @@ impl<I, O> Copy for Kind<I, O> {}
 /// The result of a create.
 ///
 /// Use it as the answer itself; [`recovered`](Self::recovered) tells how it was come by.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// let draft = inbox.conversation(&id).reply("Your refund is on its way.").await?;
+/// println!("{} waits for approval", draft.message_id);
+/// if draft.recovered() {
+///     println!("(its answer was lost)");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created<O> {
     answer: O,

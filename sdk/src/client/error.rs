@@ -14,7 +14,13 @@ use crate::{MessageStatus, Problems, Scope};
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is known about the effect of a call that failed.
+/// What is known about the effect of a call that failed, from the surest to the least sure.
+///
+/// ```
+/// use shared_inbox::Certainty;
+///
+/// assert!(Certainty::NotSent < Certainty::Rejected && Certainty::Rejected < Certainty::Unknown);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
     /// Nothing left this machine.

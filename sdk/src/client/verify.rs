@@ -15,6 +15,16 @@ use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{Conversation, ConversationId, Direction, MessageStatus, Operation, TimelineItem};
 
 /// What to do when the answer to a create is lost.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// use shared_inbox::Verification;
+///
+/// // One request, whatever happens; a note twice or not at all would be no harm.
+/// inbox.conversation(&id).add_note("Seen.").verification(Verification::Never).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Verification {
     /// Look at the conversation, and send again only what is not there. Costs one read before each create, so that an

@@ -22,7 +22,7 @@ const PIECE: usize = 5;
 /// Compares what was sent with what is there.
 pub(super) fn compare(ours: &str, theirs: &str) -> Likeness {
     let (a, b) = (bare(ours), bare(theirs));
-    if a == b || is_start_of(ours, &a, theirs, &b) || is_without_quotes(ours, &a, &b) {
+    if a == b || is_start_of(ours, &a, theirs, &b) || is_without_quotes(ours, &b) {
         Likeness::Same
     } else if is_alike(&a, &b) {
         Likeness::Similar
@@ -62,14 +62,18 @@ fn is_start_of(ours: &str, a: &str, theirs: &str, b: &str) -> bool {
         && a.starts_with(b.trim_end_matches(['…', '.', '\u{fffd}']))
 }
 
-/// Whether theirs is ours without the lines quoted from earlier mail.
-fn is_without_quotes(ours: &str, a: &str, b: &str) -> bool {
+/// Whether theirs is ours without what was quoted from earlier mail: the quoted lines, or all from the first of them on,
+/// or from the line that introduces it.
+fn is_without_quotes(ours: &str, b: &str) -> bool {
+    let lines: Vec<&str> = ours.lines().collect();
     let quoted = |line: &&str| line.trim_start().starts_with('>');
-    if !ours.lines().any(|line| quoted(&line)) || b.is_empty() {
-        return false;
-    }
-    let unquoted: String = ours.lines().filter(|line| !quoted(line)).collect::<Vec<_>>().join("\n");
-    bare(&unquoted) == b || a.starts_with(b)
+    let Some(first) = lines.iter().position(quoted) else { return false };
+    let introduction = lines[..first].iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
+    let unquoted: Vec<&str> = lines.iter().copied().filter(|line| !quoted(line)).collect();
+    [&unquoted[..], &lines[..first], &lines[..introduction]].iter().any(|part| {
+        let part = bare(&part.concat());
+        !part.is_empty() && part == b
+    })
 }
 
 fn is_alike(a: &str, b: &str) -> bool {
@@ -123,6 +127,8 @@ mod tests {
         let ours = "Yes, it is.\nOn Monday Kim wrote:\n> Is it on its way?";
         assert_eq!(compare(ours, "Yes, it is."), Likeness::Same);
         assert_eq!(compare(ours, "Yes, it is.\nOn Monday Kim wrote:"), Likeness::Same);
+        assert_eq!(compare("> Is it?\nYes.\n> When?\nToday.", "Yes.\nToday."), Likeness::Same);
+        assert_eq!(compare(ours, "Yes"), Likeness::Similar, "a teammate may have written that");
     }
 
     #[test]

@@ -11,6 +11,12 @@ use super::clock::BoxFuture;
 pub use memory::MemoryLimiter;
 
 /// How urgent a request is, most urgent first.
+///
+/// ```
+/// use shared_inbox::Lane;
+///
+/// assert!(Lane::ReadBack < Lane::Interactive && Lane::Interactive < Lane::Bulk);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
     /// Reads that settle whether an earlier request took effect. May use the whole limit.
@@ -28,6 +34,27 @@ pub enum Lane {
 ///
 /// An implementation must hold for *any* 60 seconds, not for each minute of the clock, and must not lose or keep a place
 /// when the future of [`acquire`](Self::acquire) is dropped.
+///
+/// ```
+/// use shared_inbox::{BoxFuture, Lane, LimitError, MemoryLimiter, RateLimiter};
+/// use std::time::Duration;
+///
+/// /// Keeps background work out altogether.
+/// #[derive(Debug)]
+/// struct NoBulk(MemoryLimiter);
+///
+/// impl RateLimiter for NoBulk {
+///     fn acquire(&self, lane: Lane, patience: Duration) -> BoxFuture<'_, Result<(), LimitError>> {
+///         if lane == Lane::Bulk {
+///             return Box::pin(async { Err(LimitError::busy(Duration::from_secs(3600))) });
+///         }
+///         self.0.acquire(lane, patience)
+///     }
+///     fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
+///         self.0.throttled(retry_after)
+///     }
+/// }
+/// ```
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
     /// Completes when a request of this lane may be sent; the request is then counted.
     ///
