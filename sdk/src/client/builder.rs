@@ -181,6 +181,10 @@ impl ClientBuilder {
     /// # Errors
     ///
     /// When the base URL, the key or the user agent is not valid, or TLS cannot be set up. Nothing is sent.
+    ///
+    /// # Panics
+    ///
+    /// With the feature `rustls-no-provider` alone, when the program has not installed a crypto provider.
     pub fn build(self) -> Result<Client> {
         let base = BaseUrl::parse(&self.base_url, self.plain_http)?;
         let key = self.key?;

@@ -1,12 +1,10 @@
 //! Never two items where one was meant, never an error that claims nothing happened when something did.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Fault, NAME, Service, conversation_id};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, MessageStatus, RetryPolicy, Sighting, Unconfirmed, Verification};
-use support::{Fault, NAME, Service, conversation_id};
 
 const TEXT: &str = "Your refund is on its way.";
 

@@ -1,9 +1,7 @@
 //! Answers that are not the service's: a clear error with the status and a bounded excerpt, no panic, no unbounded read.
 
-mod support;
-
+use crate::support::{Fault, Service, conversation_id, key};
 use shared_inbox::{Certainty, Client};
-use support::{Fault, Service, conversation_id, key};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};

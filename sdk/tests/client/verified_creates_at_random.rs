@@ -1,14 +1,12 @@
 //! Verified creates against arbitrary failures: however the network behaves, what is in the conversation in the end fits
 //! what the callers were told.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Fault, Service, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, Error, Thread};
-use support::{Fault, Service, conversation_id};
 
 fn fault() -> impl Strategy<Value = Fault> {
     prop_oneof![
@@ -68,7 +66,7 @@ proptest! {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let service = Service::start().await;
             for _ in 0..older {
-                service.add_note(support::NAME, texts[0]);
+                service.add_note(crate::support::NAME, texts[0]);
                 service.add_message("outbound", Some("scheduled"), texts[0]);
             }
             service.world.lock().unwrap().shows_after = Duration::from_millis(late_ms);

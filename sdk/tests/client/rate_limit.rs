@@ -1,13 +1,11 @@
 //! The client's own rate limit: never more than 120 in any 60 seconds.
 
-mod support;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::{Fault, Service, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::{BoxFuture, Certainty, Lane, LimitError, MemoryLimiter, RateLimiter, RetryPolicy};
-use support::{Fault, Service, conversation_id};
 use tokio::time::{Instant, advance, sleep};
 
 const MINUTE: Duration = Duration::from_secs(60);

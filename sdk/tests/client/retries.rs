@@ -1,11 +1,9 @@
 //! What is repeated, how often, and after how long.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Fault, Service, conversation_id, key};
 use shared_inbox::{Certainty, Client, RetryPolicy, Status};
-use support::{Fault, Service, conversation_id, key};
 
 #[tokio::test]
 async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {

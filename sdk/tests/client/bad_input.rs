@@ -1,10 +1,8 @@
 //! A wrong key, URL, id or limit is an error before any request.
 
-mod support;
-
+use crate::support::{Service, conversation_id, key};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{ApiKey, Certainty, Client, ConversationId, InvalidApiKey, View};
-use support::{Service, conversation_id, key};
 
 #[test]
 fn keys_of_every_form_are_accepted_and_others_are_not() {

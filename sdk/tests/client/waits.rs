@@ -1,11 +1,9 @@
 //! Waiting for what people do.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Fault, Service, conversation_id};
 use shared_inbox::{Clock, MessageId, RetryPolicy};
-use support::{Fault, Service, conversation_id};
 
 fn id(text: &str) -> MessageId {
     text.parse().unwrap()

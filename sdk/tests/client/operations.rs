@@ -1,14 +1,12 @@
 //! Every operation as it goes over the wire, and what surrounds it.
 
-mod support;
-
+use crate::support::{conversation_id, key};
 use serde_json::{Value, json};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
     AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status,
     Verification, View,
 };
-use support::{conversation_id, key};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
@@ -221,7 +219,7 @@ fn the_environment_names_the_service_and_the_key() {
     // Variables of this process are left alone: each case is a process of its own.
     let run = |variables: &[(&str, &str)]| {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "--ignored", "--nocapture", "says_what_the_environment_gives"]);
+        child.args(["--exact", "--ignored", "--nocapture", "operations::says_what_the_environment_gives"]);
         child.env_remove("SHARED_INBOX_BASE_URL").env_remove("SHARED_INBOX_API_KEY");
         child.envs(variables.iter().copied());
         String::from_utf8(child.output().unwrap().stdout).unwrap()

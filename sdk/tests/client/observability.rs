@@ -1,11 +1,9 @@
 //! What a program's logs show of a call: enough to follow it, and no key, address or words of a mail.
 
-mod support;
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use support::{Fault, Service, conversation_id, key};
+use crate::support::{Fault, Service, conversation_id, key};
 use tracing_subscriber::fmt::format::FmtSpan;
 
 #[derive(Clone, Default)]

@@ -1,15 +1,13 @@
 //! Following a list without a cursor: no change missed or told twice while it fits on a page, a gap when it does not.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::support::key;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use shared_inbox::{BoxFuture, Change, Client, Clock, ConversationSummary};
-use support::key;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

@@ -1,0 +1,14 @@
+//! The client, one file a concern, each test named for the rule that it proves. One binary, so that it is linked once.
+
+mod bad_answers;
+mod bad_input;
+mod changes;
+mod dependencies;
+mod observability;
+mod operations;
+mod rate_limit;
+mod retries;
+mod support;
+mod verified_creates;
+mod verified_creates_at_random;
+mod waits;
