@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::verify::{Expected, id, new_items};
+use super::words_match::Likeness;
 use crate::{Conversation, ConversationId};
 
 /// Longer than anyone would rely on a conversation read earlier.
@@ -67,6 +68,7 @@ impl Ledger {
         for i in 0..self.0.len() {
             let Item::Unseen { expected, before } = &self.0[i].item else { continue };
             let found = new_items(conversation, before, expected, author)
+                .filter(|(_, likeness)| *likeness == Likeness::Same)
                 .filter_map(|(item, _)| id(item))
                 .find(|id| !self.owns(id))
                 .map(str::to_owned);

@@ -13,7 +13,7 @@ use crate::Repeat;
 
 /// How often and how patiently a call is repeated.
 ///
-/// The waits grow by half to double each time, with jitter, and never exceed [`max_delay`](Self::max_delay); a
+/// The waits double each time, with up to as much again of jitter, and never exceed [`max_delay`](Self::max_delay); a
 /// `Retry-After` of the service is kept up to [`max_retry_after`](Self::max_retry_after). The call as a whole ends with its
 /// [`deadline`](crate::ClientBuilder::deadline).
 ///

@@ -56,7 +56,8 @@ proptest! {
     fn what_is_there_fits_what_the_callers_were_told(
         kind in kind(),
         texts in proptest::collection::vec(
-            prop_oneof![4 => Just("Your refund is on its way."), 1 => Just("Which order is this about?")], 1..5),
+            prop_oneof![4 => Just("Your refund is on its way."), 1 => Just("Your refund is on its way!"),
+                1 => Just("Which order is this about?")], 1..5),
         posts in proptest::collection::vec(fault(), 0..12),
         gets in proptest::collection::vec(prop_oneof![3 => Just(Fault::None), 1 => fault()], 0..12),
         late_ms in prop_oneof![Just(0_u64), 0..9_000_u64],
