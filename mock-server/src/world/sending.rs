@@ -131,7 +131,8 @@ impl World {
         let subject = format!("Re: {}", thread.subject);
         let text = self.message_at(place).text.clone();
         let sandbox = self.mailbox_of(place.0).sandbox;
-        let sent = !to.is_empty() && !(sandbox && self.bounces(&to));
+        let refused = to.is_empty() || (sandbox && self.bounces(&to));
+        let sent = !refused;
         let (status, outcome) = if sent {
             (MessageStatus::Sent, Outcome::Sent)
         } else {

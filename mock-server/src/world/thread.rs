@@ -75,6 +75,8 @@ impl fmt::Debug for Thread {
 }
 
 /// One item of a timeline.
+// Most items are messages: boxing them would cost an allocation each and save little.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Item {

@@ -1,0 +1,3 @@
+//! The mock's rules, one family a module; one binary, so that a build links once.
+
+mod world;

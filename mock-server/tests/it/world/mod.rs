@@ -1,0 +1,10 @@
+//! The rules of the service, through the world's own interface: no HTTP, no clock but the one in the test.
+
+mod app_mail;
+mod kit;
+mod mail;
+mod property;
+mod search;
+mod sending;
+mod snapshot;
+mod visible;

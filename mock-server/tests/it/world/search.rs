@@ -1,0 +1,79 @@
+//! Search and lists: words and beginnings of words, newest first, each world for itself.
+
+use serde_json::json;
+use shared_inbox::Operation;
+use shared_inbox_mock::world::Approval;
+
+use super::kit::Kit;
+
+#[test]
+fn every_word_must_begin_a_word_of_the_mail_whatever_its_case() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let id = kit.mail("Die Straße nach ÅRHUS ist gesperrt, order-1042 wartet.");
+    for hit in ["strasse årh", "straße", "STRA", "århus ges", "1042", "order-1042", "order, 10"] {
+        let expected: &[String] = if hit.starts_with("strasse") { &[] } else { std::slice::from_ref(&id) };
+        assert_eq!(kit.ids(&live, &[("q", hit)]), expected, "{hit}");
+    }
+    for miss in ["rhus", "straße nirgends", "traße", "!!!", "104 2"] {
+        assert!(kit.ids(&live, &[("q", miss)]).is_empty(), "{miss}");
+    }
+}
+
+#[test]
+fn sandbox_mail_is_found_by_test_keys_alone() {
+    let mut kit = Kit::new();
+    let (live, test) = (kit.live.clone(), kit.test.clone());
+    let real = kit.mail("a marmalade sandwich");
+    let simulated = kit.sandbox_mail("kim@customer.test", "a marmalade sandwich");
+    assert_eq!(kit.ids(&live, &[("q", "marmalade")]), [real]);
+    assert_eq!(kit.ids(&test, &[("q", "marmalade")]), [simulated]);
+}
+
+#[test]
+fn rare_and_common_words_both_give_the_newest_first() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let mut all = Vec::new();
+    for n in 0..600 {
+        kit.advance(1);
+        let rare = if n % 100 == 3 { "zebra" } else { "horse" };
+        all.push(kit.mail(&format!("common words and a {rare} number{n}")));
+    }
+    all.reverse();
+    assert_eq!(kit.ids(&live, &[("q", "common")]), all[..25]);
+    assert_eq!(kit.ids(&live, &[]), all[..25]);
+    assert_eq!(kit.ids(&live, &[("limit", "100"), ("q", "words num")]), all[..100]);
+    let rare: Vec<_> = all.iter().rev().skip(3).step_by(100).rev().cloned().collect();
+    assert_eq!(kit.ids(&live, &[("q", "zeb common")]), rare);
+    assert_eq!(kit.ids(&live, &[("q", "number599")]), all[..1]);
+}
+
+#[test]
+fn a_text_that_was_replaced_is_not_found_any_more() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let id = kit.mail("Hello");
+    let draft = kit.post(&live, Operation::Reply, &id, json!({ "body": "periwinkle" })).unwrap();
+    assert_eq!(kit.ids(&live, &[("q", "periwinkle")]), [id.as_str()]);
+    let message = draft["messageId"].as_str().unwrap();
+    kit.world.approve(message, Approval::new().body("cornflower"), kit.now).unwrap();
+    assert!(kit.ids(&live, &[("q", "periwinkle")]).is_empty());
+    assert_eq!(kit.ids(&live, &[("q", "cornflower hello")]), [id]);
+}
+
+#[test]
+fn lists_are_narrowed_by_assignee_inbox_and_view() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let (mine, free) = (kit.mail("one"), kit.mail("two"));
+    kit.post(&live, Operation::AssignConversation, &mine, json!({ "to": "me" })).unwrap();
+    assert_eq!(kit.ids(&live, &[("assigned", "me")]), [mine.as_str()]);
+    assert_eq!(kit.ids(&live, &[("assigned", "unassigned")]), [free.as_str()]);
+    assert_eq!(kit.ids(&live, &[("assigned", "me"), ("q", "two")]), Vec::<String>::new());
+    assert!(kit.ids(&live, &[("mailbox", "mbx_nowhere")]).is_empty());
+    kit.post(&live, Operation::SetStatus, &free, json!({ "status": "closed" })).unwrap();
+    assert_eq!(kit.ids(&live, &[("view", "closed")]), [free]);
+    let mailboxes = kit.get(&live, Operation::ListMailboxes, None, &[]).unwrap();
+    assert_eq!(mailboxes[0]["open"], 1);
+}
