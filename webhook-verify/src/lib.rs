@@ -169,3 +169,8 @@ pub use shared_inbox::event::{self, Event, EventKind};
 pub use signer::{SignedHeaders, Signer};
 pub use verified::{ParseError, Proof, Verified, VerifiedBody};
 pub use verifier::{Checked, Stream, Verifier};
+
+/// Compiles the example in the README.
+#[cfg(all(doctest, feature = "axum"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,32 +32,47 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// When one of the three is missing, or is there more than once with different values.
-    pub fn from_pairs<I>(pairs: I) -> Result<Self, VerifyError>
-    where
-        I: IntoIterator<Item = (&'a str, &'a [u8])>,
-        I::IntoIter: Clone,
-    {
-        let pairs = pairs.into_iter();
-        Self::collect(|header| {
-            pairs
-                .clone()
-                .filter(move |(name, _)| name.eq_ignore_ascii_case(header.name()))
-                .map(|(_, value)| value)
-        })
-    }
-
-    fn collect<I: Iterator<Item = &'a [u8]>>(values: impl Fn(Header) -> I) -> Result<Self, VerifyError> {
-        let only = |header| {
-            let mut all = values(header);
-            let first = all.next().ok_or(VerifyError::Missing(header))?;
-            // Which of two different values another program on the way went by cannot be known.
-            if all.all(|other| other == first) { Ok(first) } else { Err(VerifyError::Conflicting(header)) }
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, VerifyError> {
+        // One pass over everything: names are told apart by their length, so it is no slower than looking up three of
+        // them in a map, and it sees all values of a name.
+        let mut found = [Found::Nowhere; 3];
+        for (name, value) in pairs {
+            if let Some(header) =
+                Header::ALL.into_iter().find(|header| name.eq_ignore_ascii_case(header.name()))
+            {
+                found[header as usize] = found[header as usize].and(value);
+            }
+        }
+        let only = |header| match found[header as usize] {
+            Found::Once(value) => Ok(value),
+            Found::Nowhere => Err(VerifyError::Missing(header)),
+            Found::Differing => Err(VerifyError::Conflicting(header)),
         };
         Ok(Self {
             id: only(Header::Id)?,
             timestamp: only(Header::Timestamp)?,
             signature: only(Header::Signature)?,
         })
+    }
+}
+
+/// What is known of one header.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    Nowhere,
+    /// Once, or more often with the same value.
+    Once(&'a [u8]),
+    /// Which of two values another program on the way went by cannot be known.
+    Differing,
+}
+
+impl<'a> Found<'a> {
+    fn and(self, value: &'a [u8]) -> Self {
+        match self {
+            Self::Nowhere => Self::Once(value),
+            Self::Once(first) if first == value => self,
+            Self::Once(_) | Self::Differing => Self::Differing,
+        }
     }
 }
 
@@ -87,22 +102,20 @@ impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
 #[cfg(feature = "http")]
 impl<'a> WebhookHeaders<'a> for &'a http::HeaderMap {
     fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Parts::collect(|header| self.get_all(header.name()).into_iter().map(http::HeaderValue::as_bytes))
+        Parts::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 
 #[cfg(feature = "http02")]
 impl<'a> WebhookHeaders<'a> for &'a http02::HeaderMap {
     fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Parts::collect(|header| self.get_all(header.name()).into_iter().map(http02::HeaderValue::as_bytes))
+        Parts::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 
 #[cfg(feature = "actix-web")]
 impl<'a> WebhookHeaders<'a> for &'a actix_web::http::header::HeaderMap {
     fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Parts::collect(|header| {
-            self.get_all(header.name()).map(actix_web::http::header::HeaderValue::as_bytes)
-        })
+        Parts::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }

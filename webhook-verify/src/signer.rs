@@ -46,13 +46,11 @@ impl Signer {
     pub fn sign_text(&self, id: &str, timestamp: &str, body: &[u8]) -> SignedHeaders {
         let mut signature = String::new();
         for key in &self.keys {
-            let mut hashing = key.start(id.as_bytes(), timestamp.as_bytes());
-            hashing.update(body);
             if !signature.is_empty() {
                 signature.push(' ');
             }
             signature.push_str("v1,");
-            STANDARD.encode_string(hashing.finish(), &mut signature);
+            STANDARD.encode_string(key.mac(id.as_bytes(), timestamp.as_bytes(), body), &mut signature);
         }
         SignedHeaders { id: id.to_owned(), timestamp: timestamp.to_owned(), signature }
     }

@@ -171,7 +171,7 @@ fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<Hint> {
 
 /// A signature that is right but written in another form than the scheme's.
 fn loose_form(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<SignatureForm> {
-    let expected: Vec<_> = keys.iter().map(|key| mac(key, parts, body)).collect();
+    let expected: Vec<_> = keys.iter().map(|key| key.mac(parts.id, parts.timestamp, body)).collect();
     let known = |bytes: &[u8]| expected.iter().any(|mac| bool::from(mac[..].ct_eq(bytes)));
     let entries = parts.signature.split(|byte| b" \t\r\n;".contains(byte)).take(MAX_ENTRIES);
     for entry in entries {
@@ -201,16 +201,12 @@ fn loose_form(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<SignatureFo
     None
 }
 
-fn mac(key: &Key, parts: Parts<'_>, body: &[u8]) -> [u8; MAC] {
-    let mut hashing = key.start(parts.id, parts.timestamp);
-    hashing.update(body);
-    hashing.finish()
-}
-
 /// Whether a signature of the header fits this body, whatever the time.
 fn fits_any(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> bool {
     let signatures = Signatures::parse(parts.signature);
-    signatures.is_ok_and(|signatures| keys.iter().any(|key| signatures.any_equals(&mac(key, parts, body))))
+    signatures.is_ok_and(|signatures| {
+        keys.iter().any(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
+    })
 }
 
 /// The secret without what people paste around it.
