@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use shared_inbox::{AgentId, Method, Operation};
+use serde_json::{Map, Value};
+use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 
 use super::{guard, hub::Hub, realm::Realm, sse::Cause};
-use crate::world::{Answer, CallInput, KeyHash, Refusal};
+use crate::world::{Answer, CallInput, KeyHash, Refusal, World};
 
 /// The agent behind a valid key.
 #[derive(Clone)]
@@ -36,18 +37,45 @@ impl Caller {
         &self.agent
     }
 
-    /// One operation of the service.
+    /// What the key may do.
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        self.realm.enter(|world, _| world.scopes(&self.agent).to_vec())
+    }
+
+    /// One operation of the service, a request of its own.
     pub(crate) fn call(
         &self,
         operation: Operation,
         id: Option<&str>,
         input: CallInput<'_>,
     ) -> Result<Answer, Refusal> {
+        self.at_work(operation, |world, now| world.call(&self.agent, operation, id, input, now))
+    }
+
+    /// Lets a request in and counts it, whatever it asks for.
+    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+        self.realm.enter(|world, now| world.admit(&self.agent, now))
+    }
+
+    /// One operation, as a tool, in a request that was let in.
+    pub(crate) fn use_tool(
+        &self,
+        operation: Operation,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, Refusal> {
+        let input = CallInput::Tool(arguments);
+        self.at_work(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
+    }
+
+    /// Goes into the world, and says so afterwards when it may have changed.
+    fn at_work<T>(
+        &self,
+        operation: Operation,
+        work: impl FnOnce(&mut World, Timestamp) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         if operation.method() == Method::Get {
-            return self.realm.enter(|world, now| world.call(&self.agent, operation, id, input, now));
+            return self.realm.enter(work);
         }
-        self.realm.change(Cause::Request, operation.path(), |world, now| {
-            world.call(&self.agent, operation, id, input, now)
-        })
+        self.realm.change(Cause::Request, operation.path(), work)
     }
 }

@@ -19,7 +19,7 @@ use super::{
     connection::Reply,
     faults::{Act, When},
     journal::{Entry, Transport},
-    log,
+    log, mcp,
     realm::Realm,
     rest,
 };
@@ -105,8 +105,12 @@ async fn perform(
     }
     let performed = async {
         match target {
+            Target::Rest("/openapi.json") => app.openapi(&parts.method),
             Target::Rest(path) => rest::handle(caller.as_ref(), path, &parts, &body),
-            Target::Mcp => answer::error(404, "There is nothing at this path."),
+            Target::Mcp => match caller {
+                Ok(caller) => mcp::handle(caller, Request::from_parts(parts, body)).await,
+                Err(refused) => answer::refusal(&refused),
+            },
         }
     };
     AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| answer::of_status(500))

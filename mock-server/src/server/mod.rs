@@ -15,16 +15,22 @@ mod guard;
 pub(crate) mod hub;
 pub(crate) mod journal;
 mod log;
+mod mcp;
+mod openapi;
 mod page;
 pub(crate) mod realm;
 mod rest;
 pub(crate) mod sse;
 pub(crate) mod target;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
 
 use axum::{Router, body::Body};
-use http::Request;
+use bytes::Bytes;
+use http::{Request, Response};
 use hyper::body::Incoming;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -41,6 +47,8 @@ pub(crate) struct App {
     addresses: Arc<Addresses>,
     log: bool,
     stop: watch::Receiver<Phase>,
+    /// The OpenAPI document, written when someone first asks for it.
+    openapi: OnceLock<Bytes>,
 }
 
 impl App {
@@ -57,12 +65,22 @@ impl App {
             addresses: Arc::new(Addresses::new(address)),
             log,
             stop,
+            openapi: OnceLock::new(),
         })
     }
 
     /// The control of the main world.
     pub(crate) fn control(&self) -> Control {
         Control::new(Arc::clone(&self.hub), Arc::clone(self.hub.main()), Arc::clone(&self.addresses))
+    }
+
+    /// The description of the service; nobody needs a key to read it.
+    fn openapi(&self, method: &http::Method) -> Response<Bytes> {
+        if method != http::Method::GET {
+            return answer::wrong_method("GET");
+        }
+        let written = || openapi::document(&self.control().ready().base_url).to_string().into();
+        answer::json(200, self.openapi.get_or_init(written).clone())
     }
 
     /// Serves until it is told to stop.

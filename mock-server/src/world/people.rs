@@ -534,6 +534,11 @@ impl World {
         (!key.revoked).then(|| key.agent_id.clone())
     }
 
+    /// What an agent's key may do; nothing when there is no such agent.
+    pub(crate) fn scopes(&self, agent: &AgentId) -> &[Scope] {
+        self.index.agents.get(agent).map_or(&[], |key| &self.keys[*key].scopes)
+    }
+
     pub(crate) fn user(&self, id: &UserId) -> Result<&User, Refusal> {
         self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
     }

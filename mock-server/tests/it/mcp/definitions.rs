@@ -1,0 +1,46 @@
+//! What a client is told about each tool, one file a tool: a change of the surface shows in review.
+
+use serde_json::{Value, json};
+use shared_inbox_mock::MockServer;
+
+use super::{Endpoint, Era};
+
+#[tokio::test]
+async fn each_tool_is_defined_as_reviewed() {
+    let mock = MockServer::builder().manual_clock().start().await;
+    let at = Endpoint::new(&mock, mock.live_key());
+    let (_, modern) = at.ask(Era::Modern, "tools/list", json!({})).await;
+    let (_, legacy) = at.ask(Era::Legacy, "tools/list", json!({})).await;
+    assert_eq!(modern["result"]["tools"], legacy["result"]["tools"], "the same tools in both eras");
+    let tools = modern["result"]["tools"].as_array().expect("tools");
+    assert_eq!(tools.len(), 12);
+    insta::with_settings!({ sort_maps => true, prepend_module_to_snapshot => false, omit_expression => true }, {
+        for tool in tools {
+            let name = tool["name"].as_str().expect("a name");
+            insta::assert_json_snapshot!(format!("tool-{name}"), tool);
+        }
+    });
+}
+
+#[tokio::test]
+async fn each_tool_has_words_for_a_model_hints_and_both_schemas() {
+    let mock = MockServer::builder().manual_clock().start().await;
+    let at = Endpoint::new(&mock, mock.live_key());
+    let (_, answer) = at.ask(Era::Modern, "tools/list", json!({})).await;
+    for tool in answer["result"]["tools"].as_array().expect("tools") {
+        let name = &tool["name"];
+        assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name}");
+        assert!(tool["description"].as_str().is_some_and(|words| words.len() > 80), "{name}");
+        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+            assert!(tool["annotations"][hint].is_boolean(), "{name}: {hint}");
+        }
+        for schema in ["inputSchema", "outputSchema"] {
+            assert_eq!(tool[schema]["type"], "object", "{name}: {schema}");
+        }
+        let has_id = tool["inputSchema"]["properties"].get("id").is_some();
+        let needs_id = tool["inputSchema"]["required"]
+            .as_array()
+            .is_some_and(|required| required.contains(&Value::from("id")));
+        assert_eq!(has_id, needs_id, "{name}");
+    }
+}

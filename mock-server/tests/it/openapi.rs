@@ -1,0 +1,97 @@
+//! The OpenAPI document: complete, valid by two linters that share no code, and as reviewed.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use shared_inbox::Operation;
+use shared_inbox_mock::MockServer;
+use shared_inbox_tests::peers;
+
+async fn served() -> (MockServer, Value) {
+    let mock = MockServer::builder().manual_clock().start().await;
+    let response = reqwest::get(format!("{}/openapi.json", mock.base_url())).await.expect("an answer");
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    let document = response.json().await.expect("JSON");
+    (mock, document)
+}
+
+/// The document in a file whose name the linters can tell.
+fn in_a_file(document: &Value) -> tempfile::NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file");
+    std::fs::write(file.path(), document.to_string()).expect("it is written");
+    file
+}
+
+fn passes(linter: &str, out: &Output) {
+    let (said, also) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{linter}: {said} {also}");
+}
+
+#[tokio::test]
+async fn the_document_is_valid_by_openapi_spec_validator() {
+    let Some(python) = peers::python(&["openapi-spec-validator==0.9.0"]) else { return };
+    let (_mock, document) = served().await;
+    let file = in_a_file(&document);
+    let out = Command::new(python).args(["-m", "openapi_spec_validator"]).arg(file.path()).output();
+    passes("openapi-spec-validator", &out.expect("it starts"));
+}
+
+#[tokio::test]
+async fn the_document_is_valid_by_redocly_with_every_recommended_rule_as_an_error() {
+    let Some(node) = peers::node22() else { return };
+    let Some(modules) = peers::npm(&["@redocly/cli@2.73.0"]) else { return };
+    let (_mock, document) = served().await;
+    let file = in_a_file(&document);
+    let out = Command::new(node)
+        .arg(modules.join("@redocly/cli/bin/cli.js"))
+        .args(["lint", "--extends=recommended-strict"])
+        .arg(file.path())
+        .env("REDOCLY_TELEMETRY", "off")
+        .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
+        .output();
+    passes("redocly", &out.expect("it starts"));
+}
+
+#[tokio::test]
+async fn the_document_is_as_reviewed() {
+    let (mock, mut document) = served().await;
+    assert_eq!(document["servers"][0]["url"], mock.base_url().to_owned());
+    document["servers"][0]["url"] = "(the running address)".into();
+    insta::with_settings!({ sort_maps => true, prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_json_snapshot!("openapi", document);
+    });
+}
+
+#[tokio::test]
+async fn every_operation_stands_in_it_with_its_errors_and_examples() {
+    let (_mock, document) = served().await;
+    for operation in Operation::ALL {
+        let described = &document["paths"][operation.path()][operation.method().as_str().to_lowercase()];
+        for words in ["operationId", "summary", "description"] {
+            assert!(described[words].as_str().is_some_and(|text| !text.is_empty()), "{operation:?}: {words}");
+        }
+        assert_eq!(described["security"][0]["apiKey"][0], operation.scope().as_str());
+        let responses = described["responses"].as_object().expect("responses");
+        let mut expected = vec![operation.success().to_string()];
+        expected.extend(["401", "403", "429", "500"].map(str::to_owned));
+        let input = !operation.fields().is_empty();
+        let about_a_conversation = operation.takes_conversation() || operation == Operation::SandboxInbound;
+        expected.extend(input.then(|| "400".to_owned()));
+        expected.extend(about_a_conversation.then(|| "404".to_owned()));
+        for status in expected {
+            let response = &responses[&status];
+            let shared =
+                response["$ref"].as_str().and_then(|path| document.pointer(path.trim_start_matches('#')));
+            let response = shared.unwrap_or(response);
+            assert!(
+                response["description"].as_str().is_some_and(|text| !text.is_empty()),
+                "{operation:?} {status}"
+            );
+            assert!(
+                response["content"]["application/json"]["example"] != Value::Null,
+                "{operation:?} {status}"
+            );
+        }
+    }
+}
