@@ -100,7 +100,8 @@ async fn terminated() -> std::io::Result<()> {
 #[cfg(feature = "sandbox")]
 async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mcp::sandbox::Sandbox, String> {
     let sandbox = shared_inbox_mcp::sandbox::Sandbox::start().await?;
-    settings.access.client = Some(sandbox.client()?);
+    settings.access.client = Some(sandbox.client());
+    eprintln!("A demo inbox runs inside this program; watch it at {}", sandbox.page());
     Ok(sandbox)
 }
 

@@ -1,18 +1,29 @@
 //! The demo inbox inside the bridge, so that a newcomer needs neither an account nor a server.
 
 use shared_inbox::Client;
+use shared_inbox_mock::MockServer;
 
 /// The mock server in this process, with its demo workspace; it ends when this is dropped.
-pub struct Sandbox {}
+pub struct Sandbox {
+    server: MockServer,
+}
 
 impl Sandbox {
     /// Starts it on a free port of this machine.
     pub async fn start() -> Result<Self, String> {
-        Err("not yet".into())
+        match MockServer::builder().try_start().await {
+            Ok(server) => Ok(Self { server }),
+            Err(error) => Err(format!("the sandbox did not start: {error}")),
+        }
     }
 
     /// A client for its demo workspace.
-    pub fn client(&self) -> Result<Client, String> {
-        Err("not yet".into())
+    pub fn client(&self) -> Client {
+        self.server.client()
+    }
+
+    /// Where a person can watch what happens in it, in a browser.
+    pub fn page(&self) -> &str {
+        &self.server.ready().console_url
     }
 }

@@ -78,7 +78,7 @@ impl Access {
         Client::builder(base_url, self.key()?)
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| format!("{error}."))
+            .map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
     }
 
     fn key(&self) -> Result<String, String> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Client, Me, Scope};
+use shared_inbox::{Client, Me, RetryPolicy, Scope};
 use tokio::sync::OnceCell;
 
 use crate::settings::Access;
@@ -38,14 +38,11 @@ impl Link {
         self.made.get_or_try_init(|| self.make()).await
     }
 
-    /// Whether the link has been made.
-    pub(super) fn is_made(&self) -> bool {
-        self.made.initialized()
-    }
-
     async fn make(&self) -> Result<Linked, String> {
         let client = self.access.connect()?;
-        let me = client.me().deadline(PATIENCE).await.map_err(|error| explain(&error))?;
+        // Few attempts: a client that waits for the list of tools is better told soon, and the next call tries again.
+        let call = client.me().deadline(PATIENCE).retry(RetryPolicy::default().attempts(2));
+        let me = call.await.map_err(|error| explain(&error))?;
         tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "linked to the service");
         Ok(Linked { client, me })
     }
@@ -64,5 +61,6 @@ pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     } else {
         ""
     };
-    format!("{error}.{advice}")
+    let said = error.to_string();
+    format!("{}.{advice}", said.trim_end_matches('.'))
 }

@@ -10,11 +10,14 @@ mod resources;
 mod tools;
 mod watch;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompleteResult, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+        CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
+        CompleteRequestParams, CompleteResult, ConstString, CustomRequest, CustomResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
     },
@@ -57,6 +60,8 @@ pub struct Bridge {
     send: SendPolicy,
     filter: Filter,
     max_chars: usize,
+    /// Whether a client was given the list without the tools that change something.
+    listed_short: AtomicBool,
     recent: Recent,
     book: Book,
 }
@@ -69,6 +74,7 @@ impl Bridge {
             send: settings.send,
             filter: settings.filter,
             max_chars: settings.max_chars,
+            listed_short: AtomicBool::new(false),
             recent: Recent::default(),
             book: Book::default(),
         }
@@ -99,11 +105,8 @@ impl Bridge {
         request: CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
-        let was_made = self.link.is_made();
         let linked = self.link.get().await.map_err(failed)?;
-        if !was_made {
-            self.tell_of_tools(ctx).await;
-        }
+        self.tell_of_tools(ctx);
         if let Some(why) = self.filter.hides(operation, linked.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));
         }
@@ -191,11 +194,13 @@ impl Bridge {
         Ok(result.into())
     }
 
-    /// Says that the tools have changed, to a client of the older protocol; in the newer one the short list was not
-    /// kept.
-    async fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
-        if ctx.protocol_version().is_some_and(|version| version.has_initialize()) {
-            _ = ctx.peer.notify_tool_list_changed().await;
+    /// Says that there are more tools than were listed, to a client of the older protocol; in the newer one the short
+    /// list was not to be kept.
+    fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
+        let older = ctx.protocol_version().is_some_and(|version| version.has_initialize());
+        if self.listed_short.swap(false, Ordering::Relaxed) && older {
+            let peer = ctx.peer.clone();
+            tokio::spawn(async move { peer.notify_tool_list_changed().await });
         }
     }
 }
@@ -264,6 +269,7 @@ impl ServerHandler for Bridge {
     ) -> Result<ListToolsResult, ErrorData> {
         let linked = self.link.get().await.ok();
         let shown = self.shown(linked.map(Linked::scopes));
+        self.listed_short.store(linked.is_none(), Ordering::Relaxed);
         let fresh = if linked.is_some() { FRESH_MS } else { 0 };
         Ok(ListToolsResult::with_all_items(shown).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
@@ -284,6 +290,19 @@ impl ServerHandler for Bridge {
             Some(Err(result)) => Ok(result.into()),
             None => Err(ErrorData::internal_error("The call was cancelled.", None)),
         }
+    }
+
+    /// What does not have the form of any request comes here, such as a call whose arguments are no object.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _ctx: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method == CallToolRequestMethod::VALUE {
+            let needed = "tools/call needs `name`, a string, and may have `arguments`, an object.";
+            return Err(ErrorData::invalid_params(needed, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     async fn list_resources(

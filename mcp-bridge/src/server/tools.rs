@@ -12,7 +12,7 @@ pub(super) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
 
 fn tool(operation: Operation) -> Option<Tool> {
     let tool = operation.tool()?;
-    let annotations = ToolAnnotations::with_title(tool.title)
+    let annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
         .destructive(tool.destructive)
         .idempotent(tool.idempotent)

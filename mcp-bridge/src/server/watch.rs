@@ -25,8 +25,9 @@ pub(super) async fn watch<T>(ctx: &RequestContext<RoleServer>, call: impl Future
                 if let Some(token) = token.clone() {
                     let message = format!("Still waiting after {seconds} s");
                     let progress = ProgressNotificationParam::new(token, seconds).with_message(message);
-                    // A client that cannot be reached any more ends the call by itself.
-                    _ = ctx.peer.notify_progress(progress).await;
+                    // Not waited for: a client that does not read must not hold up the call.
+                    let peer = ctx.peer.clone();
+                    tokio::spawn(async move { peer.notify_progress(progress).await });
                 }
             }
         }

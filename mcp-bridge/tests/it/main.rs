@@ -1,6 +1,16 @@
-//! The bridge from outside: what it makes of hostile mail, and what its program says and does.
+//! The bridge from outside: the real program over stdio against the mock server, what it makes of hostile mail, and
+//! what its command line says and does.
 
+mod access;
 mod config;
+mod consent;
+mod creates;
+mod desk;
+mod eras;
+mod extras;
 mod hostile;
 mod packaging;
+mod peers;
 mod program;
+mod rough;
+mod same_tools;

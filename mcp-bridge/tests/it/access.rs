@@ -1,0 +1,144 @@
+//! Keys and addresses that do not work, what is shown then, and what `doctor` says about it.
+
+use std::{fs, process::Output, sync::atomic::Ordering};
+
+use serde_json::json;
+use shared_inbox::Scope;
+
+use crate::desk::{Desk, ERAS, Older, Person, Says, connect, is_error, text, until};
+
+const READING: [&str; 5] =
+    ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
+
+fn wrong_key() -> String {
+    format!("rk_live_{}", "0".repeat(48))
+}
+
+#[tokio::test]
+async fn without_a_working_key_only_reading_tools_show_and_every_call_explains() {
+    let desk = Desk::new().await;
+    for era in ERAS {
+        for (key, hint) in [
+            (Some(wrong_key()), "revoked"),
+            (Some("nonsense".into()), "rk_live_"),
+            (None, "SHARED_INBOX_API_KEY"),
+        ] {
+            let mut command = desk.program();
+            match &key {
+                Some(key) => command.env("SHARED_INBOX_API_KEY", key),
+                None => command.env_remove("SHARED_INBOX_API_KEY"),
+            };
+            let client = connect(command, &Person::who(Says::No), era).await;
+            assert_eq!(client.tools().await, READING, "{era:?} {hint}");
+            for tool in ["list_tags", "add_note"] {
+                let result = client.call(tool, json!({ "id": desk.conversation, "body": "x" })).await;
+                assert!(
+                    is_error(&result) && text(&result).contains(hint),
+                    "{era:?} {tool}: {}",
+                    text(&result)
+                );
+                assert!(
+                    key.as_ref().is_none_or(|key| !text(&result).contains(key.as_str())),
+                    "the key is repeated"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_is_explained() {
+    let desk = Desk::new().await;
+    let mut command = desk.program();
+    // The discard port: nobody listens.
+    command.env("SHARED_INBOX_BASE_URL", "http://127.0.0.1:9/api/v1");
+    let client = connect(command, &Person::who(Says::No), Older).await;
+    assert_eq!(client.tools().await, READING);
+    let result = client.call("list_tags", json!({})).await;
+    assert!(is_error(&result) && text(&result).contains("SHARED_INBOX_BASE_URL"), "{}", text(&result));
+}
+
+#[tokio::test]
+async fn a_key_file_that_is_put_right_works_without_a_restart_and_the_client_is_told() {
+    let desk = Desk::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    let person = Person::who(Says::No);
+    let mut command = desk.program();
+    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
+    let client = connect(command, &person, Older).await;
+    let result = client.call("list_tags", json!({})).await;
+    assert!(is_error(&result) && text(&result).contains("--api-key-file"), "{}", text(&result));
+    assert_eq!(client.tools().await, READING);
+
+    fs::write(&file, format!("{}\n", desk.mock.live_key())).unwrap();
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(client.tools().await.len(), 12);
+}
+
+#[tokio::test]
+async fn me_is_asked_once() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    client.tools().await;
+    client.call("list_tags", json!({})).await;
+    client.tools().await;
+    let requests = desk.mock.control().requests().await;
+    assert_eq!(requests.iter().filter(|entry| entry.path.ends_with("/me")).count(), 1);
+}
+
+async fn doctor(desk: &Desk, key: &str, arguments: &[&str]) -> Output {
+    let mut command = desk.program();
+    command.env("SHARED_INBOX_API_KEY", key).arg("doctor").args(arguments);
+    command.stderr(std::process::Stdio::piped()).output().await.unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test]
+async fn doctor_tells_a_working_setup() {
+    let desk = Desk::new().await;
+    let key = desk.key(&[Scope::Read, Scope::Write]).await;
+    let output = doctor(&desk, &key, &["--exclude-tools", "list_tags"]).await;
+    let said = said(&output).replace(desk.mock.base_url(), "<base>");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let lines: Vec<_> =
+        said.lines().filter(|line| !line.contains("clock:") && !line.contains("agent")).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert!(said.contains("agent \"Bridge\" (agt_"), "{said}");
+    assert!(said.contains("clock: within"), "{said}");
+}
+
+#[tokio::test]
+async fn doctor_tells_what_is_wrong_with_status_1() {
+    let desk = Desk::new().await;
+    let output = doctor(&desk, &wrong_key(), &[]).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("FAIL") && said(&output).contains("revoked"), "{}", said(&output));
+    assert!(!said(&output).contains(&wrong_key()));
+
+    let output = doctor(&desk, desk.mock.live_key(), &["--base-url", "http://127.0.0.1:9/api/v1"]).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("no connection"), "{}", said(&output));
+
+    let output = doctor(&desk, desk.mock.live_key(), &["--tools", "reply", "--read-only"]).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("none is left"), "{}", said(&output));
+}
+
+#[tokio::test]
+async fn the_sandbox_needs_nothing() {
+    let mut command = tokio::process::Command::from(crate::program::program());
+    command.arg("--sandbox").stderr(std::process::Stdio::null()).kill_on_drop(true);
+    let client = connect(command, &Person::who(Says::No), Older).await;
+    assert_eq!(client.tools().await.len(), 12);
+    let result = client.call("list_conversations", json!({})).await;
+    assert!(
+        !result.structured_content.as_ref().unwrap()["items"].as_array().unwrap().is_empty(),
+        "{}",
+        text(&result)
+    );
+}

@@ -1,0 +1,217 @@
+//! Sending: nothing leaves without the person, whatever the model says.
+
+use rmcp::model::{CallToolResponse, InputResponses};
+use serde_json::{Value, json};
+use shared_inbox::Scope;
+
+use crate::desk::{Desk, ERAS, Mails, Newer, Person, Says, is_error, params, text};
+
+const BODY: &str = "Hello Kim,\n\nit left today.";
+
+fn reply(desk: &Desk) -> Value {
+    json!({ "id": desk.conversation, "body": BODY, "send": true })
+}
+
+#[tokio::test]
+async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who(Says::Yes);
+        let client = desk.sit_down(&person, era, &[]).await;
+        let result = client.call("reply", reply(&desk)).await;
+        assert!(!is_error(&result), "{era:?}: {}", text(&result));
+        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
+        let [question] = person.questions().try_into().unwrap();
+        for shown in ["To: kim@customer.example", "Subject: Order 1042", "| Hello Kim,\n|\n| it left today."]
+        {
+            assert!(question.contains(shown), "{era:?}: {shown} in {question}");
+        }
+        assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
+    for era in ERAS {
+        for says in [Says::No, Says::YesWithoutTick] {
+            let desk = Desk::new().await;
+            let person = Person::who(says);
+            let client = desk.sit_down(&person, era, &[]).await;
+            let result = client.call("reply", reply(&desk)).await;
+            assert!(
+                is_error(&result) && text(&result).contains("declined"),
+                "{era:?} {says:?}: {}",
+                text(&result)
+            );
+            let again = client.call("reply", reply(&desk)).await;
+            assert!(is_error(&again) && text(&again).contains("not asked again"), "{}", text(&again));
+            assert_eq!(person.questions().len(), 1, "{era:?} {says:?}");
+            assert_eq!(desk.mails().await, Mails::none(), "{era:?} {says:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_is_put_away_makes_nothing() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who(Says::Nothing);
+        let client = desk.sit_down(&person, era, &[]).await;
+        let result = client.call("reply", reply(&desk)).await;
+        assert!(is_error(&result) && text(&result).contains("no answer"), "{era:?}: {}", text(&result));
+        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+        client.call("reply", reply(&desk)).await;
+        assert_eq!(person.questions().len(), 2, "{era:?}: it was no refusal, so it can be asked again");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let client = desk.sit_down(&Person::who(Says::CannotBeAsked), era, &[]).await;
+        // Whatever else a model may think of is no consent.
+        let mut arguments = reply(&desk);
+        for word in ["consent", "confirmed", "force", "allow"] {
+            arguments[word] = true.into();
+        }
+        let result = client.call("reply", arguments).await;
+        assert!(!is_error(&result), "{era:?}: {}", text(&result));
+        let structured = result.structured_content.as_ref().unwrap();
+        assert_eq!(structured["status"], "draft", "{era:?}");
+        assert!(structured["note"].as_str().unwrap().contains("cannot ask"), "{era:?}: {structured}");
+        assert!(text(&result).contains("cannot ask"), "{era:?}");
+        assert_eq!(desk.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] }, "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn never_makes_drafts_and_allow_does_not_ask() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who(Says::Yes);
+        let client = desk.sit_down(&person, era, &["--send=never"]).await;
+        let result = client.call("reply", reply(&desk)).await;
+        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
+        assert!(text(&result).contains("--send=never"), "{era:?}: {}", text(&result));
+
+        let client = desk.sit_down(&person, era, &["--send=allow"]).await;
+        let result = client.call("reply", reply(&desk)).await;
+        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
+        assert_eq!(person.questions().len(), 0, "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
+    for era in ERAS {
+        let desk = Desk::with(|mail| {
+            mail.risk = Some("phishing".into());
+            mail.risk_reasons = vec!["New domain".into()];
+        })
+        .await;
+        let person = Person::who(Says::No);
+        let client = desk.sit_down(&person, era, &["--send=allow"]).await;
+        for (tool, arguments) in
+            [("get_conversation", json!({ "id": desk.conversation })), ("list_conversations", json!({}))]
+        {
+            let result = client.call(tool, arguments).await;
+            assert!(text(&result).contains("WARNING"), "{era:?} {tool}: {}", text(&result));
+        }
+        let result = client.call("reply", reply(&desk)).await;
+        assert!(is_error(&result), "{era:?}: {}", text(&result));
+        assert!(person.questions()[0].contains("phishing"), "{era:?}");
+        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+
+        let cannot = desk.sit_down(&Person::who(Says::CannotBeAsked), era, &["--send=allow"]).await;
+        let result = cannot.call("reply", reply(&desk)).await;
+        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_request_asks_with_its_checklist() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who(Says::Yes);
+        let client = desk.sit_down(&person, era, &[]).await;
+        let arguments = json!({ "id": desk.conversation, "documents": [{ "label": "Passport" }], "message": "We need this.",
+                                "dueDate": "2030-01-01", "send": true });
+        let result = client.call("request_documents", arguments).await;
+        assert_eq!(
+            result.structured_content.as_ref().unwrap()["status"],
+            "scheduled",
+            "{era:?}: {}",
+            text(&result)
+        );
+        let question = &person.questions()[0];
+        for shown in ["Asks for: Passport", "By: 2030-01-01", "| We need this."] {
+            assert!(question.contains(shown), "{era:?}: {shown} in {question}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_may_not_send_is_not_asked_about() {
+    let desk = Desk::new().await;
+    let key = desk.key(&[Scope::Read, Scope::Draft]).await;
+    let person = Person::who(Says::Yes);
+    let mut command = desk.program();
+    command.env("SHARED_INBOX_API_KEY", key);
+    let client = crate::desk::connect(command, &person, Newer).await;
+    let result = client.call("reply", reply(&desk)).await;
+    assert!(is_error(&result) && text(&result).contains("`send`"), "{}", text(&result));
+    assert_eq!(person.questions().len(), 0);
+    assert_eq!(desk.mails().await, Mails::none());
+}
+
+/// The answers that a client brings back with a question of the newer protocol.
+fn yes() -> InputResponses {
+    [("consent".to_owned(), json!({ "action": "accept", "content": { "send": true } }))].into()
+}
+
+#[tokio::test]
+async fn consent_is_bound_to_its_mail_and_works_once() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::Yes), Newer, &[]).await;
+    let call = |body: &str| params("reply", json!({ "id": desk.conversation, "body": body, "send": true }));
+    let ask = async |body: &str| match client.service.call_tool_once(call(body)).await.unwrap() {
+        CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
+        other => panic!("expected a question, got {other:?}"),
+    };
+    let answer = async |body: &str, state: &str| {
+        let request = call(body).with_input_responses(yes()).with_request_state(state);
+        match client.service.call_tool_once(request).await.unwrap() {
+            CallToolResponse::Complete(result) => result,
+            other => panic!("expected a result, got {other:?}"),
+        }
+    };
+
+    let state = ask("first").await;
+    let other = answer("second", &state).await;
+    assert!(is_error(&other) && text(&other).contains("another mail"), "{}", text(&other));
+    let spent = answer("first", &state).await;
+    assert!(is_error(&spent), "an attempt on another mail spends the consent");
+
+    let forged = answer("first", &"0".repeat(32)).await;
+    assert!(is_error(&forged) && text(&forged).contains("never asked for"), "{}", text(&forged));
+
+    let state = ask("first").await;
+    let sent = answer("first", &state).await;
+    assert!(!is_error(&sent), "{}", text(&sent));
+    let replayed = answer("third", &state).await;
+    assert!(is_error(&replayed), "{}", text(&replayed));
+    assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec!["first".into()] });
+}
+
+#[tokio::test]
+async fn an_answer_without_a_question_is_worth_nothing() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::Yes), Newer, &[]).await;
+    let request = params("reply", reply(&desk)).with_input_responses(yes());
+    match client.service.call_tool_once(request).await.unwrap() {
+        CallToolResponse::InputRequired(_) => {}
+        other => panic!("expected the question, got {other:?}"),
+    }
+    assert_eq!(desk.mails().await, Mails::none());
+}

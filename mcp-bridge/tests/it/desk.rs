@@ -1,0 +1,229 @@
+//! What the tests of the running bridge share: a mock with one mail in it, a person at a client, and the program.
+
+use std::{
+    process::Stdio,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
+        ElicitResult, ElicitationAction, Implementation, ProgressNotificationParam, ProtocolVersion,
+    },
+    service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService},
+    transport::TokioChildProcess,
+};
+use serde_json::{Value, json};
+use shared_inbox::Scope;
+use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
+use tokio::process::Command;
+
+pub(crate) use Era::{Newer, Older};
+
+/// The two ways in which clients speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// With `initialize`.
+    Older,
+    /// Without, since 2026-07-28.
+    Newer,
+}
+
+pub(crate) const ERAS: [Era; 2] = [Older, Newer];
+
+impl Era {
+    fn lifecycle(self) -> ClientLifecycleMode {
+        match self {
+            Older => ClientLifecycleMode::Initialize,
+            Newer => {
+                ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+            }
+        }
+    }
+}
+
+/// What the person at the client does with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    Yes,
+    /// Accepts the form without ticking the box.
+    YesWithoutTick,
+    No,
+    Nothing,
+    /// The client has no way to ask.
+    CannotBeAsked,
+}
+
+/// A client with a person at it.
+#[derive(Clone)]
+pub(crate) struct Person {
+    says: Says,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) progress: Arc<AtomicUsize>,
+    pub(crate) tools_changed: Arc<AtomicUsize>,
+}
+
+impl Person {
+    pub(crate) fn who(says: Says) -> Self {
+        Self { says, asked: Arc::default(), progress: Arc::default(), tools_changed: Arc::default() }
+    }
+
+    pub(crate) fn questions(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl ClientHandler for Person {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        if self.says != Says::CannotBeAsked {
+            capabilities.elicitation = serde_json::from_value(json!({ "form": {} })).unwrap();
+        }
+        ClientConfig::new(capabilities, Implementation::new("test", "1"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = request else { panic!("a form") };
+        self.asked.lock().unwrap().push(message);
+        let accept =
+            |send: bool| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "send": send }));
+        Ok(match self.says {
+            Says::Yes => accept(true),
+            Says::YesWithoutTick => accept(false),
+            Says::No => ElicitResult::new(ElicitationAction::Decline),
+            Says::Nothing => ElicitResult::new(ElicitationAction::Cancel),
+            Says::CannotBeAsked => panic!("a client that cannot ask was asked"),
+        })
+    }
+
+    async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.progress.fetch_add(1, Ordering::SeqCst);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.tools_changed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A mock whose live inbox holds one mail.
+pub(crate) struct Desk {
+    pub(crate) mock: MockServer,
+    pub(crate) conversation: String,
+}
+
+impl Desk {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut InboundMail)) -> Self {
+        let mock = MockServer::builder().manual_clock().empty().start().await;
+        let control = mock.control();
+        control.create_mailbox(NewMailbox::new("orders@shop.example", "Orders")).await.unwrap();
+        let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "Where is my order?");
+        mail.name = Some("Kim".into());
+        mail.subject = Some("Order 1042".into());
+        change(&mut mail);
+        let received = control.inbound(mail).await.unwrap();
+        Self { conversation: received.conversation_id.to_string(), mock }
+    }
+
+    pub(crate) async fn key(&self, scopes: &[Scope]) -> String {
+        self.mock.control().create_key(NewKey::live("Bridge", scopes.to_vec())).await.unwrap().key
+    }
+
+    /// The program, told where this mock is.
+    pub(crate) fn program(&self) -> Command {
+        let mut command = Command::from(crate::program::program());
+        command.env("SHARED_INBOX_BASE_URL", self.mock.base_url());
+        command.env("SHARED_INBOX_API_KEY", self.mock.live_key());
+        command.kill_on_drop(true).stderr(Stdio::inherit());
+        command
+    }
+
+    /// The program, with this person at the client.
+    pub(crate) async fn sit_down(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
+        let mut command = self.program();
+        command.args(arguments);
+        connect(command, person, era).await
+    }
+
+    /// Everything that waits for approval or went out, after the undo window.
+    pub(crate) async fn mails(&self) -> Mails {
+        let control = self.mock.control();
+        control.advance(shared_inbox::limits::UNDO_WINDOW).await.unwrap();
+        Mails {
+            drafts: control.approvals().await.into_iter().map(|waiting| waiting.text).collect(),
+            sent: control.outbox().await.into_iter().map(|mail| mail.text).collect(),
+        }
+    }
+
+    pub(crate) async fn notes(&self) -> Vec<String> {
+        let id = self.conversation.parse().unwrap();
+        let conversation = self.mock.client().conversation(&id).get().await.unwrap();
+        conversation.timeline.iter().filter_map(|item| Some(item.as_note()?.body.clone())).collect()
+    }
+}
+
+/// What became of the mails.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mails {
+    pub(crate) drafts: Vec<String>,
+    pub(crate) sent: Vec<String>,
+}
+
+impl Mails {
+    pub(crate) fn none() -> Self {
+        Self { drafts: Vec::new(), sent: Vec::new() }
+    }
+}
+
+pub(crate) async fn connect(command: Command, person: &Person, era: Era) -> Client {
+    let transport = TokioChildProcess::new(command).unwrap();
+    Client { service: person.clone().serve_with_lifecycle(transport, era.lifecycle()).await.unwrap() }
+}
+
+/// The other end of the program's stdio.
+pub(crate) struct Client {
+    pub(crate) service: RunningService<RoleClient, Person>,
+}
+
+impl Client {
+    pub(crate) async fn call(&self, tool: &'static str, arguments: Value) -> CallToolResult {
+        self.service.call_tool(params(tool, arguments)).await.unwrap()
+    }
+
+    pub(crate) async fn tools(&self) -> Vec<String> {
+        let tools = self.service.list_all_tools().await.unwrap();
+        tools.into_iter().map(|tool| tool.name.into_owned()).collect()
+    }
+}
+
+pub(crate) fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    CallToolRequestParams::new(tool).with_arguments(arguments)
+}
+
+pub(crate) fn text(result: &CallToolResult) -> &str {
+    &result.content[0].as_text().expect("text").text
+}
+
+pub(crate) fn is_error(result: &CallToolResult) -> bool {
+    result.is_error == Some(true)
+}
+
+/// Waits until it is so.
+pub(crate) async fn until(so: impl AsyncFn() -> bool) {
+    let mut looks = tokio::time::interval(std::time::Duration::from_millis(5));
+    while !so().await {
+        looks.tick().await;
+    }
+}

@@ -1,0 +1,163 @@
+//! Filters and the budget, resources, prompts and completions.
+
+use std::collections::HashMap;
+
+use rmcp::model::{
+    ArgumentInfo, CompleteRequestParams, CompletionContext, GetPromptRequestParams,
+    ReadResourceRequestParams, Reference, ResourceContents,
+};
+use serde_json::{Value, json};
+use shared_inbox_mock::{InboundMail, NewUser};
+
+use crate::desk::{Client, Desk, ERAS, Newer, Older, Person, Says, is_error, text};
+
+#[tokio::test]
+async fn filters_take_tools_away_from_the_list_and_from_calls() {
+    let desk = Desk::new().await;
+    for (arguments, shown, hidden) in [
+        (&["--read-only"][..], 5, "add_note"),
+        (&["--tools", "list_tags,get_conversation"][..], 2, "list_mailboxes"),
+        (&["--exclude-tools", "reply,request_documents"][..], 10, "reply"),
+    ] {
+        let client = desk.sit_down(&Person::who(Says::No), Older, arguments).await;
+        assert_eq!(client.tools().await.len(), shown, "{arguments:?}");
+        let result = client.call(hidden, json!({ "id": desk.conversation, "body": "x" })).await;
+        assert!(is_error(&result) && text(&result).contains(arguments[0]), "{}", text(&result));
+    }
+    assert_eq!(desk.notes().await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_long_result_is_cut_and_the_rest_can_be_had() {
+    let desk = Desk::new().await;
+    for i in 0..20 {
+        let mut mail = InboundMail::new(
+            "orders@shop.example",
+            "kim@customer.example",
+            format!("{i} {}", "y".repeat(900)),
+        );
+        mail.conversation_id = Some(desk.conversation.clone());
+        desk.mock.control().inbound(mail).await.unwrap();
+    }
+    let client = desk.sit_down(&Person::who(Says::No), Newer, &["--max-chars", "6000"]).await;
+    let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+    let structured = result.structured_content.as_ref().unwrap();
+    assert!(text(&result).chars().count() <= 6_000 && structured.to_string().chars().count() <= 6_000);
+    let note = structured["note"].as_str().unwrap();
+    let uri = note.split("resource ").nth(1).unwrap().trim_end_matches('.');
+    let rest = resource(&client, uri).await;
+    assert!(rest.contains("Where is my order?"), "{rest}");
+}
+
+async fn resource(client: &Client, uri: &str) -> String {
+    let result = client.service.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
+    match &result.contents[0] {
+        ResourceContents::TextResourceContents { text, .. } => text.clone(),
+        other => panic!("text, not {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn resources_carry_the_same_fenced_text() {
+    let desk = Desk::with(|mail| mail.text = "[x](https://evil.example)".into()).await;
+    let mailboxes = desk.mock.client().mailboxes().await.unwrap();
+    let mailbox = &mailboxes.iter().find(|mailbox| mailbox.name == "Orders").unwrap().id;
+    for era in ERAS {
+        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
+        let listed = client.service.list_all_resources().await.unwrap();
+        assert_eq!(listed.len(), 4, "{era:?}");
+        for one in &listed {
+            assert!(!resource(&client, &one.uri).await.is_empty(), "{era:?} {}", one.uri);
+        }
+        assert_eq!(client.service.list_all_resource_templates().await.unwrap().len(), 3, "{era:?}");
+        let id = &desk.conversation;
+        for uri in [format!("inbox://conversations/{id}"), format!("inbox://conversations/{id}/items/1-5")] {
+            let text = resource(&client, &uri).await;
+            assert!(
+                text.contains("⟦untrusted ") && text.contains("| [x] (https[:]//evil.example)"),
+                "{era:?}: {text}"
+            );
+        }
+        let list = resource(&client, &format!("inbox://mailboxes/{mailbox}/conversations")).await;
+        assert!(list.contains(id.as_str()), "{era:?}: {list}");
+        for wrong in ["inbox://nothing", "inbox://conversations/cnv_0000", "file:///etc/passwd"] {
+            assert!(
+                client.service.read_resource(ReadResourceRequestParams::new(wrong)).await.is_err(),
+                "{wrong}"
+            );
+        }
+    }
+    let closed = desk.sit_down(&Person::who(Says::No), Older, &["--exclude-tools", "get_conversation"]).await;
+    let uri = format!("inbox://conversations/{}", desk.conversation);
+    let refused = closed.service.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap_err();
+    assert!(refused.to_string().contains("--exclude-tools"), "{refused}");
+}
+
+async fn prompt(client: &Client, name: &str, arguments: Value) -> String {
+    let Value::Object(arguments) = arguments else { panic!("an object") };
+    let request = GetPromptRequestParams::new(name).with_arguments(arguments);
+    let result = client.service.get_prompt(request).await.unwrap();
+    serde_json::to_string(&result.messages).unwrap()
+}
+
+#[tokio::test]
+async fn prompts_ask_for_drafts_and_attach_fenced_mail() {
+    let desk = Desk::new().await;
+    for era in ERAS {
+        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
+        let names: Vec<_> =
+            client.service.list_all_prompts().await.unwrap().into_iter().map(|prompt| prompt.name).collect();
+        assert_eq!(names, ["triage_inbox", "draft_reply", "chase_documents"], "{era:?}");
+        let triage =
+            prompt(&client, "triage_inbox", json!({ "mailbox": "orders@shop.example", "teammate": "Anna" }))
+                .await;
+        assert!(triage.contains("orders@shop.example") && triage.contains("Anna"), "{triage}");
+        for name in ["draft_reply", "chase_documents"] {
+            let text = prompt(&client, name, json!({ "conversation": desk.conversation })).await;
+            assert!(
+                text.contains("without `send`") && text.contains("⟦untrusted "),
+                "{era:?} {name}: {text}"
+            );
+            assert!(text.contains("Where is my order?"), "{era:?} {name}");
+        }
+        let missing =
+            client.service.get_prompt(GetPromptRequestParams::new("draft_reply")).await.unwrap_err();
+        assert!(missing.to_string().contains("conversation: is required"), "{missing}");
+    }
+}
+
+async fn complete(
+    client: &Client,
+    to: Reference,
+    name: &str,
+    typed: &str,
+    context: Option<CompletionContext>,
+) -> Vec<String> {
+    let argument: ArgumentInfo = serde_json::from_value(json!({ "name": name, "value": typed })).unwrap();
+    let mut request = CompleteRequestParams::new(to, argument);
+    request.context = context;
+    client.service.complete(request).await.unwrap().completion.values
+}
+
+#[tokio::test]
+async fn completions_know_inboxes_tags_people_and_conversations() {
+    let desk = Desk::new().await;
+    desk.mock.control().create_user(NewUser::new("Berta")).await.unwrap();
+    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
+    client.call("tag_conversation", json!({ "id": desk.conversation, "add": ["refund", "vip"] })).await;
+    let triage = || Reference::for_prompt("triage_inbox");
+    assert_eq!(complete(&client, triage(), "mailbox", "ord", None).await, ["orders@shop.example"]);
+    assert_eq!(complete(&client, triage(), "tag", "REF", None).await, ["refund"]);
+    assert_eq!(complete(&client, triage(), "teammate", "bert", None).await, ["Berta"]);
+    let named = CompletionContext::with_arguments(HashMap::from([(
+        "conversation".into(),
+        desk.conversation.clone(),
+    )]));
+    assert_eq!(complete(&client, triage(), "teammate", "bert", Some(named)).await, ["Berta"]);
+    let of_mailbox = Reference::for_resource("inbox://mailboxes/{mailbox}/conversations");
+    let found = complete(&client, of_mailbox, "mailbox", "orders", None).await;
+    assert!(found.len() == 1 && found[0].starts_with("mbx_"), "{found:?}");
+    let conversation = Reference::for_resource("inbox://conversations/{id}");
+    assert_eq!(complete(&client, conversation, "id", "1042", None).await, [desk.conversation.as_str()]);
+    assert!(complete(&client, triage(), "nothing", "x", None).await.is_empty());
+}

@@ -1,0 +1,133 @@
+//! The official Python client and the MCP Inspector, in both eras.
+
+use std::{path::Path, process::Stdio};
+
+use serde_json::Value;
+use shared_inbox_tests::peers;
+use tokio::process::Command;
+
+use crate::desk::{Desk, Mails};
+
+const PYTHON: &str = r#"
+import asyncio, json, os, sys
+from mcp import Client, StdioServerParameters
+from mcp.types import ElicitResult
+
+bridge, mode, says, conversation = sys.argv[1:5]
+asked = []
+
+async def elicit(context, params):
+    asked.append(params.message)
+    if says == "yes":
+        return ElicitResult(action="accept", content={"send": True})
+    return ElicitResult(action="decline" if says == "no" else "cancel")
+
+async def main():
+    server = StdioServerParameters(command=bridge, env=dict(os.environ))
+    callback = None if says == "cannot" else elicit
+    async with Client(server, mode=mode, elicitation_callback=callback) as client:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        read = await client.call_tool("get_conversation", {"id": conversation})
+        sent = await client.call_tool("reply", {"id": conversation, "body": "From Python", "send": True})
+        prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        resource = await client.read_resource("inbox://mailboxes")
+        print(json.dumps({
+            "tools": tools, "asked": asked, "prompts": prompts, "resource": resource.contents[0].text,
+            "read": read.content[0].text, "subject": read.structured_content["subject"],
+            "error": bool(sent.is_error), "said": sent.content[0].text,
+            "status": (sent.structured_content or {}).get("status"),
+        }))
+
+asyncio.run(main())
+"#;
+
+/// Runs the script of the Python client, and gives what it printed.
+async fn python(desk: &Desk, python: &Path, mode: &str, says: &str) -> Value {
+    let mut command = Command::new(python);
+    command.args(["-c", PYTHON, env!("CARGO_BIN_EXE_shared-inbox-mcp"), mode, says, &desk.conversation]);
+    command
+        .env("SHARED_INBOX_BASE_URL", desk.mock.base_url())
+        .env("SHARED_INBOX_API_KEY", desk.mock.live_key());
+    let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{mode} {says}: {errors}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{mode} {says}: {errors}"))
+}
+
+#[tokio::test]
+async fn the_python_client_reads_asks_and_sends() {
+    let Some(interpreter) = tokio::task::spawn_blocking(|| peers::python(&["mcp==2.3.0"])).await.unwrap()
+    else {
+        return;
+    };
+    for mode in ["auto", "legacy"] {
+        for says in ["yes", "no", "nothing", "cannot"] {
+            let desk = Desk::new().await;
+            let seen = python(&desk, &interpreter, mode, says).await;
+            assert_eq!(seen["tools"].as_array().unwrap().len(), 12, "{mode} {says}");
+            assert_eq!(seen["subject"], "Order 1042", "{mode} {says}");
+            assert!(seen["read"].as_str().unwrap().contains("⟦untrusted "), "{mode} {says}");
+            assert_eq!(seen["prompts"].as_array().unwrap().len(), 3, "{mode} {says}");
+            assert!(seen["resource"].as_str().unwrap().contains("Orders"), "{mode} {says}");
+            let asked = seen["asked"].as_array().unwrap();
+            let mails = desk.mails().await;
+            let mail = || vec!["From Python".to_owned()];
+            match says {
+                "yes" => {
+                    assert_eq!(seen["status"], "scheduled", "{mode}: {seen}");
+                    assert!(
+                        asked[0].as_str().unwrap().contains("To: kim@customer.example"),
+                        "{mode}: {seen}"
+                    );
+                    assert_eq!(mails, Mails { drafts: vec![], sent: mail() }, "{mode}");
+                }
+                "cannot" => {
+                    assert_eq!(seen["status"], "draft", "{mode}: {seen}");
+                    assert_eq!(mails, Mails { drafts: mail(), sent: vec![] }, "{mode}");
+                }
+                _ => {
+                    assert_eq!((&seen["error"], asked.len()), (&true.into(), 1), "{mode} {says}: {seen}");
+                    assert_eq!(mails, Mails::none(), "{mode} {says}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_inspector_lists_and_calls() {
+    let installed = tokio::task::spawn_blocking(|| {
+        Some((peers::node22()?, peers::npm(&["@modelcontextprotocol/inspector@2.12.0"])?))
+    });
+    let Some((node, modules)) = installed.await.unwrap() else { return };
+    let desk = Desk::new().await;
+    for era in ["modern", "legacy"] {
+        let inspect = async |arguments: &[&str]| {
+            let mut command = Command::new(&node);
+            command.arg(modules.join(".bin/mcp-inspector")).args(["--cli", "-q", "--format", "json"]);
+            // It hands on the environment that it is told to, and no more.
+            for (name, value) in [
+                ("SHARED_INBOX_BASE_URL", desk.mock.base_url()),
+                ("SHARED_INBOX_API_KEY", desk.mock.live_key()),
+            ] {
+                command.args(["-e", &format!("{name}={value}")]);
+            }
+            command.args(["--protocol-era", era, env!("CARGO_BIN_EXE_shared-inbox-mcp")]).args(arguments);
+            let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{era} {arguments:?}: {errors}");
+            serde_json::from_slice::<Value>(&output.stdout)
+                .unwrap_or_else(|_| panic!("{era} {arguments:?}: {errors}"))
+        };
+        let seen = inspect(&["--method", "tools/list"]).await;
+        assert!(seen.to_string().contains("\"request_documents\""), "{era}: {seen}");
+        let id = format!("id={}", desk.conversation);
+        let seen =
+            inspect(&["--method", "tools/call", "--tool-name", "get_conversation", "--tool-arg", &id]).await;
+        assert!(seen.to_string().contains("Where is my order?"), "{era}: {seen}");
+        let seen = inspect(&["--method", "resources/list"]).await;
+        assert!(seen.to_string().contains("inbox://mailboxes"), "{era}: {seen}");
+        let seen = inspect(&["--method", "prompts/list"]).await;
+        assert!(seen.to_string().contains("triage_inbox"), "{era}: {seen}");
+    }
+}

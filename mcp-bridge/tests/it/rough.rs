@@ -1,0 +1,266 @@
+//! Rough treatment: a service that goes away, a client that goes away, lines that are no messages.
+
+use std::{
+    process::Stdio,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use rmcp::model::{CallToolRequest, ClientRequest};
+use rmcp::service::PeerRequestOptions;
+use serde_json::{Value, json};
+use shared_inbox_mock::{Effect, FaultRule, MockServer};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
+    net::{TcpListener, TcpStream},
+    process::{Child, ChildStdin, ChildStdout},
+};
+
+use crate::desk::{Desk, Older, Person, Says, connect, is_error, params, text, until};
+
+/// The program without a library at the other end.
+struct Raw {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: Lines<BufReader<ChildStdout>>,
+}
+
+impl Raw {
+    fn start(desk: &Desk, arguments: &[&str]) -> Self {
+        let mut command = desk.program();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, stdin, stdout: BufReader::new(stdout).lines() }
+    }
+
+    async fn line(&mut self, line: &[u8]) {
+        self.stdin.write_all(line).await.unwrap();
+        self.stdin.write_all(b"\n").await.unwrap();
+    }
+
+    async fn send(&mut self, message: Value) {
+        self.line(message.to_string().as_bytes()).await;
+    }
+
+    /// The answer with this id; other messages are passed over.
+    async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.stdout.next_line().await.unwrap().expect("the program is still there");
+            let message: Value = serde_json::from_str(&line).expect("stdout belongs to the protocol");
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    async fn greet(&mut self) {
+        let client = json!({ "name": "raw", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        self.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
+        assert_eq!(self.answer(1).await["result"]["serverInfo"]["name"], "shared-inbox-mcp");
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    }
+
+    async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).await;
+    }
+
+    /// Closes stdin; gives how long the program took to end, its status and what it said on stderr.
+    async fn hang_up(self) -> (Duration, Option<i32>, String) {
+        let Self { mut child, stdin, .. } = self;
+        let begun = Instant::now();
+        drop(stdin);
+        let status = child.wait().await.unwrap();
+        let took = begun.elapsed();
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).await.unwrap();
+        (took, status.code(), said)
+    }
+}
+
+async fn slow(desk: &Desk, path: &str) {
+    let slow = FaultRule::new(Effect::delay(Duration::from_secs(30))).path(path).always();
+    desk.mock.control().add_fault(slow).await.unwrap();
+}
+
+/// Waits until a fault is at work.
+async fn under_way(mock: &MockServer) {
+    until(async || mock.control().faults().await.iter().any(|fault| fault.fired > 0)).await;
+}
+
+#[tokio::test]
+async fn a_closed_stdin_ends_the_program_within_a_second() {
+    let desk = Desk::new().await;
+    let mut before_hello = Raw::start(&desk, &[]);
+    before_hello.line(b"").await;
+    let (took, status, _) = before_hello.hang_up().await;
+    assert!(took < Duration::from_secs(1) && status == Some(0), "{took:?} {status:?}");
+
+    let mut idle = Raw::start(&desk, &[]);
+    idle.greet().await;
+    let (took, status, _) = idle.hang_up().await;
+    assert!(took < Duration::from_secs(1) && status == Some(0), "{took:?} {status:?}");
+}
+
+#[tokio::test]
+async fn a_closed_stdin_ends_the_program_even_in_the_middle_of_a_call() {
+    let desk = Desk::new().await;
+    slow(&desk, "/tags").await;
+    let mut busy = Raw::start(&desk, &[]);
+    busy.greet().await;
+    busy.call(2, "list_tags", json!({})).await;
+    under_way(&desk.mock).await;
+    let (took, status, _) = busy.hang_up().await;
+    assert!(took < Duration::from_secs(1) && status == Some(0), "{took:?} {status:?}");
+}
+
+#[tokio::test]
+async fn what_was_asked_before_stdin_closed_is_still_answered() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet().await;
+    raw.call(2, "list_mailboxes", json!({})).await;
+    let Raw { mut child, stdin, mut stdout } = raw;
+    drop(stdin);
+    let line = stdout.next_line().await.unwrap().expect("an answer");
+    assert!(line.contains("Orders"), "{line}");
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn garbage_is_passed_over() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    let garbage: [&[u8]; 9] = [
+        b"hello",
+        b"{",
+        b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \"params\": {\"requestId\": 9}}",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 7, \"result\": {}}",
+        b"null",
+        b"[1, 2]",
+        b"\xff\xfe\x00binary",
+        b"{\"jsonrpc\": \"1.0\", \"id\": 5}",
+        b"",
+    ];
+    for line in garbage {
+        raw.line(line).await;
+    }
+    raw.greet().await;
+    for line in garbage {
+        raw.line(line).await;
+    }
+    raw.call(2, "list_mailboxes", json!({})).await;
+    assert!(raw.answer(2).await.to_string().contains("Orders"));
+}
+
+#[tokio::test]
+async fn a_line_of_20_mib_is_passed_over() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet().await;
+    raw.call(2, "add_note", json!({ "id": desk.conversation, "body": "x".repeat(20 << 20) })).await;
+    raw.call(3, "list_mailboxes", json!({})).await;
+    assert!(raw.answer(3).await.to_string().contains("Orders"));
+    assert_eq!(desk.notes().await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
+    let desk = Desk::new().await;
+    slow(&desk, "/conversations/*/status").await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet().await;
+    raw.call(2, "list_tags", json!({})).await;
+    raw.answer(2).await;
+    raw.call(3, "add_note", json!({ "id": desk.conversation, "body": "Before" })).await;
+    raw.answer(3).await;
+    let Desk { mock, conversation } = desk;
+    raw.call(4, "set_status", json!({ "id": conversation, "status": "closed" })).await;
+    under_way(&mock).await;
+    drop(mock);
+    let answer = raw.answer(4).await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("connection"), "{answer}");
+    raw.send(json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list" })).await;
+    assert!(
+        raw.answer(5).await["result"]["tools"].as_array().unwrap().len() > 5,
+        "the bridge is still there"
+    );
+    let (took, status, _) = raw.hang_up().await;
+    assert!(took < Duration::from_secs(1) && status == Some(0), "{took:?} {status:?}");
+}
+
+#[tokio::test]
+async fn a_broken_answer_is_explained_and_the_next_call_works() {
+    let desk = Desk::new().await;
+    let broken = FaultRule::new(Effect::body("<html>".to_owned())).path("/tags").times(1);
+    desk.mock.control().add_fault(broken).await.unwrap();
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let result = client.call("list_tags", json!({})).await;
+    assert!(is_error(&result) && text(&result).contains("not the JSON"), "{}", text(&result));
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+}
+
+/// A service that says whose key it is, and then never answers again. Gives the connection of the second request.
+async fn silent_service(listener: TcpListener) -> TcpStream {
+    let me = r#"{"agent":{"id":"agt_1","name":"Bridge"},"scopes":["read"],"livemode":true}"#;
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("GET /api/v1/tags") {
+        let mut bytes = [0; 1024];
+        let n = stream.read(&mut bytes).await.unwrap();
+        heard.push_str(&String::from_utf8_lossy(&bytes[..n]));
+        if heard.contains("GET /api/v1/me") && heard.ends_with("\r\n\r\n") {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                me.len()
+            );
+            stream.write_all(format!("{head}{me}").as_bytes()).await.unwrap();
+            heard.clear();
+        }
+    }
+    stream
+}
+
+#[tokio::test]
+async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
+    let desk = Desk::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut command = desk.program();
+    command.env("SHARED_INBOX_BASE_URL", format!("http://{}/api/v1", listener.local_addr().unwrap()));
+    let person = Person::who(Says::No);
+    let service = tokio::spawn(silent_service(listener));
+    let client = connect(command, &person, Older).await;
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("list_tags", json!({}))));
+    let call =
+        client.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
+    let mut request = service.await.unwrap();
+    until(async || person.progress.load(Ordering::SeqCst) >= 2).await;
+    call.cancel(Some("enough".into())).await.unwrap();
+    // The bridge lets go of the connection: the service reads its end.
+    let mut bytes = [0; 1024];
+    let ended = async { while request.read(&mut bytes).await.is_ok_and(|n| n > 0) {} };
+    tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the request goes on");
+    assert_eq!(client.tools().await.len(), 5, "the bridge is still there");
+}
+
+#[tokio::test]
+async fn logs_hold_no_mail_no_names_and_no_key() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &["-vv"]);
+    raw.greet().await;
+    raw.call(2, "get_conversation", json!({ "id": desk.conversation })).await;
+    raw.answer(2).await;
+    raw.call(3, "reply", json!({ "id": desk.conversation, "body": "A secret word: xylophone" })).await;
+    raw.answer(3).await;
+    raw.call(4, "add_note", json!({ "id": desk.conversation })).await;
+    raw.answer(4).await;
+    let key = desk.mock.live_key().to_owned();
+    let (_, _, said) = raw.hang_up().await;
+    assert!(said.contains("shared_inbox"), "there are logs: {said}");
+    for word in ["Where is my order", "Kim", "kim@", "1042", "xylophone", &key[12..]] {
+        assert!(!said.contains(word), "{word} is in the logs:\n{said}");
+    }
+}

@@ -1,0 +1,51 @@
+//! The bridge shows what the service's own MCP server shows, for every set of scopes.
+
+use serde_json::{Value, json};
+use shared_inbox::Scope;
+
+use crate::desk::{Desk, Older, Person, Says, connect};
+
+/// The tools of the service's own MCP server.
+async fn service_tools(desk: &Desk, key: &str) -> Value {
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let answer = reqwest::Client::new()
+        .post(desk.mock.mcp_url())
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-06-18")
+        .body(request.to_string())
+        .send()
+        .await
+        .unwrap();
+    let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    answer["result"]["tools"].clone()
+}
+
+async fn bridge_tools(desk: &Desk, key: &str) -> Value {
+    let mut command = desk.program();
+    command.env("SHARED_INBOX_API_KEY", key);
+    let client = connect(command, &Person::who(Says::No), Older).await;
+    serde_json::to_value(client.service.list_all_tools().await.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn tools_are_those_of_the_service_for_every_set_of_scopes() {
+    let desk = Desk::new().await;
+    let optional = [Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
+    for set in 0..1_u32 << optional.len() {
+        let chosen =
+            optional.iter().enumerate().filter(|(i, _)| set & (1 << i) != 0).map(|(_, scope)| scope.clone());
+        let scopes: Vec<_> = [Scope::Read].into_iter().chain(chosen).collect();
+        let key = desk.key(&scopes).await;
+        let (service, bridge) = (service_tools(&desk, &key).await, bridge_tools(&desk, &key).await);
+        assert!(service.as_array().is_some_and(|tools| tools.len() >= 5), "{scopes:?}: {service}");
+        assert_eq!(bridge, service, "{scopes:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_list_of_tools_is_what_was_reviewed() {
+    let desk = Desk::new().await;
+    insta::assert_json_snapshot!(bridge_tools(&desk, desk.mock.live_key()).await);
+}
