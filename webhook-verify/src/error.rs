@@ -39,6 +39,14 @@ impl fmt::Display for Header {
 ///
 /// [`code`](Self::code) goes to the log, [`status`](Self::status) to the sender, and nothing else: a forger learns
 /// from an empty 400 or 401 only what is in the request anyway.
+///
+/// ```
+/// use shared_inbox_webhooks::{Header, VerifyError};
+///
+/// let error = VerifyError::Missing(Header::Id);
+/// assert_eq!((error.code(), error.status()), ("id_missing", 400));
+/// assert_eq!(VerifyError::Mismatch.status(), 401);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {

@@ -79,6 +79,21 @@ impl<'a> Found<'a> {
 /// Anything in which the three headers can be found.
 ///
 /// Implement it for the header type of a framework that is not covered; [`Parts::from_pairs`] does the work.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use shared_inbox_webhooks::{Parts, VerifyError, WebhookHeaders};
+///
+/// /// As a serverless platform hands them over.
+/// struct Lambda(HashMap<String, String>);
+///
+/// impl<'a> WebhookHeaders<'a> for &'a Lambda {
+///     fn parts(self) -> Result<Parts<'a>, VerifyError> {
+///         Parts::from_pairs(self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+///     }
+/// }
+/// # assert_eq!((&Lambda(HashMap::new())).parts().err().unwrap().code(), "id_missing");
+/// ```
 pub trait WebhookHeaders<'a> {
     /// The three values.
     ///

@@ -109,6 +109,23 @@ impl fmt::Debug for Receiver {
 ///
 /// `Webhook<Event>` is the usual one; any type that reads the envelope's JSON will do. With `axum` the [`Receiver`] is
 /// in the router's state (or can be had from it by `FromRef`), with `actix-web` in the app's data.
+///
+#[cfg_attr(feature = "axum", doc = "```")]
+#[cfg_attr(not(feature = "axum"), doc = "```ignore")]
+/// use axum::{Router, routing::post};
+/// use shared_inbox_webhooks::{Event, Receiver, Rejection, Webhook};
+///
+/// // As an argument, a refusal is answered for you; as a `Result`, the answer is yours.
+/// async fn hook(webhook: Result<Webhook<Event>, Rejection>) -> Result<(), Rejection> {
+///     let Webhook(event) = webhook.inspect_err(|rejection| eprintln!("{}", rejection.code()))?;
+///     println!("{}", event.kind.event_type());
+///     Ok(())
+/// }
+///
+/// fn router(receiver: Receiver) -> Router {
+///     Router::new().route("/hook", post(hook)).with_state(receiver)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook<T>(pub Verified<T>);
 

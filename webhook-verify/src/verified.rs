@@ -10,6 +10,17 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
 /// That one request was verified: who signed it (which secret), when, under which id.
+///
+/// ```
+/// # use std::time::{Duration, UNIX_EPOCH};
+/// # use shared_inbox_webhooks::{Secret, Signer, Verifier};
+/// let [new, old] = [[1; 32], [2; 32]].map(|bytes| Secret::from_bytes(&bytes).unwrap());
+/// let headers = Signer::new([old.clone()]).sign("evt_1", 1772357400, b"{}");
+/// let verifier = Verifier::new([new, old]).clock(|| UNIX_EPOCH + Duration::from_secs(1772357400));
+/// let proof = verifier.verify(&headers, b"{}")?.proof();
+/// assert_eq!((proof.id(), proof.timestamp(), proof.secret()), ("evt_1", 1772357400, 1));
+/// # Ok::<(), shared_inbox_webhooks::VerifyError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proof<'a> {
     id: &'a str,

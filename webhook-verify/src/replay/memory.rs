@@ -14,6 +14,14 @@ type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 /// It forgets when the process ends; a handler whose effects must not be repeated even then needs a guard on a store that
 /// lasts. Full, it forgets the oldest handled event first ([`forgotten_early`](Self::forgotten_early) counts them); only
 /// when every place is taken by an event in progress does it refuse a claim.
+///
+/// ```
+/// use std::time::Duration;
+/// use shared_inbox_webhooks::replay::MemoryGuard;
+///
+/// let guard = MemoryGuard::new().capacity(10_000).lease(Duration::from_secs(30));
+/// assert!(guard.is_empty());
+/// ```
 pub struct MemoryGuard {
     lease: Duration,
     retention: Duration,

@@ -41,6 +41,51 @@ pub enum Claim {
 /// Claims must run out by themselves (the *lease*), so that a machine that died does not block an event for good; what
 /// was committed must be kept for at least [`RETRY_WINDOW`](MemoryGuard::RETRY_WINDOW). In a key-value store, `claim`
 /// is a set-if-absent with a lifetime, `commit` a set with a longer one, `release` a compare-and-delete.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::convert::Infallible;
+/// use std::sync::Mutex;
+/// use shared_inbox_webhooks::replay::{Claim, Delivery, ReplayGuard, Ticket};
+///
+/// /// Shows the shape; a real store also lets its entries run out.
+/// #[derive(Default)]
+/// struct Table(Mutex<HashMap<(String, String), Option<Ticket>>>);
+///
+/// fn key(delivery: Delivery<'_>) -> (String, String) {
+///     (delivery.endpoint.to_owned(), delivery.event.to_owned())
+/// }
+///
+/// impl ReplayGuard for Table {
+///     type Error = Infallible;
+///
+///     async fn claim(&self, delivery: Delivery<'_>) -> Result<Claim, Infallible> {
+///         let mut table = self.0.lock().unwrap();
+///         Ok(match table.get(&key(delivery)) {
+///             Some(None) => Claim::Done,
+///             Some(Some(_)) => Claim::InProgress,
+///             None => {
+///                 let ticket = Ticket(7); // a random number
+///                 table.insert(key(delivery), Some(ticket));
+///                 Claim::Granted(ticket)
+///             }
+///         })
+///     }
+///
+///     async fn commit(&self, delivery: Delivery<'_>) -> Result<(), Infallible> {
+///         self.0.lock().unwrap().insert(key(delivery), None);
+///         Ok(())
+///     }
+///
+///     async fn release(&self, delivery: Delivery<'_>, ticket: Ticket) -> Result<(), Infallible> {
+///         let mut table = self.0.lock().unwrap();
+///         if table.get(&key(delivery)) == Some(&Some(ticket)) {
+///             table.remove(&key(delivery));
+///         }
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait ReplayGuard: Send + Sync {
     /// What can go wrong with the store.
     type Error: Error + Send + Sync + 'static;

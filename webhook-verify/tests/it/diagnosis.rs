@@ -162,13 +162,12 @@ fn a_signature_in_the_url_safe_alphabet_is_named() {
 
 #[test]
 fn a_body_written_anew_is_recognised() {
-    let compact = r#"{"id":"evt_1","data":{"summary":"Zoë, a \"test\" 🙂 a/b","n":[1,2,{"x":null}]}}"#;
+    let compact = r#"{"id":"evt_1","data":{"summary":"Zoë, a \"te st: x, y\" 🙂 a/b","n":[1,2,{"x":null}]}}"#;
     let spaced =
-        r#"{"id": "evt_1", "data": {"summary": "Zoë, a \"test\" 🙂 a/b", "n": [1, 2, {"x": null}]}}"#;
-    let pretty = "{\n  \"id\": \"evt_1\",\n  \"data\": {\n    \"summary\": \"Zoë, a \\\"test\\\" 🙂 a/b\",\n    \"n\": [1, 2, {\"x\": null}]\n  }\n}\n";
-    let ascii = r#"{"id": "evt_1", "data": {"summary": "Zo\u00eb, a \"test\" \ud83d\ude42 a/b", "n": [1, 2, {"x": null}]}}"#;
-    let slashed =
-        r#"{"id":"evt_1","data":{"summary":"Zo\u00eb, a \"test\" \ud83d\ude42 a\/b","n":[1,2,{"x":null}]}}"#;
+        r#"{"id": "evt_1", "data": {"summary": "Zoë, a \"te st: x, y\" 🙂 a/b", "n": [1, 2, {"x": null}]}}"#;
+    let pretty = "{\n  \"id\": \"evt_1\",\n  \"data\": {\n    \"summary\": \"Zoë, a \\\"te st: x, y\\\" 🙂 a/b\",\n    \"n\": [1, 2, {\"x\": null}]\n  }\n}\n";
+    let ascii = r#"{"id": "evt_1", "data": {"summary": "Zo\u00eb, a \"te st: x, y\" \ud83d\ude42 a/b", "n": [1, 2, {"x": null}]}}"#;
+    let slashed = r#"{"id":"evt_1","data":{"summary":"Zo\u00eb, a \"te st: x, y\" \ud83d\ude42 a\/b","n":[1,2,{"x":null}]}}"#;
     for original in [compact, spaced, ascii, slashed] {
         for arriving in [compact, spaced, pretty, ascii, slashed] {
             let diagnosis = with_body(original.as_bytes(), arriving.as_bytes());

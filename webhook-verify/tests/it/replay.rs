@@ -211,6 +211,7 @@ async fn of_many_tries_at_once_one_is_handled() {
 #[derive(Default)]
 struct Store {
     down_for: Mutex<Option<&'static str>>,
+    slow_for: Option<&'static str>,
     calls: Mutex<Vec<&'static str>>,
 }
 
@@ -225,6 +226,9 @@ impl Store {
 
     async fn call(&self, step: &'static str) -> Result<(), Down> {
         self.calls.lock().unwrap().push(step);
+        if self.slow_for == Some(step) {
+            pending::<()>().await;
+        }
         if *self.down_for.lock().unwrap() == Some(step) { Err(Down) } else { Ok(()) }
     }
 
@@ -247,6 +251,10 @@ impl ReplayGuard for Store {
     async fn release(&self, _: Delivery<'_>, _: Ticket) -> Result<(), Down> {
         self.call("release").await
     }
+
+    fn abandon(&self, _: Delivery<'_>, _: Ticket) {
+        self.calls.lock().unwrap().push("abandon");
+    }
 }
 
 #[tokio::test]
@@ -263,6 +271,38 @@ async fn a_handled_event_counts_as_handled_although_the_store_cannot_note_it() {
     assert_eq!(outcome.status(), 200);
     assert_eq!(outcome, Once::RanUnrecorded(7, Down));
     assert_eq!(store.calls(), ["claim", "commit"], "and it is not released");
+}
+
+#[test]
+fn an_event_that_was_handled_is_not_given_back_while_the_store_is_slow() {
+    let store = Store { slow_for: Some("commit"), ..Store::default() };
+    {
+        let mut running = pin!(once(&store, ONE, async { Ok::<_, Infallible>(()) }));
+        assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    assert_eq!(store.calls(), ["claim", "commit"], "and it is not abandoned");
+}
+
+#[test]
+fn a_failed_event_is_given_back_although_nobody_waits_for_the_store() {
+    let store = Store { slow_for: Some("release"), ..Store::default() };
+    {
+        let mut running = pin!(once(&store, ONE, async { Err::<(), _>("handler") }));
+        assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    assert_eq!(store.calls(), ["claim", "release", "abandon"]);
+}
+
+#[tokio::test]
+async fn a_commit_that_finds_no_place_is_told() {
+    let (guard, advance) = with_clock();
+    let guard = guard.capacity(1);
+    let outcome = once(&guard, ONE, async {
+        advance(MemoryGuard::LEASE);
+        granted(&guard, delivery("evt_2")).await;
+        Ok::<_, Infallible>(())
+    });
+    assert_eq!(outcome.await, Ok(Once::RanUnrecorded((), MemoryFull)));
 }
 
 #[tokio::test]
