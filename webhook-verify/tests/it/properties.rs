@@ -94,6 +94,35 @@ proptest! {
     }
 
     #[test]
+    fn a_list_of_signatures_is_judged_entry_by_entry(
+        entries in vec((0..8usize, 1..4usize), 0..20),
+        leading in 0..3usize,
+    ) {
+        let good = Signer::new([current()]).sign("evt_1", NOW, b"{}").signature;
+        let foreign = Signer::new([Secret::from_bytes(&[9; 32]).unwrap()]).sign("evt_1", NOW, b"{}").signature;
+        let bare = &good[3..];
+        let forms = [
+            good.clone(), foreign.clone(), "v1,".to_owned(), format!("v2,{bare}"), format!("{good}x"), format!("{good},"),
+            "junk".to_owned(), good[..46].to_owned(),
+        ];
+        let chosen: Vec<_> = entries.iter().map(|(form, _)| *form).collect();
+        let list = entries.iter().map(|(form, spaces)| forms[*form].clone() + &" ".repeat(*spaces));
+        let signature = " ".repeat(leading) + &list.collect::<String>();
+        let expected = if chosen.len() > 16 {
+            Err(VerifyError::TooManySignatures)
+        } else if chosen.contains(&0) {
+            Ok(0)
+        } else if chosen.contains(&1) {
+            Err(VerifyError::Mismatch)
+        } else {
+            Err(VerifyError::NoSignature)
+        };
+        let timestamp = NOW.to_string();
+        let verdict = verifier().verify(("evt_1", timestamp.as_str(), signature.as_str()), b"{}");
+        prop_assert_eq!(verdict.map(|verified| verified.proof().secret()), expected);
+    }
+
+    #[test]
     fn no_text_makes_a_secret_panic(text in any::<String>(), encoded in "[A-Za-z0-9+/=]{0,120}") {
         for text in [text.clone(), format!("whsec_{text}"), format!("whsec_{encoded}")] {
             if let Ok(secret) = Secret::parse(&text) {

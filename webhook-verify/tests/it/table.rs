@@ -1,7 +1,8 @@
 //! A table of oddities in headers and bodies, each with its verdict and the reason for it.
 //!
 //! Unless a row says otherwise its signature is right for exactly the id, timestamp and body it carries, so a row is
-//! refused for the reason it names and not because a signature did not fit.
+//! refused for the reason it names and not because a signature did not fit. The cases of the public libraries' own suites
+//! are among them; where such a suite changes a timestamp and keeps the signature, it is signed again here.
 
 use std::collections::BTreeSet;
 
