@@ -2,4 +2,5 @@
 
 mod mcp;
 mod openapi;
+mod webhooks;
 mod world;

@@ -1,0 +1,133 @@
+//! Many events, many endpoints, failing receivers: nothing is lost, nothing is sent twice, and it ends.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use shared_inbox_mock::CreateWebhook;
+
+use super::{
+    kit::{Hook, Mock, hours, minutes},
+    receiver::{Got, Receiver, Reply},
+};
+
+/// A small generator: the same failures in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_thousand_events_to_twenty_failing_receivers_arrive_exactly_as_the_log_says() {
+    const RECEIVERS: usize = 20;
+    const EVENTS: usize = 5_000;
+    let mock = Mock::start().await;
+    let mut hooks: Vec<(Receiver, Hook)> = Vec::new();
+    for n in 0..RECEIVERS {
+        let mut chance = Chance(n as u64);
+        let receiver = Receiver::scripted(move |_: &Got| match chance.below(10) {
+            0 => Reply::Status(500),
+            1 => Reply::Status(404),
+            2 => Reply::Drop,
+            _ => Reply::Status(200),
+        })
+        .await;
+        let hook = mock.hook(&receiver).await;
+        hooks.push((receiver, hook));
+    }
+    // Each event goes to one of them; the clock moves on now and then, so that first tries and later ones mix.
+    let control = mock.server.control();
+    let mut sent: Vec<HashSet<String>> = vec![HashSet::new(); RECEIVERS];
+    for n in 0..EVENTS {
+        let to = n % RECEIVERS;
+        let event = control.test_webhook(&hooks[to].1.id).await.unwrap().event_id;
+        assert!(sent[to].insert(event.to_string()), "every event has its own id");
+        if n % 1_000 == 999 {
+            mock.advance(minutes(1)).await;
+        }
+    }
+    mock.advance(hours(30)).await;
+
+    assert_eq!(mock.queued().await, 0, "nothing is left over");
+    let mut delivered = 0;
+    for ((receiver, hook), sent) in hooks.iter().zip(&sent) {
+        assert_eq!(mock.state_of(hook).await, "on");
+        let mut arrived: HashMap<String, Vec<Option<u16>>> = HashMap::new();
+        for got in receiver.got() {
+            let statuses = arrived.entry(got.id().to_owned()).or_default();
+            assert_ne!(statuses.last(), Some(&Some(200)), "{} came again after a 2xx", got.id());
+            statuses.push(got.status);
+            assert!(got.is_signed_with(&hook.secret));
+        }
+        let log = mock.deliveries(hook).await;
+        let logged: HashMap<String, Vec<Option<u16>>> = log
+            .iter()
+            .map(|it| {
+                let tries = it["tries"].as_array().unwrap();
+                let statuses =
+                    tries.iter().map(|it| it["status"].as_u64().map(|status| status as u16)).collect();
+                (it["eventId"].as_str().unwrap().to_owned(), statuses)
+            })
+            .collect();
+        assert_eq!(logged, arrived, "the log is what the receiver saw");
+        assert_eq!(logged.keys().cloned().collect::<HashSet<_>>(), *sent, "none is lost, none is made up");
+        for entry in &log {
+            let last = entry["tries"].as_array().unwrap().last().unwrap();
+            let outcome = if last["status"] == 200 { "delivered" } else { "failed" };
+            assert_eq!(entry["outcome"], outcome);
+            assert!(outcome == "delivered" || entry["tries"].as_array().unwrap().len() == 9);
+            delivered += usize::from(outcome == "delivered");
+        }
+    }
+    // Nine failures in a row at three in ten: about one in 50,000.
+    assert!(delivered >= EVENTS - 3, "{delivered}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_endpoints_and_ten_thousand_queued_events_are_worked_off() {
+    const ENDPOINTS: usize = 1_000;
+    const EVENTS: usize = 10;
+    /// The others have nobody who listens.
+    const ALIVE: usize = ENDPOINTS / 10;
+    let mock = Mock::start().await;
+    let receiver = Receiver::answering(503).await;
+    let control = mock.server.control();
+    for n in 0..ENDPOINTS {
+        let url =
+            if n < ALIVE { format!("{}/{n}", receiver.url()) } else { "http://127.0.0.1:9/hook".to_owned() };
+        control.create_webhook(CreateWebhook::new(url)).await.unwrap();
+    }
+    let user = mock.user().await;
+    for _ in 0..EVENTS {
+        let booking = json!({ "hostUserId": user, "startsAt": "2027-03-01T09:30:00Z", "endsAt": "2027-03-01T10:00:00Z" });
+        let started = Instant::now();
+        mock.post("/bookings", booking).await;
+        assert!(started.elapsed() < Duration::from_secs(2), "a call does not wait for the receivers");
+    }
+    mock.settle().await;
+    assert_eq!(mock.queued().await, ENDPOINTS * EVENTS);
+    assert_eq!(receiver.count(), ALIVE * EVENTS);
+
+    receiver.answer(200);
+    let moved = mock.advance(minutes(1)).await;
+    assert_eq!(moved["fired"].as_array().unwrap().len(), ENDPOINTS * EVENTS);
+    assert_eq!(
+        mock.queued().await,
+        (ENDPOINTS - ALIVE) * EVENTS,
+        "those that nobody listens to are tried on"
+    );
+    let mut arrived: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for got in receiver.got().iter().filter(|got| got.status == Some(200)) {
+        *arrived.entry((got.path.clone(), got.id().to_owned())).or_default() += 1;
+    }
+    assert_eq!(arrived.len(), ALIVE * EVENTS);
+    assert!(arrived.values().all(|times| *times == 1));
+    let state: Value = mock.get("/state").await;
+    assert_eq!(state["webhooks"]["log"].as_object().unwrap().len(), EVENTS, "each event is kept once");
+}

@@ -1,0 +1,15 @@
+//! Webhooks, against real receivers over real HTTP. Signatures are checked by the `standardwebhooks` crate, not by ours.
+
+mod events;
+mod exam;
+mod kit;
+mod lanes;
+mod load;
+mod log;
+mod receiver;
+mod retries;
+mod scoping;
+mod secrets;
+mod slow;
+mod state;
+mod targets;

@@ -1,0 +1,228 @@
+//! A real HTTP server that takes webhooks, remembers them, and answers as the test says.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+/// One request that came in.
+#[derive(Clone, Debug)]
+pub(crate) struct Got {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// What it was answered with; `None` for no answer.
+    pub(crate) status: Option<u16>,
+}
+
+impl Got {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name} header")).to_str().unwrap()
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.header("webhook-id")
+    }
+
+    pub(crate) fn timestamp(&self) -> i64 {
+        self.header("webhook-timestamp").parse().unwrap()
+    }
+
+    pub(crate) fn signatures(&self) -> Vec<&str> {
+        self.header("webhook-signature").split(' ').collect()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn kind(&self) -> String {
+        self.json()["type"].as_str().unwrap().to_owned()
+    }
+
+    /// Whether one of the signatures is the one that the public library makes with this secret, whatever the time.
+    pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
+        let webhook = standardwebhooks::Webhook::new(secret).unwrap();
+        let signature = webhook.sign(self.id(), self.timestamp(), &self.body).unwrap();
+        self.signatures().contains(&signature.as_str())
+    }
+
+    /// The public library's own verdict, which includes the time on this machine's clock.
+    pub(crate) fn verifies_with(&self, secret: &str) -> Result<(), standardwebhooks::WebhookError> {
+        standardwebhooks::Webhook::new(secret).unwrap().verify(&self.body, &self.headers)
+    }
+}
+
+/// How a receiver answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Status(u16),
+    Redirect(String),
+    /// A status with a body that is longer than anyone wants to read.
+    Endless(u16),
+    /// A status, and then a body that begins and never goes on.
+    Unfinished(u16),
+    /// Closes the connection without an answer.
+    Drop,
+    /// Says nothing, ever.
+    Hang,
+}
+
+type Answer = BoxBody<Bytes, Infallible>;
+type Script = Box<dyn FnMut(&Got) -> Reply + Send>;
+
+struct Shared {
+    got: Vec<Got>,
+    connections: usize,
+    script: Script,
+}
+
+pub(crate) struct Receiver {
+    address: SocketAddr,
+    shared: Arc<Mutex<Shared>>,
+    task: JoinHandle<()>,
+}
+
+impl Receiver {
+    /// One that answers 200.
+    pub(crate) async fn start() -> Self {
+        Self::scripted(|_| Reply::Status(200)).await
+    }
+
+    /// One that always answers so.
+    pub(crate) async fn answering(status: u16) -> Self {
+        Self::scripted(move |_| Reply::Status(status)).await
+    }
+
+    pub(crate) async fn scripted(script: impl FnMut(&Got) -> Reply + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared =
+            Arc::new(Mutex::new(Shared { got: Vec::new(), connections: 0, script: Box::new(script) }));
+        let task = tokio::spawn(serve(listener, shared.clone()));
+        Self { address, shared, task }
+    }
+
+    /// Ends it; nothing listens at its address when this returns.
+    pub(crate) async fn stop(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From now on it answers this.
+    pub(crate) fn answer(&self, status: u16) {
+        self.shared.lock().unwrap().script = Box::new(move |_| Reply::Status(status));
+    }
+
+    pub(crate) fn got(&self) -> Vec<Got> {
+        self.shared.lock().unwrap().got.clone()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.shared.lock().unwrap().got.len()
+    }
+
+    /// How many connections were made to it, whatever came over them.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.lock().unwrap().connections
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        self.got().iter().map(Got::kind).collect()
+    }
+
+    /// The events of this kind, as they came in.
+    pub(crate) fn of_kind(&self, kind: &str) -> Vec<Value> {
+        self.got().iter().map(Got::json).filter(|event| event["type"] == kind).collect()
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, shared: Arc<Mutex<Shared>>) {
+    // Ends with the receiver, and its connections with it.
+    let mut connections = tokio::task::JoinSet::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        shared.lock().unwrap().connections += 1;
+        let shared = shared.clone();
+        connections.spawn(async move {
+            let service = service_fn(|request| answer(request, shared.clone()));
+            // A dropped answer ends the connection with an error, which is what the test wants.
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    shared: Arc<Mutex<Shared>>,
+) -> Result<Response<Answer>, &'static str> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(|_| "the body broke off")?.to_bytes();
+    let path = head.uri.path().to_owned();
+    let mut got = Got { path, headers: head.headers, body, status: None };
+    let reply = {
+        let mut shared = shared.lock().unwrap();
+        let reply = (shared.script)(&got);
+        got.status = match &reply {
+            Reply::Status(status) | Reply::Endless(status) | Reply::Unfinished(status) => Some(*status),
+            Reply::Redirect(_) => Some(307),
+            Reply::Drop | Reply::Hang => None,
+        };
+        shared.got.push(got);
+        reply
+    };
+    let response = |status: u16, body: Bytes| {
+        let mut response = Response::new(Full::new(body).boxed());
+        *response.status_mut() = status.try_into().unwrap();
+        response
+    };
+    match reply {
+        Reply::Status(status) => Ok(response(status, Bytes::new())),
+        Reply::Endless(status) => Ok(response(status, Bytes::from(vec![b'x'; 8 << 20]))),
+        Reply::Unfinished(status) => {
+            let start = stream::once(async { Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"..."))) });
+            let body = StreamBody::new(start.chain(stream::pending()));
+            let (head, _) = response(status, Bytes::new()).into_parts();
+            Ok(Response::from_parts(head, BodyExt::boxed(body)))
+        }
+        Reply::Redirect(to) => {
+            let mut response = response(307, Bytes::new());
+            response.headers_mut().insert("location", to.parse().unwrap());
+            Ok(response)
+        }
+        Reply::Drop => Err("dropped, as the test says"),
+        Reply::Hang => {
+            let never: Infallible = std::future::pending().await;
+            match never {}
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Where webhooks may be sent, seen from outside. The whole table is beside the rule.
+
+use std::{
+    net::IpAddr,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+use shared_inbox_mock::{MockServer, Targets};
+
+use super::{
+    kit::{Hook, Mock},
+    receiver::Receiver,
+};
+
+async fn add(mock: &Mock, url: &str) -> (u16, String) {
+    let (status, answer) = mock
+        .control("POST", "/webhooks", Some(json!({ "url": url, "livemode": true, "scope": "team" })))
+        .await;
+    (status, answer["error"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn receivers_on_this_machine_are_accepted_unless_told_otherwise() {
+    let mock = Mock::start().await;
+    for url in [
+        "http://127.0.0.1:9/hook",
+        "http://localhost:9/hook",
+        "http://[::1]:9/hook",
+        "https://127.0.0.1:9/hook",
+    ] {
+        assert_eq!(add(&mock, url).await.0, 201, "{url}");
+    }
+    for url in [
+        "http://192.168.0.1/hook",
+        "https://10.0.0.1/hook",
+        "http://0.0.0.0:9/",
+        "http://8.8.8.8/",
+        "nonsense",
+    ] {
+        let (status, error) = add(&mock, url).await;
+        assert_eq!(status, 400, "{url}");
+        assert!(error.starts_with("url: "), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn public_mode_refuses_this_machine_private_networks_and_names_that_point_there() {
+    let names = |name: &str| -> Vec<IpAddr> {
+        match name {
+            "hooks.example.com" => vec!["93.184.216.34".parse().unwrap()],
+            "intranet.example.com" => vec!["10.0.0.8".parse().unwrap()],
+            "both.example.com" => vec!["93.184.216.34".parse().unwrap(), "::1".parse().unwrap()],
+            _ => Vec::new(),
+        }
+    };
+    let targets = Targets::public().names(names);
+    let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_targets(targets)).await;
+    assert_eq!(add(&mock, "https://hooks.example.com/in").await.0, 201);
+    let refused = [
+        "http://hooks.example.com/in",
+        "http://127.0.0.1:9/",
+        "https://127.0.0.1:9/",
+        "https://localhost/",
+        "https://2130706433/",
+        "https://0177.0.0.1/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://169.254.169.254/",
+        "https://0.0.0.0/",
+        "https://224.0.0.1/",
+        "https://intranet.example.com/",
+        "https://both.example.com/",
+    ];
+    for url in refused {
+        let (status, error) = add(&mock, url).await;
+        assert_eq!(status, 400, "{url}");
+        assert!(error.starts_with("url: "), "{error}");
+    }
+    assert_eq!(mock.get("/webhooks").await.as_array().unwrap().len(), 1);
+}
+
+/// The name is public when the webhook is added, and points to this machine when the event is sent.
+#[tokio::test]
+async fn the_rule_is_applied_again_to_the_address_that_is_connected_to() {
+    let receiver = Receiver::start().await;
+    let asked = AtomicUsize::new(0);
+    let targets = Targets::public().names(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+        // Once when it is added, once when the send looks whether it may be sent; the third is for connecting.
+        0 | 1 => vec!["93.184.216.34".parse().unwrap()],
+        _ => vec!["127.0.0.1".parse().unwrap()],
+    });
+    let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_targets(targets)).await;
+    let url = format!("https://turn.example.com:{}/hook", receiver.address().port());
+    let made = mock.post("/webhooks", json!({ "url": url, "livemode": true, "scope": "team" })).await;
+    let text = |field: &str| made[field].as_str().unwrap().to_owned();
+    let hook = Hook { id: text("id"), secret: text("secret") };
+    // Two sends: in the first the name turns between the look and the connection, in the second before both.
+    for n in 0..2 {
+        mock.send_test(&hook).await;
+        let tried = &mock.deliveries(&hook).await[0]["tries"][0];
+        assert_eq!(tried["status"], json!(null));
+        assert_eq!(
+            tried["error"], "not sent: the address must be public; this is a loopback address",
+            "send {n}"
+        );
+    }
+    assert_eq!(receiver.connections(), 0, "not even a connection was made");
+}
