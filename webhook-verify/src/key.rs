@@ -13,6 +13,12 @@ const BLOCK: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Key(Hmac<Sha256>);
 
+/// Does not compile when the features that wipe a key are off.
+const _: fn() = || {
+    fn wiped<T: zeroize::ZeroizeOnDrop>() {}
+    wiped::<Hmac<Sha256>>();
+};
+
 impl Key {
     pub(crate) fn new(secret: &Secret) -> Self {
         Self::of(secret.bytes())
