@@ -1,6 +1,20 @@
-//! The mock's rules, one family a module; one binary, so that a build links once.
+//! The rules of the mock server, each proved from outside. One binary, so that it is linked once.
 
+mod authentication;
+mod connection;
+mod control;
+mod conversations;
+mod faults;
+mod guard;
+mod kit;
+mod library;
 mod mcp;
 mod openapi;
+mod paths;
+mod program;
+mod replies;
+mod sandbox;
+mod time;
 mod webhooks;
 mod world;
+mod worlds;

@@ -1,0 +1,180 @@
+//! Failures on demand, as a client sees them.
+
+use serde_json::{Value, json};
+
+use crate::kit::{Kit, text};
+
+/// Adds a rule; its id.
+async fn fault(kit: &Kit, rule: Value) -> String {
+    text(&kit.control("POST", "/faults", rule).await.expect(201)["id"])
+}
+
+async fn notes(kit: &Kit, id: &str) -> usize {
+    kit.live().timeline(id).await.iter().filter(|item| item["type"] == "note").count()
+}
+
+/// Adds a note over a connection of its own; `None` when there was no whole answer.
+async fn note(kit: &Kit, id: &str) -> Option<(u16, String)> {
+    let response = kit
+        .http()
+        .post(format!("{}/conversations/{id}/notes", kit.mock.base_url()))
+        .bearer_auth(kit.mock.live_key())
+        .header("content-type", "application/json")
+        .body(r#"{"body":"Seen"}"#)
+        .send()
+        .await
+        .ok()?;
+    Some((response.status().as_u16(), response.text().await.ok()?))
+}
+
+#[tokio::test]
+async fn a_status_before_leaves_no_trace_and_one_after_does() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "status": 500 } })).await;
+    let (status, body) = note(&kit, &id).await.expect("an answer");
+    assert_eq!(status, 500);
+    let body: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(body.as_object().map(serde_json::Map::len), Some(1), "the service's error body");
+    assert!(body["error"].is_string());
+    assert_eq!(notes(&kit, &id).await, 0);
+
+    fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "status": 503, "when": "after" } })).await;
+    assert_eq!(note(&kit, &id).await.expect("an answer").0, 503);
+    assert_eq!(notes(&kit, &id).await, 1);
+    assert_eq!(note(&kit, &id).await.expect("an answer").0, 201, "each rule fired once");
+}
+
+#[tokio::test]
+async fn a_drop_before_leaves_no_trace_and_one_after_does() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    fault(&kit, json!({ "method": "POST", "effect": { "drop": "before" } })).await;
+    assert!(note(&kit, &id).await.is_none());
+    assert_eq!(notes(&kit, &id).await, 0);
+    fault(&kit, json!({ "method": "post", "effect": { "drop": "after" } })).await;
+    assert!(note(&kit, &id).await.is_none());
+    assert_eq!(notes(&kit, &id).await, 1);
+    let journal = kit.look("/requests").await;
+    let dropped: Vec<_> = journal.as_array().expect("a list").iter().filter(|it| it["status"].is_null()).collect();
+    assert_eq!(dropped.len(), 2);
+}
+
+#[tokio::test]
+async fn a_delay_makes_the_answer_late_and_goes_with_any_effect() {
+    let kit = Kit::start().await;
+    for effect in [json!({ "delayMs": 60 }), json!({ "status": 500, "delayMs": 60 })] {
+        fault(&kit, json!({ "effect": effect })).await;
+        let started = std::time::Instant::now();
+        kit.live().get("/me").await;
+        assert!(started.elapsed().as_millis() >= 60);
+    }
+}
+
+#[tokio::test]
+async fn a_body_comes_with_the_status_that_the_answer_would_have_had() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "body": "<html>oops" } })).await;
+    assert_eq!(note(&kit, &id).await.expect("an answer"), (201, "<html>oops".to_owned()));
+    assert_eq!(notes(&kit, &id).await, 1);
+}
+
+#[tokio::test]
+async fn skip_times_and_null_decide_which_requests_it_strikes() {
+    let kit = Kit::start().await;
+    fault(&kit, json!({ "path": "/me", "skip": 1, "times": 2, "effect": { "status": 500 } })).await;
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        seen.push(kit.live().get("/me").await.status);
+    }
+    assert_eq!(seen, [200, 500, 500, 200, 200]);
+    assert_eq!(kit.look("/faults").await[0]["fired"], 2);
+
+    kit.control("DELETE", "/faults", Value::Null).await.expect(204);
+    fault(&kit, json!({ "path": "/me", "times": null, "effect": { "status": 500 } })).await;
+    for _ in 0..5 {
+        kit.live().get("/me").await.error(500);
+    }
+}
+
+#[tokio::test]
+async fn chance_is_the_same_in_every_run() {
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let kit = Kit::start().await;
+        fault(&kit, json!({ "times": null, "probability": 0.5, "effect": { "status": 500 } })).await;
+        let mut seen = Vec::new();
+        for _ in 0..32 {
+            seen.push(kit.live().get("/me").await.status);
+        }
+        assert!(seen.contains(&200) && seen.contains(&500));
+        kit.control("POST", "/reset", Value::Null).await.expect(200);
+        assert_eq!(kit.look("/faults").await, json!([]), "a reset clears the faults");
+        runs.push(seen);
+    }
+    assert_eq!(runs[0], runs[1]);
+}
+
+#[tokio::test]
+async fn method_and_path_say_which_requests_it_strikes() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    fault(&kit, json!({ "method": "GET", "path": "/conversations/*", "times": null, "effect": { "status": 500 } })).await;
+    kit.live().get(&format!("/conversations/{id}")).await.error(500);
+    kit.live().get("/conversations").await.expect(200);
+    kit.live().get("/me").await.expect(200);
+    kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": "x" })).await.expect(201);
+}
+
+#[tokio::test]
+async fn the_mcp_endpoint_has_a_path_of_its_own() {
+    let kit = Kit::start().await;
+    let mcp = || async { kit.http().post(kit.mock.mcp_url()).bearer_auth(kit.mock.live_key()).body("{}").send().await };
+    fault(&kit, json!({ "path": "/mcp", "effect": { "status": 503 } })).await;
+    kit.live().get("/me").await.expect(200);
+    assert_eq!(mcp().await.expect("an answer").status(), 503);
+    fault(&kit, json!({ "path": "/mcp", "effect": { "drop": "before" } })).await;
+    assert!(mcp().await.is_err());
+}
+
+#[tokio::test]
+async fn the_control_api_is_never_struck() {
+    let kit = Kit::start().await;
+    fault(&kit, json!({ "times": null, "effect": { "drop": "before" } })).await;
+    kit.look("/health").await;
+    kit.control("DELETE", "/faults", Value::Null).await.expect(204);
+    kit.live().get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn rules_are_listed_and_removed_by_id() {
+    let kit = Kit::start().await;
+    let rule = json!({ "method": "POST", "path": "/conversations/*/notes", "skip": 0, "times": 1, "probability": 1.0, "effect": { "drop": "after" } });
+    let id = fault(&kit, rule.clone()).await;
+    let mut listed = kit.look("/faults").await[0].clone();
+    let fields = listed.as_object_mut().expect("an object");
+    assert_eq!((fields.remove("id"), fields.remove("fired")), (Some(json!(id)), Some(json!(0))));
+    assert_eq!(listed, rule);
+    kit.control("DELETE", &format!("/faults/{id}"), Value::Null).await.expect(204);
+    kit.control("DELETE", &format!("/faults/{id}"), Value::Null).await.error(404);
+}
+
+#[tokio::test]
+async fn rules_that_make_no_sense_are_refused() {
+    let kit = Kit::start().await;
+    for (rule, named) in [
+        (json!({}), "effect"),
+        (json!({ "effect": {} }), "effect"),
+        (json!({ "effect": { "status": 500, "drop": "before" } }), "effect"),
+        (json!({ "effect": { "drop": "sometimes" } }), "effect"),
+        (json!({ "effect": { "status": 99 } }), "effect"),
+        (json!({ "effect": { "when": "after", "delayMs": 5 } }), "effect"),
+        (json!({ "effect": { "delayMs": -1 } }), "effect"),
+        (json!({ "probability": 2, "effect": { "status": 500 } }), "probability"),
+        (json!({ "path": "me", "effect": { "status": 500 } }), "path"),
+    ] {
+        let error = kit.control("POST", "/faults", rule.clone()).await.error(400);
+        assert!(error.contains(named), "{rule}: {error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! A web page that is open in the developer's browser cannot drive the server.
+
+use serde_json::Value;
+use shared_inbox_mock::MockServer;
+
+use crate::kit::{Kit, Reply};
+
+async fn with(kit: &Kit, url: String, name: &str, value: &str) -> Reply {
+    let request = kit.http().get(url).bearer_auth(kit.mock.live_key()).header(name, value);
+    Reply::of(request.send().await.expect("an answer")).await
+}
+
+#[tokio::test]
+async fn the_control_api_refuses_a_foreign_host() {
+    let kit = Kit::start().await;
+    let url = || format!("{}/health", kit.mock.control_url());
+    let port = url().split(':').nth(2).and_then(|rest| rest.split('/').next().map(str::to_owned)).expect("a port");
+    for host in ["evil.example", "127.0.0.1", "127.0.0.1:1", &format!("evil.example:{port}")] {
+        with(&kit, url(), "host", host).await.error(403);
+    }
+    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")] {
+        with(&kit, url(), "host", &host).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn the_control_api_refuses_a_foreign_origin() {
+    let kit = Kit::start().await;
+    let url = || format!("{}/health", kit.mock.control_url());
+    for origin in ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost"] {
+        with(&kit, url(), "origin", origin).await.error(403);
+    }
+    let own = kit.mock.base_url().strip_suffix("/api/v1").expect("the prefix");
+    with(&kit, url(), "origin", own).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_service_takes_requests_of_pages_from_its_own_site_only() {
+    let kit = Kit::start().await;
+    for url in [format!("{}/me", kit.mock.base_url()), kit.mock.mcp_url().to_owned()] {
+        let reply = with(&kit, url, "origin", "https://evil.example").await;
+        reply.error(403);
+        assert!(!reply.headers.contains_key("access-control-allow-origin"));
+    }
+    let own = kit.mock.base_url().strip_suffix("/api/v1").expect("the prefix");
+    with(&kit, format!("{}/me", kit.mock.base_url()), "origin", own).await.expect(200);
+}
+
+#[tokio::test]
+async fn with_a_control_token_every_control_call_needs_it() {
+    let kit = Kit::with(MockServer::builder().empty().control_token("s3cret")).await;
+    let url = format!("{}/health", kit.mock.control_url());
+    Reply::of(kit.http().get(&url).send().await.expect("an answer")).await.error(401);
+    for (token, status) in [("wrong", 401), ("s3cret", 200)] {
+        let reply = Reply::of(kit.http().get(&url).bearer_auth(token).send().await.expect("an answer")).await;
+        assert_eq!(reply.status, status);
+    }
+    kit.live().get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn the_control_api_is_not_in_the_journal_and_has_no_limit() {
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().rate_limit(1)).await;
+    for _ in 0..150 {
+        kit.control("GET", "/health", Value::Null).await.expect(200);
+    }
+    assert_eq!(kit.look("/requests").await.as_array().map(Vec::len), Some(1), "only the test kit's own reading");
+}

@@ -1,0 +1,198 @@
+//! A mock server and the calls that tests make, over HTTP. Every answer of the service is held against the OpenAPI
+//! document that the server itself serves.
+
+mod document;
+
+use std::time::Duration;
+
+use reqwest::{Method, header::HeaderMap};
+use serde_json::{Value, json};
+use shared_inbox_mock::{MockServer, MockServerBuilder};
+
+pub(crate) use document::Document;
+
+/// A server with a workspace that is empty, a clock that stands still and no limit of requests.
+pub(crate) struct Kit {
+    pub(crate) mock: MockServer,
+    http: reqwest::Client,
+    document: Document,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Reply {
+    pub(crate) async fn of(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.expect("a whole body");
+        Self { status, headers, text }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    /// The JSON of an answer with this status.
+    #[track_caller]
+    pub(crate) fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The sentence of an error with this status, whose body has that one field.
+    #[track_caller]
+    pub(crate) fn error(&self, status: u16) -> String {
+        let body = self.expect(status);
+        let fields = body.as_object().expect("an object");
+        assert_eq!(fields.len(), 1, "{body}");
+        assert_eq!(self.headers["content-type"], "application/json");
+        fields["error"].as_str().expect("a sentence").to_owned()
+    }
+}
+
+/// The service as one key sees it.
+#[derive(Clone)]
+pub(crate) struct Api {
+    http: reqwest::Client,
+    base: String,
+    key: String,
+    document: Document,
+}
+
+impl Api {
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Reply {
+        self.send(Method::POST, path, Some(body)).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
+        let mut request = self.http.request(method.clone(), format!("{}{path}", self.base)).bearer_auth(&self.key);
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let reply = Reply::of(request.send().await.expect("an answer")).await;
+        self.document.check(&method, path, &reply);
+        reply
+    }
+
+    /// The timeline of a conversation.
+    pub(crate) async fn timeline(&self, conversation: &str) -> Vec<Value> {
+        let read = self.get(&format!("/conversations/{conversation}")).await.expect(200);
+        read["timeline"].as_array().expect("a timeline").clone()
+    }
+
+    pub(crate) async fn conversation(&self, conversation: &str) -> Value {
+        self.get(&format!("/conversations/{conversation}")).await.expect(200)
+    }
+
+    /// The ids that a list gives.
+    pub(crate) async fn listed(&self, query: &str) -> Vec<String> {
+        let list = self.get(&format!("/conversations{query}")).await.expect(200);
+        list.as_array().expect("a list").iter().map(|it| it["id"].as_str().expect("an id").to_owned()).collect()
+    }
+}
+
+impl Kit {
+    pub(crate) async fn start() -> Self {
+        Self::with(MockServer::builder().manual_clock().empty().no_rate_limit()).await
+    }
+
+    pub(crate) async fn with(builder: MockServerBuilder) -> Self {
+        let mock = builder.start().await;
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .timeout(Duration::from_secs(30))
+            .build()
+            .expect("a client");
+        let document = Document::served(&http, mock.base_url()).await;
+        Self { mock, http, document }
+    }
+
+    pub(crate) fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
+    pub(crate) fn live(&self) -> Api {
+        self.api(self.mock.live_key())
+    }
+
+    pub(crate) fn sandbox(&self) -> Api {
+        self.api(self.mock.test_key())
+    }
+
+    pub(crate) fn api(&self, key: &str) -> Api {
+        Api {
+            http: self.http.clone(),
+            base: self.mock.base_url().to_owned(),
+            key: key.to_owned(),
+            document: self.document.clone(),
+        }
+    }
+
+    /// A live key with these scopes, and its agent.
+    pub(crate) async fn key(&self, name: &str, scopes: &[&str]) -> (Api, String) {
+        let made = self.control("POST", "/keys", json!({ "name": name, "scopes": scopes, "livemode": true })).await;
+        let made = made.expect(201);
+        (self.api(made["key"].as_str().expect("a key")), text(&made["agentId"]))
+    }
+
+    /// A call of the control API.
+    pub(crate) async fn control(&self, method: &str, path: &str, body: Value) -> Reply {
+        self.control_at(self.mock.control_url(), method, path, body).await
+    }
+
+    /// A call of the control API of one of several worlds.
+    pub(crate) async fn control_at(&self, control_url: &str, method: &str, path: &str, body: Value) -> Reply {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = self.http.request(method, format!("{control_url}{path}"));
+        if !body.is_null() {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        Reply::of(request.send().await.expect("an answer")).await
+    }
+
+    /// What the control API shows.
+    pub(crate) async fn look(&self, path: &str) -> Value {
+        self.control("GET", path, Value::Null).await.expect(200)
+    }
+
+    /// Does something by the control API.
+    pub(crate) async fn act(&self, path: &str, body: Value) -> Value {
+        let reply = self.control("POST", path, body).await;
+        assert!((200..300).contains(&reply.status), "{path}: {reply:?}");
+        reply.json()
+    }
+
+    pub(crate) async fn advance(&self, seconds: u64) -> Value {
+        self.act("/clock", json!({ "advanceSeconds": seconds })).await
+    }
+
+    /// The address of the team inbox.
+    pub(crate) async fn inbox(&self) -> String {
+        let inboxes = self.look("/mailboxes").await;
+        let team = |it: &&Value| it["owner"].is_null() && it["sandbox"] == false;
+        text(&inboxes.as_array().expect("a list").iter().find(team).expect("a team inbox")["address"])
+    }
+
+    /// A mail to the team inbox; the id of the conversation that it started.
+    pub(crate) async fn mail(&self, from: &str, said: &str) -> String {
+        let to = self.inbox().await;
+        text(&self.act("/inbound", json!({ "to": to, "from": from, "subject": "Hello", "text": said })).await["conversationId"])
+    }
+}
+
+/// The text of a JSON string.
+#[track_caller]
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("not a string: {value}")).to_owned()
+}

@@ -1,0 +1,107 @@
+//! Every path answers in the service's form, the wrong ones too.
+
+use serde_json::json;
+
+use crate::kit::{Kit, Reply};
+
+#[tokio::test]
+async fn unknown_paths_answer_404_with_the_one_field() {
+    let kit = Kit::start().await;
+    for path in ["/", "/nope", "/me/", "/conversations/cnv_1/nope", "/Conversations", "/conversations//notes"] {
+        kit.live().get(path).await.error(404);
+    }
+    let root = kit.mock.base_url().strip_suffix("/api/v1").expect("the prefix").to_owned();
+    for path in ["/api/v1", "/api/v2/me", "/api", "/nope", "/_mocks"] {
+        Reply::of(kit.http().get(format!("{root}{path}")).send().await.expect("an answer")).await.error(404);
+    }
+}
+
+#[tokio::test]
+async fn wrong_methods_answer_405_and_name_the_right_one() {
+    let kit = Kit::start().await;
+    for (method, path, allowed) in [
+        ("DELETE", "/me", "GET"),
+        ("POST", "/conversations", "GET"),
+        ("PUT", "/conversations/cnv_1", "GET"),
+        ("GET", "/conversations/cnv_1/notes", "POST"),
+        ("PATCH", "/app-mail", "POST"),
+        ("POST", "/openapi.json", "GET"),
+    ] {
+        let url = format!("{}{path}", kit.mock.base_url());
+        let request = kit.http().request(method.parse().expect("a method"), url).bearer_auth(kit.mock.live_key());
+        let reply = Reply::of(request.send().await.expect("an answer")).await;
+        reply.error(405);
+        assert_eq!(reply.headers["allow"], allowed, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_json_answers_400() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    for body in ["{", "not json", "{\"body\": \"x\"} more", "\u{0}"] {
+        let error = raw(&kit, &format!("/conversations/{id}/notes"), "application/json", body).await.error(400);
+        assert!(error.starts_with("body"), "{error}");
+    }
+    for body in ["[]", "\"text\"", "3", "null"] {
+        raw(&kit, &format!("/conversations/{id}/notes"), "application/json", body).await.error(400);
+    }
+}
+
+#[tokio::test]
+async fn a_content_type_other_than_json_answers_400() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let (path, body) = (format!("/conversations/{id}/notes"), r#"{"body":"x"}"#);
+    for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp"] {
+        raw(&kit, &path, content_type, body).await.error(400);
+    }
+    for content_type in ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/problem+json"] {
+        raw(&kit, &path, content_type, body).await.expect(201);
+    }
+}
+
+#[tokio::test]
+async fn bad_json_is_found_only_after_the_key_and_the_scope() {
+    let kit = Kit::start().await;
+    let (reader, _) = kit.key("Reader", &["read"]).await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    reader.post(&format!("/conversations/{id}/notes"), json!("not an object")).await.error(403);
+    let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
+    Reply::of(kit.http().post(url).body("{").send().await.expect("an answer")).await.error(401);
+}
+
+#[tokio::test]
+async fn the_description_needs_no_key() {
+    let kit = Kit::start().await;
+    let url = format!("{}/openapi.json", kit.mock.base_url());
+    let document = Reply::of(kit.http().get(url).send().await.expect("an answer")).await.expect(200);
+    assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
+    assert_eq!(document["servers"][0]["url"], kit.mock.base_url());
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_answers_413() {
+    let kit = Kit::start().await;
+    let huge = format!("{{\"body\":\"{}\"}}", "x".repeat(5 << 20));
+    raw(&kit, "/conversations/cnv_1/notes", "application/json", &huge).await.error(413);
+}
+
+#[tokio::test]
+async fn the_root_is_a_page_with_the_addresses() {
+    let kit = Kit::start().await;
+    let page = Reply::of(kit.http().get(&kit.mock.ready().console_url).send().await.expect("an answer")).await;
+    assert_eq!(page.status, 200);
+    assert!(page.headers["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/html")));
+    assert!(page.text.contains(kit.mock.base_url()) && page.text.contains("curl"));
+}
+
+async fn raw(kit: &Kit, path: &str, content_type: &str, body: &str) -> Reply {
+    let request = kit
+        .http()
+        .post(format!("{}{path}", kit.mock.base_url()))
+        .bearer_auth(kit.mock.live_key())
+        .header("content-type", content_type)
+        .body(body.to_owned());
+    Reply::of(request.send().await.expect("an answer")).await
+}

@@ -1,0 +1,218 @@
+//! The program: what it takes, what it says, how it ends.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::Value;
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Ends with its test, whatever becomes of that.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The ready document of a program that was started with `--json`.
+fn ready(child: &mut Child) -> Value {
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    serde_json::from_str(&line).expect("one line of JSON")
+}
+
+/// What a program that does not start says, and its exit status.
+fn refused(arguments: &[&str]) -> (String, Option<i32>) {
+    let output = program().args(arguments).output().expect("it runs");
+    assert!(output.stdout.is_empty());
+    (String::from_utf8(output.stderr).expect("text"), output.status.code())
+}
+
+#[track_caller]
+fn assert_refused(arguments: &[&str], named: &[&str]) {
+    let (message, status) = refused(arguments);
+    assert_eq!(status, Some(2), "{arguments:?}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "one line: {message}");
+    for part in named {
+        assert!(message.contains(part), "{message} should name {part}");
+    }
+}
+
+#[tokio::test]
+async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
+    let mut running = Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
+    let ready = ready(&mut running.0);
+    let base_url = ready["base_url"].as_str().expect("an address");
+    let root = base_url.strip_suffix("/api/v1").expect("the prefix");
+    assert_eq!(ready["mcp_url"], format!("{root}/mcp"));
+    assert_eq!(ready["control_url"], format!("{root}/_mock"));
+    assert_eq!(ready["console_url"], format!("{root}/"));
+    assert_eq!(ready["keys"]["live"], shared_inbox_mock::world::LIVE_KEY);
+    assert_eq!(ready["keys"]["test"], shared_inbox_mock::world::TEST_KEY);
+    for (key, livemode) in [("live", true), ("test", false)] {
+        let key = ready["keys"][key].as_str().expect("a key");
+        assert_eq!(key.len(), "rk_live_".len() + 48);
+        let me = reqwest::Client::new().get(format!("{base_url}/me")).bearer_auth(key).send().await.expect("an answer");
+        let me: Value = serde_json::from_str(&me.text().await.expect("text")).expect("JSON");
+        assert_eq!(me["scopes"], serde_json::json!(["read", "write", "draft", "send", "record"]));
+        assert_eq!(me["livemode"], livemode);
+    }
+}
+
+#[test]
+fn the_ready_file_appears_whole_and_replaces_an_old_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ready.json");
+    std::fs::write(&file, "stale").expect("written");
+    let mut command = program();
+    command.args(["--listen", "127.0.0.1:0", "--json", "--ready-file"]).arg(&file);
+    let mut running = Running(command.spawn().expect("it runs"));
+    let ready = ready(&mut running.0);
+    // It is there before the line on stdout is.
+    let written: Value = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
+    assert_eq!(written, ready);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").collect();
+    assert_eq!(left.len(), 1, "nothing else stays behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn sigterm_and_sigint_end_it_with_status_0() {
+    for signal in ["-TERM", "-INT"] {
+        let mut running = Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
+        ready(&mut running.0);
+        let id = running.0.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
+        assert_eq!(running.0.wait().expect("it ends").code(), Some(0), "{signal}");
+    }
+}
+
+#[tokio::test]
+async fn the_banner_shows_addresses_keys_and_a_command_to_try() {
+    let mut running = Running(program().args(["--listen", "127.0.0.1:0"]).spawn().expect("it runs"));
+    let mut banner = String::new();
+    let mut lines = BufReader::new(running.0.stdout.take().expect("a pipe"));
+    while !banner.contains("curl") {
+        assert_ne!(lines.read_line(&mut banner).expect("a line"), 0, "{banner}");
+    }
+    for part in ["/api/v1", "/mcp", "/_mock", "rk_live_", "rk_test_"] {
+        assert!(banner.contains(part), "{banner}");
+    }
+}
+
+#[tokio::test]
+async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
+    for quiet in [false, true] {
+        let mut command = program();
+        command.args(["--listen", "127.0.0.1:0", "--json", "--empty"]);
+        if quiet {
+            command.arg("--quiet");
+        }
+        let mut running = Running(command.spawn().expect("it runs"));
+        let ready = ready(&mut running.0);
+        let (base_url, key) = (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::world::LIVE_KEY);
+        let url = format!("{base_url}/conversations?q=secret-word");
+        reqwest::Client::new().get(url).bearer_auth(key).send().await.expect("an answer");
+        running.0.kill().expect("it ends");
+        let mut log = String::new();
+        running.0.stderr.take().expect("a pipe").read_to_string(&mut log).expect("text");
+        if quiet {
+            assert_eq!(log, "");
+        } else {
+            assert_eq!(log.lines().count(), 1, "{log}");
+            assert!(log.starts_with("GET /api/v1/conversations 200 ") && log.contains("agt_"), "{log}");
+            assert!(!log.contains("rk_") && !log.contains("secret-word"), "{log}");
+        }
+    }
+}
+
+#[test]
+fn a_taken_port_is_one_line_and_status_2() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    assert_refused(&["--listen", &address], &[&address, "--listen"]);
+}
+
+#[test]
+fn a_bad_flag_is_one_line_and_status_2() {
+    assert_refused(&["--clock", "sundial"], &["--clock", "manual"]);
+    assert_refused(&["--rate-limit", "many"], &["--rate-limit", "off"]);
+    assert_refused(&["--webhook-targets", "everywhere"], &["--webhook-targets", "loopback"]);
+    assert_refused(&["--listen", "here"], &["--listen"]);
+    assert_refused(&["--nonsense"], &["--nonsense"]);
+    assert_refused(&["--seed"], &["--seed"]);
+    assert_refused(&["--empty", "--seed", "x"], &["--empty", "--seed"]);
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_a_control_token() {
+    assert_refused(&["--listen", "0.0.0.0:0"], &["--control-token"]);
+    assert_refused(&["--listen", "[::]:0"], &["--control-token"]);
+}
+
+#[test]
+fn a_bad_seed_is_one_line_with_line_and_field_and_status_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("written");
+        file.to_str().expect("text").to_owned()
+    };
+    assert_refused(&["--seed", &seed("a.json", "{\n  \"workspace\": nonsense\n}")], &["a.json", "line 2", "workspace"]);
+    let wrong = "{\n\"workspace\": {\"id\": \"wsp_1\", \"plan\": \"gold\"}}";
+    assert_refused(&["--seed", &seed("b.json", wrong)], &["line 2", "workspace.plan", "gold"]);
+    assert_refused(&["--seed", &seed("c.json", "{}")], &["workspace", "required"]);
+    let missing = folder.path().join("none.json");
+    assert_refused(&["--seed", missing.to_str().expect("text")], &["none.json"]);
+}
+
+#[tokio::test]
+async fn a_seed_is_the_document_that_the_control_api_gives() {
+    let first = shared_inbox_mock::MockServer::builder().manual_clock().start().await;
+    let document = first.control().state().await.expect("a document");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("world.json");
+    std::fs::write(&file, &document).expect("written");
+    let mut running = Running(
+        program().args(["--listen", "127.0.0.1:0", "--json", "--clock", "manual", "--seed"]).arg(&file).spawn().expect("it runs"),
+    );
+    let ready = ready(&mut running.0);
+    let url = format!("{}/state", ready["control_url"].as_str().expect("an address"));
+    let again = reqwest::get(url).await.expect("an answer").text().await.expect("text");
+    assert_eq!(again, document);
+}
+
+#[test]
+fn the_schema_describes_the_world_document() {
+    let output = program().arg("schema").output().expect("it runs");
+    assert!(output.status.success());
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let document = runtime.block_on(async {
+        let mock = shared_inbox_mock::MockServer::start().await;
+        mock.control().state().await.expect("a document")
+    });
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let wrong: Vec<String> = validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(!validator.is_valid(&serde_json::json!({ "workspace": {} })));
+}
+
+#[test]
+fn help_and_version_end_with_status_0() {
+    for flag in ["--help", "--version"] {
+        let output = program().arg(flag).output().expect("it runs");
+        assert!(output.status.success());
+        assert!(!output.stdout.is_empty());
+    }
+}

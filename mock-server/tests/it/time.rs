@@ -1,0 +1,179 @@
+//! The clock, and what happens when time passes.
+
+use serde_json::{Value, json};
+use shared_inbox::Timestamp;
+use shared_inbox_mock::MockServer;
+
+use crate::kit::{Kit, text};
+
+fn at(value: &Value) -> Timestamp {
+    text(value).parse().expect("a time")
+}
+
+#[tokio::test]
+async fn the_manual_clock_stands_still_until_it_is_moved() {
+    let kit = Kit::start().await;
+    let first = kit.look("/clock").await;
+    assert_eq!(first["mode"], "manual");
+    kit.mail("vera@customer.example", "Hello").await;
+    assert_eq!(kit.look("/clock").await, first);
+    let moved = kit.advance(600).await;
+    assert_eq!(at(&moved["now"]).duration_since(at(&first["now"])).as_secs(), 600);
+    assert_eq!(kit.look("/clock").await["now"], moved["now"]);
+}
+
+#[tokio::test]
+async fn the_real_clock_runs_on_from_the_later_time() {
+    let kit = Kit::with(MockServer::builder().empty()).await;
+    let first = kit.look("/clock").await;
+    assert_eq!(first["mode"], "real");
+    let moved = kit.advance(3600).await;
+    assert!(at(&moved["now"]).duration_since(at(&first["now"])).as_secs() >= 3600);
+    assert!(at(&kit.look("/clock").await["now"]) >= at(&moved["now"]));
+    assert!(at(&moved["now"]).duration_since(Timestamp::now()).as_secs() >= 3590);
+}
+
+#[tokio::test]
+async fn what_falls_due_happens_in_order_and_at_its_own_time() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let start = at(&kit.look("/clock").await["now"]);
+    let until = (start + std::time::Duration::from_secs(900)).to_string();
+    let reply = kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true })).await.expect(201);
+    let other = kit.mail("karl@customer.example", "Hello").await;
+    kit.act(&format!("/conversations/{other}/snooze"), json!({ "until": until })).await;
+
+    let jobs = kit.look("/jobs").await;
+    let due: Vec<_> = jobs.as_array().expect("a list").iter().map(|it| (text(&it["job"]), text(&it["subject"]))).collect();
+    assert_eq!(due, [("send".to_owned(), text(&reply["messageId"])), ("wake".to_owned(), other.clone())]);
+    assert_eq!(jobs[0]["dueAt"], reply["sendsAt"]);
+
+    let moved = kit.advance(86_400).await;
+    let fired: Vec<_> = moved["fired"].as_array().expect("a list").iter().map(|it| (at(&it["at"]), text(&it["job"]))).collect();
+    assert_eq!(fired, [(at(&reply["sendsAt"]), "send".to_owned()), (at(&json!(until)), "wake".to_owned())]);
+    assert_eq!(kit.look("/jobs").await, json!([]));
+    let outbox = kit.look("/outbox").await;
+    assert_eq!(outbox[0]["at"], reply["sendsAt"], "it left when it was due, not when the clock had been moved");
+}
+
+#[tokio::test]
+async fn a_clock_cannot_be_moved_back_or_by_nonsense() {
+    let kit = Kit::start().await;
+    for body in [json!({}), json!({ "advanceSeconds": -1 }), json!({ "advanceSeconds": "600" }), json!({ "advanceSeconds": 1e300 })] {
+        let error = kit.control("POST", "/clock", body).await.error(400);
+        assert!(error.starts_with("advanceSeconds"), "{error}");
+    }
+    kit.control("POST", "/clock", json!({ "advanceSeconds": 0.5 })).await.expect(200);
+}
+
+#[tokio::test]
+async fn with_the_real_clock_a_sandbox_send_leaves_by_itself() {
+    let kit = Kit::with(MockServer::builder().empty()).await;
+    let received = kit.sandbox().post("/sandbox/inbound", json!({ "from": "delivered@x.test", "text": "Hi" })).await.expect(201);
+    let id = text(&received["conversationId"]);
+    let mut changes = kit.mock.control().changes();
+    kit.sandbox().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hello", "send": true })).await.expect(201);
+    // To just before the window's end; the rest passes by itself.
+    kit.act("/clock", json!({ "advanceSeconds": 4.9 })).await;
+    loop {
+        let change = changes.recv().await.expect("a change");
+        if change.what == "send" {
+            break;
+        }
+    }
+    let timeline = kit.sandbox().timeline(&id).await;
+    assert_eq!(timeline.last().map(|it| it["status"].clone()), Some(json!("sent")));
+}
+
+#[tokio::test]
+async fn a_reset_brings_back_the_start_with_its_clock_and_keys() {
+    let kit = Kit::with(MockServer::builder().manual_clock().no_rate_limit()).await;
+    let start = (kit.mock.control().state().await.expect("a document"), kit.look("/clock").await);
+    kit.mail("vera@customer.example", "Hello").await;
+    let (extra, _) = kit.key("Extra", &["read"]).await;
+    extra.get("/me").await.expect(200);
+    kit.control("POST", "/faults", json!({ "skip": 100, "effect": { "status": 500 } })).await.expect(201);
+    kit.advance(100_000).await;
+    kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
+
+    kit.control("POST", "/reset", Value::Null).await.expect(200);
+    assert_eq!((kit.mock.control().state().await.expect("a document"), kit.look("/clock").await), start);
+    assert_eq!((kit.look("/faults").await, kit.look("/requests").await), (json!([]), json!([])));
+    extra.get("/me").await.error(401);
+    kit.live().get("/me").await.expect(200);
+    kit.sandbox().get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn snapshot_then_restore_is_the_identity() {
+    let kit = Kit::with(MockServer::builder().manual_clock().no_rate_limit()).await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true })).await.expect(201);
+    let (extra, _) = kit.key("Extra", &["read", "write"]).await;
+    let saved = kit.mock.control().state().await.expect("a document");
+    let seen = extra.conversation(&id).await;
+
+    kit.advance(5_000).await;
+    kit.mail("karl@customer.example", "Later").await;
+    kit.control("PUT", "/state", serde_json::from_str(&saved).expect("JSON")).await.expect(200);
+    assert_eq!(kit.mock.control().state().await.expect("a document"), saved);
+    assert_eq!(extra.conversation(&id).await, seen);
+    assert_eq!(kit.advance(600).await["fired"][0]["job"], "send", "what was due is due again");
+}
+
+#[tokio::test]
+async fn the_same_seed_and_calls_give_the_same_bytes() {
+    let first = Kit::with(MockServer::builder().manual_clock().no_rate_limit()).await;
+    let seed = first.mock.control().state().await.expect("a document");
+    let second = Kit::with(MockServer::builder().manual_clock().no_rate_limit().seed(&seed)).await;
+    let mut runs = Vec::new();
+    for kit in [&first, &second] {
+        let id = kit.mail("vera@customer.example", "Hello").await;
+        let mut said = Vec::new();
+        let reply = json!({ "body": "Hi", "send": true, "documents": [{ "label": "Invoice" }] });
+        said.push(kit.live().post(&format!("/conversations/{id}/replies"), reply).await.text);
+        said.push(kit.live().post(&format!("/conversations/{id}/tags"), json!({ "add": ["new"] })).await.text);
+        said.push(kit.advance(10 * 86_400).await.to_string());
+        said.push(kit.live().get(&format!("/conversations/{id}")).await.text);
+        said.push(kit.live().get("/conversations?limit=100").await.text);
+        said.push(kit.mock.control().state().await.expect("a document"));
+        runs.push(said);
+    }
+    assert_eq!(runs[0], runs[1]);
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_sound_is_refused_with_line_and_field() {
+    let kit = Kit::start().await;
+    let url = format!("{}/state", kit.mock.control_url());
+    let before = kit.look("/state").await;
+    for (document, named) in [
+        ("{\n  \"workspace\": 5\n}", &["line 2", "workspace"][..]),
+        ("{}", &["workspace", "required"]),
+        ("{", &["line 1"]),
+        ("", &["line 1"]),
+    ] {
+        let sent = kit.http().put(&url).body(document).send().await.expect("an answer");
+        let error = crate::kit::Reply::of(sent).await.error(400);
+        for part in named {
+            assert!(error.contains(part), "{error} should name {part}");
+        }
+    }
+    let mut dangling = before.clone();
+    dangling["keys"][0]["createdBy"] = json!("usr_nobody");
+    let error = kit.control("PUT", "/state", dangling).await.error(400);
+    assert!(error.contains("keys[0].createdBy"), "{error}");
+    assert_eq!(kit.look("/state").await, before, "nothing was changed");
+}
+
+#[tokio::test]
+async fn a_start_can_be_set_so_that_every_run_shows_the_same_times() {
+    let start: Timestamp = "2026-03-01T09:00:00.000Z".parse().expect("a time");
+    let mut lists = Vec::new();
+    for _ in 0..2 {
+        let kit = Kit::with(MockServer::builder().manual_clock().start_at(start)).await;
+        assert_eq!(at(&kit.look("/clock").await["now"]), start);
+        lists.push(kit.live().get("/conversations?limit=100").await.text);
+    }
+    assert_eq!(lists[0], lists[1]);
+}

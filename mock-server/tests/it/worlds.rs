@@ -1,0 +1,119 @@
+//! Many worlds in one server, told apart by the key, none seeing another.
+
+use serde_json::{Value, json};
+
+use crate::kit::{Kit, text};
+
+async fn world(kit: &Kit, new: Value) -> Value {
+    kit.control("POST", "/worlds", new).await.expect(201)
+}
+
+#[tokio::test]
+async fn a_new_world_has_its_own_keys_at_the_same_addresses() {
+    let kit = Kit::start().await;
+    let main = kit.mock.ready();
+    let (first, second) = (world(&kit, json!({ "empty": true })).await, world(&kit, json!({})).await);
+    for ready in [&first, &second] {
+        assert_eq!(ready["base_url"], main.base_url);
+        assert_eq!(ready["mcp_url"], main.mcp_url);
+        assert!(text(&ready["control_url"]).starts_with(&format!("{}/worlds/", main.control_url)));
+    }
+    let mut keys = vec![main.keys.live.clone(), main.keys.test.clone()];
+    for ready in [&first, &second] {
+        for key in ["live", "test"] {
+            let key = text(&ready["keys"][key]);
+            assert_eq!(key.len(), "rk_live_".len() + 48);
+            kit.api(&key).get("/me").await.expect(200);
+            keys.push(key);
+        }
+    }
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), 6, "no two worlds share a key");
+}
+
+#[tokio::test]
+async fn what_happens_in_one_world_is_not_seen_in_another() {
+    let kit = Kit::start().await;
+    let other = world(&kit, json!({ "empty": true })).await;
+    let (there, control) = (kit.api(&text(&other["keys"]["live"])), text(&other["control_url"]));
+    let id = kit.mail("vera@customer.example", "Hello").await;
+
+    assert!(there.listed("").await.is_empty());
+    there.get(&format!("/conversations/{id}")).await.error(404);
+    let look = |path: &'static str| kit.control_at(&control, "GET", path, Value::Null);
+    let journal = look("/requests").await.expect(200);
+    assert_eq!(journal.as_array().map(Vec::len), Some(2), "its own two requests");
+
+    kit.control_at(&control, "POST", "/faults", json!({ "times": null, "effect": { "status": 500 } })).await.expect(201);
+    there.get("/me").await.error(500);
+    kit.live().get("/me").await.expect(200);
+
+    let before = kit.look("/clock").await;
+    kit.control_at(&control, "POST", "/clock", json!({ "advanceSeconds": 3600 })).await.expect(200);
+    assert_eq!(kit.look("/clock").await, before);
+    assert_ne!(look("/clock").await.expect(200)["now"], before["now"]);
+}
+
+#[tokio::test]
+async fn a_world_can_have_another_clock_and_start_from_a_document() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let document = kit.look("/state").await;
+    let copy = world(&kit, json!({ "seed": document, "clock": "real" })).await;
+    let clock = kit.control_at(&text(&copy["control_url"]), "GET", "/clock", Value::Null).await.expect(200);
+    assert_eq!(clock["mode"], "real");
+    assert_eq!(kit.api(&text(&copy["keys"]["live"])).listed("").await, [id.as_str()]);
+    let default = world(&kit, json!({ "empty": true })).await;
+    let clock = kit.control_at(&text(&default["control_url"]), "GET", "/clock", Value::Null).await.expect(200);
+    assert_eq!(clock["mode"], "manual", "as the server's");
+}
+
+#[tokio::test]
+async fn a_copy_does_not_take_the_keys_of_the_first() {
+    let kit = Kit::start().await;
+    let (made, _) = kit.key("Extra", &["read"]).await;
+    let document = kit.look("/state").await;
+    let copy = world(&kit, json!({ "seed": document })).await;
+    kit.mail("vera@customer.example", "Only in the first").await;
+    assert_eq!(made.listed("").await.len(), 1);
+    assert_eq!(kit.live().listed("").await.len(), 1);
+    assert_eq!(kit.api(&text(&copy["keys"]["live"])).listed("").await.len(), 0);
+}
+
+#[tokio::test]
+async fn the_keys_of_a_deleted_world_answer_401() {
+    let kit = Kit::start().await;
+    let other = world(&kit, json!({ "empty": true })).await;
+    let (id, there) = (text(&other["id"]), kit.api(&text(&other["keys"]["live"])));
+    there.get("/me").await.expect(200);
+    kit.control("DELETE", &format!("/worlds/{id}"), Value::Null).await.expect(204);
+    there.get("/me").await.error(401);
+    kit.control("DELETE", &format!("/worlds/{id}"), Value::Null).await.error(404);
+    kit.control("GET", &format!("/worlds/{id}/health"), Value::Null).await.error(404);
+    kit.live().get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn everything_of_the_control_api_is_below_a_worlds_address() {
+    let kit = Kit::start().await;
+    let other = world(&kit, json!({ "empty": true })).await;
+    let control = text(&other["control_url"]);
+    for path in ["/health", "/state", "/clock", "/requests", "/jobs", "/users", "/mailboxes", "/keys", "/approvals", "/outbox", "/webhooks", "/faults"] {
+        kit.control_at(&control, "GET", path, Value::Null).await.expect(200);
+    }
+    let keys = kit.control_at(&control, "POST", "/keys", json!({ "name": "Own", "scopes": ["read"], "livemode": true })).await.expect(201);
+    kit.api(&text(&keys["key"])).get("/me").await.expect(200);
+    kit.control_at(&control, "POST", "/reset", Value::Null).await.expect(200);
+    kit.api(&text(&keys["key"])).get("/me").await.error(401);
+    kit.api(&text(&other["keys"]["live"])).get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_bad_world_is_refused_with_the_field() {
+    let kit = Kit::start().await;
+    let error = kit.control("POST", "/worlds", json!({ "seed": { "workspace": { "id": "x" } } })).await.error(400);
+    assert!(error.contains("workspace.id"), "{error}");
+    kit.control("POST", "/worlds", json!({ "clock": "sundial" })).await.error(400);
+    kit.control("POST", "/worlds", json!({ "seed": {}, "empty": true })).await.error(400);
+}
