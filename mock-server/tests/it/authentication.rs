@@ -15,7 +15,9 @@ fn calls(id: &str) -> Vec<(Operation, String, Option<Value>)> {
         Operation::AssignConversation => Some(json!({ "to": "none" })),
         Operation::Reply => Some(json!({ "body": "x" })),
         Operation::RequestDocuments => Some(json!({ "documents": [{ "label": "x" }] })),
-        Operation::RecordSent => Some(json!({ "messageId": "<a1@x.example>", "reference": "a1", "to": ["a@x.example"], "subject": "x" })),
+        Operation::RecordSent => Some(
+            json!({ "messageId": "<a1@x.example>", "reference": "a1", "to": ["a@x.example"], "subject": "x" }),
+        ),
         Operation::SandboxInbound => Some(json!({ "from": "a@x.test", "text": "x" })),
         _ => None,
     };
@@ -33,7 +35,9 @@ async fn call(api: &crate::kit::Api, path: &str, body: Option<Value>) -> Reply {
 async fn every_operation_needs_a_key() {
     let kit = Kit::start().await;
     for (op, path, body) in calls("cnv_1") {
-        call(&kit.api("rk_live_000000000000000000000000000000000000000000000000"), &path, body).await.error(401);
+        call(&kit.api("rk_live_000000000000000000000000000000000000000000000000"), &path, body)
+            .await
+            .error(401);
         let url = format!("{}{path}", kit.mock.base_url());
         let request = kit.http().request(op.method().as_str().parse().expect("a method"), url);
         let bare = Reply::of(request.try_clone().expect("no body").send().await.expect("an answer")).await;
@@ -65,7 +69,10 @@ async fn sending_needs_send_and_drafting_needs_draft() {
     let id = kit.mail("vera@customer.example", "Hello").await;
     let (drafter, _) = kit.key("Drafter", &["draft"]).await;
     let (sender, _) = kit.key("Sender", &["send"]).await;
-    for (path, body) in [("replies", json!({ "body": "x" })), ("document-requests", json!({ "documents": [{ "label": "x" }] }))] {
+    for (path, body) in [
+        ("replies", json!({ "body": "x" })),
+        ("document-requests", json!({ "documents": [{ "label": "x" }] })),
+    ] {
         let path = format!("/conversations/{id}/{path}");
         let with_send = |send: bool| {
             let mut body = body.clone();
@@ -92,7 +99,11 @@ async fn each_key_acts_under_its_own_name() {
     let read = robot.conversation(&id).await;
     assert_eq!(read["assignee"], json!({ "id": agent, "name": "Refund robot", "type": "agent" }));
     let team = &read["team"]["agents"];
-    assert!(team.as_array().expect("a list").contains(&json!({ "id": format!("agent:{agent}"), "name": "Refund robot" })));
+    assert!(
+        team.as_array()
+            .expect("a list")
+            .contains(&json!({ "id": format!("agent:{agent}"), "name": "Refund robot" }))
+    );
 }
 
 #[tokio::test]
@@ -120,7 +131,11 @@ async fn another_persons_private_inbox_does_not_exist() {
         if op.takes_conversation() {
             let hidden = call(&of_karl, &path, body.clone()).await;
             hidden.error(404);
-            assert_eq!(hidden.text, call(&of_karl, &other, body).await.text, "the same as an id that never was");
+            assert_eq!(
+                hidden.text,
+                call(&of_karl, &other, body).await.text,
+                "the same as an id that never was"
+            );
         }
     }
     assert!(of_karl.listed("").await.is_empty());
@@ -130,7 +145,10 @@ async fn another_persons_private_inbox_does_not_exist() {
     assert!(of_anna.get("/mailboxes").await.text.contains("anna@acme.example"));
     // Whoever cannot see the inbox cannot be given a conversation in it either.
     let karls_agent = text(&of_karl.get("/me").await.expect(200)["agent"]["id"]);
-    of_anna.post(&format!("/conversations/{id}/assign"), json!({ "to": format!("agent:{karls_agent}") })).await.error(400);
+    of_anna
+        .post(&format!("/conversations/{id}/assign"), json!({ "to": format!("agent:{karls_agent}") }))
+        .await
+        .error(400);
 }
 
 #[tokio::test]

@@ -8,7 +8,12 @@ use crate::kit::Kit;
 
 /// What comes back over a connection of its own until the server closes it.
 fn exchange(kit: &Kit, request: &str) -> String {
-    let address = kit.mock.base_url().strip_prefix("http://").and_then(|it| it.strip_suffix("/api/v1")).expect("an address");
+    let address = kit
+        .mock
+        .base_url()
+        .strip_prefix("http://")
+        .and_then(|it| it.strip_suffix("/api/v1"))
+        .expect("an address");
     let mut stream = std::net::TcpStream::connect(address).expect("a connection");
     stream.write_all(request.as_bytes()).expect("written");
     let mut answer = String::new();
@@ -17,7 +22,10 @@ fn exchange(kit: &Kit, request: &str) -> String {
 }
 
 fn get_me(kit: &Kit, more: &str) -> String {
-    format!("GET /api/v1/me HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n{more}\r\n", kit.mock.live_key())
+    format!(
+        "GET /api/v1/me HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n{more}\r\n",
+        kit.mock.live_key()
+    )
 }
 
 #[tokio::test]
@@ -54,7 +62,9 @@ async fn a_connection_is_kept_for_the_next_request() {
 async fn a_request_whose_client_has_gone_took_effect_and_is_in_the_journal() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    kit.control("POST", "/faults", json!({ "method": "POST", "effect": { "delayMs": 600_000 } })).await.expect(201);
+    kit.control("POST", "/faults", json!({ "method": "POST", "effect": { "delayMs": 600_000 } }))
+        .await
+        .expect(201);
     let note = kit
         .http()
         .post(format!("{}/conversations/{id}/notes", kit.mock.base_url()))
@@ -79,12 +89,19 @@ async fn a_request_whose_client_has_gone_took_effect_and_is_in_the_journal() {
 #[tokio::test]
 async fn half_open_clients_do_not_keep_others_out() {
     let kit = Kit::start().await;
-    let address = kit.mock.base_url().strip_prefix("http://").and_then(|it| it.strip_suffix("/api/v1")).expect("an address");
+    let address = kit
+        .mock
+        .base_url()
+        .strip_prefix("http://")
+        .and_then(|it| it.strip_suffix("/api/v1"))
+        .expect("an address");
     let mut idle = Vec::new();
     for i in 0..200 {
         let mut stream = std::net::TcpStream::connect(address).expect("a connection");
         if i % 2 == 0 {
-            stream.write_all(b"POST /api/v1/app-mail HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{").expect("written");
+            stream
+                .write_all(b"POST /api/v1/app-mail HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+                .expect("written");
         }
         idle.push(stream);
     }
@@ -95,20 +112,29 @@ async fn half_open_clients_do_not_keep_others_out() {
 async fn changes_are_followed_as_server_sent_events() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    let mut events = kit.http().get(format!("{}/events", kit.mock.control_url())).send().await.expect("an answer");
+    let mut events =
+        kit.http().get(format!("{}/events", kit.mock.control_url())).send().await.expect("an answer");
     assert_eq!(events.headers()["content-type"], "text/event-stream");
     // The opening line says that the server listens from here on.
-    let mut seen = String::from_utf8(events.chunk().await.expect("bytes").expect("a line").to_vec()).expect("text");
-    kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true })).await.expect(201);
+    let mut seen =
+        String::from_utf8(events.chunk().await.expect("bytes").expect("a line").to_vec()).expect("text");
+    kit.live()
+        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true }))
+        .await
+        .expect(201);
     kit.advance(600).await;
     kit.control("POST", "/reset", Value::Null).await.expect(200);
     while !seen.contains("\"reset\"") {
-        seen.push_str(std::str::from_utf8(&events.chunk().await.expect("bytes").expect("an event")).expect("text"));
+        seen.push_str(
+            std::str::from_utf8(&events.chunk().await.expect("bytes").expect("an event")).expect("text"),
+        );
     }
     let causes: Vec<String> = seen
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
-        .map(|data| serde_json::from_str::<Value>(data).expect("JSON")["cause"].as_str().expect("a cause").to_owned())
+        .map(|data| {
+            serde_json::from_str::<Value>(data).expect("JSON")["cause"].as_str().expect("a cause").to_owned()
+        })
         .collect();
     assert_eq!(causes, ["request", "job", "clock", "state"], "{seen}");
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::kit::{Kit, text};
 
 fn fields(value: &Value) -> Vec<String> {
-    let mut fields: Vec<_> = value.as_object().unwrap_or_else(|| panic!("not an object: {value}")).keys().cloned().collect();
+    let mut fields: Vec<_> =
+        value.as_object().unwrap_or_else(|| panic!("not an object: {value}")).keys().cloned().collect();
     fields.sort();
     fields
 }
@@ -52,7 +53,13 @@ async fn inboxes_are_made_and_listed_private_and_sandbox_too() {
     assert_eq!(fields(&listed[0]), ["address", "id", "name", "open", "owner", "sandbox"]);
     assert_eq!(listed.iter().filter(|it| it["sandbox"] == true).count(), 1);
     assert!(listed.iter().any(|it| it["owner"] == json!(anna) && it["id"] == made["id"]));
-    kit.control("POST", "/mailboxes", json!({ "address": "x@acme.example", "name": "X", "owner": "usr_none" })).await.error(404);
+    kit.control(
+        "POST",
+        "/mailboxes",
+        json!({ "address": "x@acme.example", "name": "X", "owner": "usr_none" }),
+    )
+    .await
+    .error(404);
     kit.control("POST", "/mailboxes", json!({ "address": "nonsense", "name": "X" })).await.error(400);
 }
 
@@ -63,15 +70,23 @@ async fn keys_are_shown_once_and_can_be_revoked() {
     let me = robot.get("/me").await.expect(200);
     assert_eq!(me["scopes"], json!(["read", "write"]), "read comes with any other scope");
     let keys = kit.look("/keys").await;
-    let entry = keys.as_array().expect("a list").iter().find(|it| it["agentId"] == json!(agent)).expect("listed");
+    let entry =
+        keys.as_array().expect("a list").iter().find(|it| it["agentId"] == json!(agent)).expect("listed");
     assert_eq!(fields(entry), ["agentId", "createdBy", "livemode", "name", "revoked", "scopes"]);
     assert!(!keys.to_string().contains("rk_") && !kit.look("/state").await.to_string().contains("rk_"));
     kit.control("DELETE", &format!("/keys/{agent}"), Value::Null).await.expect(204);
     robot.get("/me").await.error(401);
     let keys = kit.look("/keys").await;
-    assert!(keys.as_array().expect("a list").iter().any(|it| it["agentId"] == json!(agent) && it["revoked"] == true));
+    assert!(
+        keys.as_array()
+            .expect("a list")
+            .iter()
+            .any(|it| it["agentId"] == json!(agent) && it["revoked"] == true)
+    );
     kit.control("DELETE", "/keys/agt_none", Value::Null).await.error(404);
-    kit.control("POST", "/keys", json!({ "name": "X", "scopes": ["fly"], "livemode": true })).await.error(400);
+    kit.control("POST", "/keys", json!({ "name": "X", "scopes": ["fly"], "livemode": true }))
+        .await
+        .error(400);
     let by = json!({ "name": "X", "scopes": ["read"], "livemode": true, "createdBy": "usr_none" });
     kit.control("POST", "/keys", by).await.error(404);
 }
@@ -103,7 +118,10 @@ async fn mail_comes_in_and_is_answered_with_where_it_went() {
     assert_eq!(received["documentIds"].as_array().map(Vec::len), Some(1));
     let id = text(&received["conversationId"]);
     let read = kit.live().conversation(&id).await;
-    assert_eq!((&read["topic"], &read["urgency"], &read["risk"]), (&json!("billing"), &json!("high"), &json!("phishing")));
+    assert_eq!(
+        (&read["topic"], &read["urgency"], &read["risk"]),
+        (&json!("billing"), &json!("high"), &json!("phishing"))
+    );
     assert_eq!(read["riskReasons"], json!(["New sender"]));
     assert_eq!(read["contact"], json!({ "name": "Vera", "email": "vera@customer.example" }));
     assert_eq!(read["timeline"][0]["attachments"][0]["filename"], "a.pdf");
@@ -126,7 +144,10 @@ async fn a_draft_is_approved_or_stopped_by_a_person() {
     let message = text(&draft["messageId"]);
     let queue = kit.look("/approvals").await;
     assert_eq!(fields(&queue[0]), ["at", "conversationId", "draftedBy", "messageId", "summary", "text"]);
-    assert_eq!((&queue[0]["messageId"], &queue[0]["summary"], &queue[0]["text"]), (&json!(message), &json!("Greets"), &json!("Hi")));
+    assert_eq!(
+        (&queue[0]["messageId"], &queue[0]["summary"], &queue[0]["text"]),
+        (&json!(message), &json!("Greets"), &json!("Hi"))
+    );
 
     let anna = text(&kit.act("/users", json!({ "name": "Anna" })).await["id"]);
     let approve = format!("/messages/{message}/approve");
@@ -164,7 +185,9 @@ async fn a_snooze_hides_until_its_time_has_come() {
     assert_eq!(kit.live().listed("").await, [id.as_str()]);
     assert!(kit.live().listed("?view=snoozed").await.is_empty());
 
-    kit.control("POST", &format!("/conversations/{id}/snooze"), json!({ "until": "2099-01-01T00:00:00Z" })).await.expect(200);
+    kit.control("POST", &format!("/conversations/{id}/snooze"), json!({ "until": "2099-01-01T00:00:00Z" }))
+        .await
+        .expect(200);
     kit.control("POST", &format!("/conversations/{id}/snooze"), json!({ "until": null })).await.expect(200);
     assert_eq!(kit.live().listed("").await, [id.as_str()]);
     kit.control("POST", "/conversations/cnv_none/snooze", json!({ "until": null })).await.error(404);
@@ -190,33 +213,41 @@ async fn a_person_assigns_a_conversation() {
 async fn uploads_complete_a_document_request() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    let documents = json!([{ "label": "Invoice" }, { "label": "Photo", "required": false }, { "label": "Contract" }]);
+    let documents =
+        json!([{ "label": "Invoice" }, { "label": "Photo", "required": false }, { "label": "Contract" }]);
     let asked = json!({ "documents": documents, "send": true });
     let asked = kit.live().post(&format!("/conversations/{id}/document-requests"), asked).await.expect(201);
     kit.advance(600).await;
     let path = format!("/document-requests/{}/uploads", text(&asked["requestId"]));
     let first = json!({ "item": 0, "filename": "a.pdf", "contentType": "application/pdf", "size": 12, "kind": "invoice", "fields": { "vendor": "Acme" } });
     let first = kit.control("POST", &path, first).await.expect(201);
-    assert_eq!((fields(&first), &first["complete"]), (vec!["complete".to_owned(), "documentId".to_owned()], &json!(false)));
+    assert_eq!(
+        (fields(&first), &first["complete"]),
+        (vec!["complete".to_owned(), "documentId".to_owned()], &json!(false))
+    );
     let last = kit.control("POST", &path, json!({ "item": 2, "filename": "c.pdf" })).await.expect(201);
     assert_eq!(last["complete"], true, "what is nice to have does not hold it up");
     let found = kit.live().get("/documents?q=acme").await.expect(200);
     assert_eq!((&found[0]["id"], &found[0]["kind"]), (&first["documentId"], &json!("invoice")));
     kit.control("POST", &path, json!({ "item": 9, "filename": "x" })).await.error(400);
-    kit.control("POST", "/document-requests/req_none/uploads", json!({ "item": 0, "filename": "x" })).await.error(404);
+    kit.control("POST", "/document-requests/req_none/uploads", json!({ "item": 0, "filename": "x" }))
+        .await
+        .error(404);
 }
 
 #[tokio::test]
 async fn bookings_are_made_and_cancelled_once() {
     let kit = Kit::start().await;
     let host = text(&kit.look("/users").await[0]["id"]);
-    let new = json!({ "hostUserId": host, "startsAt": "2026-12-01T09:00:00Z", "endsAt": "2026-12-01T09:30:00Z" });
+    let new =
+        json!({ "hostUserId": host, "startsAt": "2026-12-01T09:00:00Z", "endsAt": "2026-12-01T09:30:00Z" });
     let made = kit.control("POST", "/bookings", new).await.expect(201);
     let path = format!("/bookings/{}/cancel", text(&made["id"]));
     kit.control("POST", &path, Value::Null).await.expect(200);
     kit.control("POST", &path, Value::Null).await.error(409);
     kit.control("POST", "/bookings/bkg_none/cancel", Value::Null).await.error(404);
-    let backwards = json!({ "hostUserId": host, "startsAt": "2026-12-01T09:30:00Z", "endsAt": "2026-12-01T09:00:00Z" });
+    let backwards =
+        json!({ "hostUserId": host, "startsAt": "2026-12-01T09:30:00Z", "endsAt": "2026-12-01T09:00:00Z" });
     kit.control("POST", "/bookings", backwards).await.error(400);
 }
 
@@ -224,12 +255,19 @@ async fn bookings_are_made_and_cancelled_once() {
 async fn the_outbox_holds_every_mail_that_left() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    let sent = kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true })).await.expect(201);
+    let sent = kit
+        .live()
+        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true }))
+        .await
+        .expect(201);
     assert_eq!(kit.look("/outbox").await, json!([]));
     kit.advance(600).await;
     let outbox = kit.look("/outbox").await;
     assert_eq!(fields(&outbox[0]), ["at", "kind", "messageId", "outcome", "subject", "text", "to"]);
-    assert_eq!((&outbox[0]["kind"], &outbox[0]["messageId"], &outbox[0]["outcome"]), (&json!("reply"), &sent["messageId"], &json!("sent")));
+    assert_eq!(
+        (&outbox[0]["kind"], &outbox[0]["messageId"], &outbox[0]["outcome"]),
+        (&json!("reply"), &sent["messageId"], &json!("sent"))
+    );
 }
 
 #[tokio::test]
@@ -239,13 +277,27 @@ async fn the_journal_shows_each_request_and_no_key() {
     kit.control("DELETE", "/requests", Value::Null).await.expect(204);
     let key = kit.mock.live_key().to_owned();
     kit.live().get(&format!("/conversations?limit=5&q={key}")).await.expect(200);
-    kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": format!("The key is {key}") })).await.expect(201);
+    kit.live()
+        .post(&format!("/conversations/{id}/notes"), json!({ "body": format!("The key is {key}") }))
+        .await
+        .expect(201);
     kit.api("rk_live_wrong").get("/me").await.error(401);
 
     let journal = kit.look("/requests").await;
     let journal = journal.as_array().expect("a list");
     assert_eq!(journal.len(), 3);
-    let names = ["agentId", "at", "durationMs", "method", "path", "query", "requestBody", "status", "tool", "transport"];
+    let names = [
+        "agentId",
+        "at",
+        "durationMs",
+        "method",
+        "path",
+        "query",
+        "requestBody",
+        "status",
+        "tool",
+        "transport",
+    ];
     assert_eq!(fields(&journal[0]), names);
     let line = |it: &Value| (text(&it["method"]), text(&it["path"]), it["status"].clone());
     assert_eq!(line(&journal[0]), ("GET".into(), "/api/v1/conversations".into(), json!(200)));

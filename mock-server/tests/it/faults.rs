@@ -39,7 +39,8 @@ async fn a_status_before_leaves_no_trace_and_one_after_does() {
     assert!(body["error"].is_string());
     assert_eq!(notes(&kit, &id).await, 0);
 
-    fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "status": 503, "when": "after" } })).await;
+    fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "status": 503, "when": "after" } }))
+        .await;
     assert_eq!(note(&kit, &id).await.expect("an answer").0, 503);
     assert_eq!(notes(&kit, &id).await, 1);
     assert_eq!(note(&kit, &id).await.expect("an answer").0, 201, "each rule fired once");
@@ -56,7 +57,8 @@ async fn a_drop_before_leaves_no_trace_and_one_after_does() {
     assert!(note(&kit, &id).await.is_none());
     assert_eq!(notes(&kit, &id).await, 1);
     let journal = kit.look("/requests").await;
-    let dropped: Vec<_> = journal.as_array().expect("a list").iter().filter(|it| it["status"].is_null()).collect();
+    let dropped: Vec<_> =
+        journal.as_array().expect("a list").iter().filter(|it| it["status"].is_null()).collect();
     assert_eq!(dropped.len(), 2);
 }
 
@@ -120,7 +122,11 @@ async fn chance_is_the_same_in_every_run() {
 async fn method_and_path_say_which_requests_it_strikes() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    fault(&kit, json!({ "method": "GET", "path": "/conversations/*", "times": null, "effect": { "status": 500 } })).await;
+    fault(
+        &kit,
+        json!({ "method": "GET", "path": "/conversations/*", "times": null, "effect": { "status": 500 } }),
+    )
+    .await;
     kit.live().get(&format!("/conversations/{id}")).await.error(500);
     kit.live().get("/conversations").await.expect(200);
     kit.live().get("/me").await.expect(200);
@@ -130,7 +136,9 @@ async fn method_and_path_say_which_requests_it_strikes() {
 #[tokio::test]
 async fn the_mcp_endpoint_has_a_path_of_its_own() {
     let kit = Kit::start().await;
-    let mcp = || async { kit.http().post(kit.mock.mcp_url()).bearer_auth(kit.mock.live_key()).body("{}").send().await };
+    let mcp = || async {
+        kit.http().post(kit.mock.mcp_url()).bearer_auth(kit.mock.live_key()).body("{}").send().await
+    };
     fault(&kit, json!({ "path": "/mcp", "effect": { "status": 503 } })).await;
     kit.live().get("/me").await.expect(200);
     assert_eq!(mcp().await.expect("an answer").status(), 503);

@@ -14,7 +14,8 @@ async fn with(kit: &Kit, url: String, name: &str, value: &str) -> Reply {
 async fn the_control_api_refuses_a_foreign_host() {
     let kit = Kit::start().await;
     let url = || format!("{}/health", kit.mock.control_url());
-    let port = url().split(':').nth(2).and_then(|rest| rest.split('/').next().map(str::to_owned)).expect("a port");
+    let port =
+        url().split(':').nth(2).and_then(|rest| rest.split('/').next().map(str::to_owned)).expect("a port");
     for host in ["evil.example", "127.0.0.1", "127.0.0.1:1", &format!("evil.example:{port}")] {
         with(&kit, url(), "host", host).await.error(403);
     }
@@ -64,5 +65,9 @@ async fn the_control_api_is_not_in_the_journal_and_has_no_limit() {
     for _ in 0..150 {
         kit.control("GET", "/health", Value::Null).await.expect(200);
     }
-    assert_eq!(kit.look("/requests").await.as_array().map(Vec::len), Some(1), "only the test kit's own reading");
+    assert_eq!(
+        kit.look("/requests").await.as_array().map(Vec::len),
+        Some(1),
+        "only the test kit's own reading"
+    );
 }

@@ -7,7 +7,12 @@ use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey, Star
 #[tokio::test]
 async fn it_is_ready_when_start_returns_and_gone_when_it_is_dropped() {
     let mock = MockServer::builder().empty().start().await;
-    let address = mock.base_url().strip_prefix("http://").and_then(|it| it.strip_suffix("/api/v1")).expect("an address").to_owned();
+    let address = mock
+        .base_url()
+        .strip_prefix("http://")
+        .and_then(|it| it.strip_suffix("/api/v1"))
+        .expect("an address")
+        .to_owned();
     mock.client().me().await.expect("an answer");
     drop(mock);
     assert!(std::net::TcpStream::connect(&address).is_err());
@@ -16,13 +21,19 @@ async fn it_is_ready_when_start_returns_and_gone_when_it_is_dropped() {
 
 #[tokio::test]
 async fn many_run_at_once_and_share_nothing() {
-    let mocks = futures_util::future::join_all((0..20).map(|_| MockServer::builder().manual_clock().empty().start())).await;
+    let mocks =
+        futures_util::future::join_all((0..20).map(|_| MockServer::builder().manual_clock().empty().start()))
+            .await;
     let mut urls: Vec<_> = mocks.iter().map(|mock| mock.base_url().to_owned()).collect();
     urls.sort();
     urls.dedup();
     assert_eq!(urls.len(), 20);
     let inbox = mocks[0].control().mailboxes().await.expect("inboxes")[0].address.clone();
-    mocks[0].control().inbound(InboundMail::new(inbox, "vera@customer.example", "Hello")).await.expect("received");
+    mocks[0]
+        .control()
+        .inbound(InboundMail::new(inbox, "vera@customer.example", "Hello"))
+        .await
+        .expect("received");
     for (i, mock) in mocks.iter().enumerate() {
         let listed = mock.client().conversations().await.expect("a list");
         assert_eq!(listed.len(), usize::from(i == 0));
@@ -42,7 +53,8 @@ async fn the_clients_have_the_keys_of_the_server() {
     let mock = MockServer::builder().empty().start().await;
     assert_eq!(mock.client().me().await.expect("an answer").livemode, Some(true));
     assert_eq!(mock.test_client().me().await.expect("an answer").livemode, Some(false));
-    let made = mock.control().create_key(NewKey::live("Robot", [shared_inbox::Scope::Read])).await.expect("a key");
+    let made =
+        mock.control().create_key(NewKey::live("Robot", [shared_inbox::Scope::Read])).await.expect("a key");
     let me = mock.client_with(&made.key).me().await.expect("an answer");
     assert_eq!((me.agent.id, me.agent.name.as_str()), (made.agent_id, "Robot"));
 }
@@ -55,8 +67,10 @@ async fn the_client_hides_what_the_faults_do() {
     let rule = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
     mock.control().add_fault(rule).await.expect("added");
     inbox.conversation(&id).add_note("Only once").await.expect("added");
-    let notes = inbox.conversation(&id).read().await.expect("read").timeline;
-    let notes = notes.iter().filter(|item| matches!(item, shared_inbox::TimelineItem::Note(note) if note.body == "Only once"));
+    let notes = inbox.conversation(&id).get().await.expect("read").timeline;
+    let notes = notes
+        .iter()
+        .filter(|item| matches!(item, shared_inbox::TimelineItem::Note(note) if note.body == "Only once"));
     assert_eq!(notes.count(), 1);
 }
 
@@ -64,10 +78,16 @@ async fn the_client_hides_what_the_faults_do() {
 async fn what_keeps_it_from_starting_is_said() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address");
-    assert!(matches!(MockServer::builder().listen(address).try_start().await, Err(StartError::Listen { .. })));
+    assert!(matches!(
+        MockServer::builder().listen(address).try_start().await,
+        Err(StartError::Listen { .. })
+    ));
     assert!(matches!(MockServer::builder().seed("{}").try_start().await, Err(StartError::Seed(_))));
     let everywhere = "0.0.0.0:0".parse().expect("an address");
-    assert!(matches!(MockServer::builder().listen(everywhere).try_start().await, Err(StartError::ControlToken(_))));
+    assert!(matches!(
+        MockServer::builder().listen(everywhere).try_start().await,
+        Err(StartError::ControlToken(_))
+    ));
 }
 
 #[tokio::test]

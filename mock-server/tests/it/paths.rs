@@ -7,7 +7,8 @@ use crate::kit::{Kit, Reply};
 #[tokio::test]
 async fn unknown_paths_answer_404_with_the_one_field() {
     let kit = Kit::start().await;
-    for path in ["/", "/nope", "/me/", "/conversations/cnv_1/nope", "/Conversations", "/conversations//notes"] {
+    for path in ["/", "/nope", "/me/", "/conversations/cnv_1/nope", "/Conversations", "/conversations//notes"]
+    {
         kit.live().get(path).await.error(404);
     }
     let root = kit.mock.base_url().strip_suffix("/api/v1").expect("the prefix").to_owned();
@@ -28,7 +29,8 @@ async fn wrong_methods_answer_405_and_name_the_right_one() {
         ("POST", "/openapi.json", "GET"),
     ] {
         let url = format!("{}{path}", kit.mock.base_url());
-        let request = kit.http().request(method.parse().expect("a method"), url).bearer_auth(kit.mock.live_key());
+        let request =
+            kit.http().request(method.parse().expect("a method"), url).bearer_auth(kit.mock.live_key());
         let reply = Reply::of(request.send().await.expect("an answer")).await;
         reply.error(405);
         assert_eq!(reply.headers["allow"], allowed, "{method} {path}");
@@ -40,7 +42,8 @@ async fn a_body_that_is_not_json_answers_400() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     for body in ["{", "not json", "{\"body\": \"x\"} more", "\u{0}"] {
-        let error = raw(&kit, &format!("/conversations/{id}/notes"), "application/json", body).await.error(400);
+        let error =
+            raw(&kit, &format!("/conversations/{id}/notes"), "application/json", body).await.error(400);
         assert!(error.starts_with("body"), "{error}");
     }
     for body in ["[]", "\"text\"", "3", "null"] {
@@ -53,10 +56,20 @@ async fn a_content_type_other_than_json_answers_400() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     let (path, body) = (format!("/conversations/{id}/notes"), r#"{"body":"x"}"#);
-    for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp"] {
+    for content_type in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+    ] {
         raw(&kit, &path, content_type, body).await.error(400);
     }
-    for content_type in ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/problem+json"] {
+    for content_type in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "Application/JSON",
+        "application/problem+json",
+    ] {
         raw(&kit, &path, content_type, body).await.expect(201);
     }
 }
@@ -90,7 +103,8 @@ async fn a_body_over_the_limit_answers_413() {
 #[tokio::test]
 async fn the_root_is_a_page_with_the_addresses() {
     let kit = Kit::start().await;
-    let page = Reply::of(kit.http().get(&kit.mock.ready().console_url).send().await.expect("an answer")).await;
+    let page =
+        Reply::of(kit.http().get(&kit.mock.ready().console_url).send().await.expect("an answer")).await;
     assert_eq!(page.status, 200);
     assert!(page.headers["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/html")));
     assert!(page.text.contains(kit.mock.base_url()) && page.text.contains("curl"));

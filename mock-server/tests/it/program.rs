@@ -49,7 +49,8 @@ fn assert_refused(arguments: &[&str], named: &[&str]) {
 
 #[tokio::test]
 async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
-    let mut running = Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
+    let mut running =
+        Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
     let ready = ready(&mut running.0);
     let base_url = ready["base_url"].as_str().expect("an address");
     let root = base_url.strip_suffix("/api/v1").expect("the prefix");
@@ -61,7 +62,12 @@ async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
     for (key, livemode) in [("live", true), ("test", false)] {
         let key = ready["keys"][key].as_str().expect("a key");
         assert_eq!(key.len(), "rk_live_".len() + 48);
-        let me = reqwest::Client::new().get(format!("{base_url}/me")).bearer_auth(key).send().await.expect("an answer");
+        let me = reqwest::Client::new()
+            .get(format!("{base_url}/me"))
+            .bearer_auth(key)
+            .send()
+            .await
+            .expect("an answer");
         let me: Value = serde_json::from_str(&me.text().await.expect("text")).expect("JSON");
         assert_eq!(me["scopes"], serde_json::json!(["read", "write", "draft", "send", "record"]));
         assert_eq!(me["livemode"], livemode);
@@ -88,7 +94,8 @@ fn the_ready_file_appears_whole_and_replaces_an_old_one() {
 #[test]
 fn sigterm_and_sigint_end_it_with_status_0() {
     for signal in ["-TERM", "-INT"] {
-        let mut running = Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
+        let mut running =
+            Running(program().args(["--listen", "127.0.0.1:0", "--json"]).spawn().expect("it runs"));
         ready(&mut running.0);
         let id = running.0.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
@@ -119,7 +126,8 @@ async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
         }
         let mut running = Running(command.spawn().expect("it runs"));
         let ready = ready(&mut running.0);
-        let (base_url, key) = (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::world::LIVE_KEY);
+        let (base_url, key) =
+            (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::world::LIVE_KEY);
         let url = format!("{base_url}/conversations?q=secret-word");
         reqwest::Client::new().get(url).bearer_auth(key).send().await.expect("an answer");
         running.0.kill().expect("it ends");
@@ -167,7 +175,10 @@ fn a_bad_seed_is_one_line_with_line_and_field_and_status_2() {
         std::fs::write(&file, text).expect("written");
         file.to_str().expect("text").to_owned()
     };
-    assert_refused(&["--seed", &seed("a.json", "{\n  \"workspace\": nonsense\n}")], &["a.json", "line 2", "workspace"]);
+    assert_refused(
+        &["--seed", &seed("a.json", "{\n  \"workspace\": nonsense\n}")],
+        &["a.json", "line 2", "workspace"],
+    );
     let wrong = "{\n\"workspace\": {\"id\": \"wsp_1\", \"plan\": \"gold\"}}";
     assert_refused(&["--seed", &seed("b.json", wrong)], &["line 2", "workspace.plan", "gold"]);
     assert_refused(&["--seed", &seed("c.json", "{}")], &["workspace", "required"]);
@@ -183,7 +194,11 @@ async fn a_seed_is_the_document_that_the_control_api_gives() {
     let file = folder.path().join("world.json");
     std::fs::write(&file, &document).expect("written");
     let mut running = Running(
-        program().args(["--listen", "127.0.0.1:0", "--json", "--clock", "manual", "--seed"]).arg(&file).spawn().expect("it runs"),
+        program()
+            .args(["--listen", "127.0.0.1:0", "--json", "--clock", "manual", "--seed"])
+            .arg(&file)
+            .spawn()
+            .expect("it runs"),
     );
     let ready = ready(&mut running.0);
     let url = format!("{}/state", ready["control_url"].as_str().expect("an address"));
@@ -203,7 +218,8 @@ fn the_schema_describes_the_world_document() {
         mock.control().state().await.expect("a document")
     });
     let document: Value = serde_json::from_str(&document).expect("JSON");
-    let wrong: Vec<String> = validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let wrong: Vec<String> =
+        validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     assert!(!validator.is_valid(&serde_json::json!({ "workspace": {} })));
 }

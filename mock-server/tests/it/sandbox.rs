@@ -17,7 +17,8 @@ async fn reply(kit: &Kit, id: &str) -> Value {
 }
 
 async fn status(kit: &Kit, id: &str, message: &Value) -> Value {
-    kit.sandbox().timeline(id).await.into_iter().find(|it| it["id"] == *message).expect("there")["status"].clone()
+    kit.sandbox().timeline(id).await.into_iter().find(|it| it["id"] == *message).expect("there")["status"]
+        .clone()
 }
 
 async fn inbound(kit: &Kit, id: &str) -> usize {
@@ -36,7 +37,8 @@ async fn simulated_mail_needs_a_test_address_and_a_text() {
     let first = post(json!({ "from": "vera@customer.test", "text": "One" })).await.expect(201);
     let id = text(&first["conversationId"]);
     assert!(text(&first["messageId"]).starts_with("msg_"));
-    let second = post(json!({ "from": "vera@customer.test", "text": "Two", "conversationId": id })).await.expect(201);
+    let second =
+        post(json!({ "from": "vera@customer.test", "text": "Two", "conversationId": id })).await.expect(201);
     assert_eq!(second["conversationId"], json!(id));
     assert_eq!(inbound(&kit, &id).await, 2);
     post(json!({ "from": "vera@customer.test", "text": "x", "conversationId": "cnv_none" })).await.error(404);
@@ -60,7 +62,11 @@ async fn delivered_and_unknown_addresses_are_delivered_and_silent() {
     for address in ["delivered@x.test", "delivered+tag@y.test", "whoever@x.test"] {
         let (id, message) = sent_to(&kit, address).await;
         kit.advance(60).await;
-        assert_eq!((status(&kit, &id, &message).await, inbound(&kit, &id).await), (json!("sent"), 1), "{address}");
+        assert_eq!(
+            (status(&kit, &id, &message).await, inbound(&kit, &id).await),
+            (json!("sent"), 1),
+            "{address}"
+        );
     }
 }
 
@@ -125,10 +131,19 @@ async fn tag_names_are_shared_with_the_live_workspace() {
     let live = kit.mail("vera@customer.example", "Hello").await;
     let mail = json!({ "from": "a@x.test", "text": "x" });
     let test = text(&kit.sandbox().post("/sandbox/inbound", mail).await.expect(201)["conversationId"]);
-    kit.sandbox().post(&format!("/conversations/{test}/tags"), json!({ "add": ["refund"] })).await.expect(200);
+    kit.sandbox()
+        .post(&format!("/conversations/{test}/tags"), json!({ "add": ["refund"] }))
+        .await
+        .expect(200);
     kit.live().post(&format!("/conversations/{live}/tags"), json!({ "add": ["refund"] })).await.expect(200);
-    let id = |tags: Value| tags.as_array().expect("a list").iter().find(|it| it["name"] == "refund").expect("there")["id"].clone();
-    assert_eq!(id(kit.live().get("/tags").await.expect(200)), id(kit.sandbox().get("/tags").await.expect(200)));
+    let id = |tags: Value| {
+        tags.as_array().expect("a list").iter().find(|it| it["name"] == "refund").expect("there")["id"]
+            .clone()
+    };
+    assert_eq!(
+        id(kit.live().get("/tags").await.expect(200)),
+        id(kit.sandbox().get("/tags").await.expect(200))
+    );
 }
 
 #[tokio::test]
@@ -136,7 +151,11 @@ async fn drafts_wait_and_nobody_can_approve_them() {
     let kit = Kit::start().await;
     let mail = json!({ "from": "a@x.test", "text": "x" });
     let id = text(&kit.sandbox().post("/sandbox/inbound", mail).await.expect(201)["conversationId"]);
-    let draft = kit.sandbox().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi" })).await.expect(201);
+    let draft = kit
+        .sandbox()
+        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi" }))
+        .await
+        .expect(201);
     assert_eq!(draft["status"], "draft");
     let approve = format!("/messages/{}/approve", text(&draft["messageId"]));
     let refused = kit.control("POST", &approve, json!({})).await.status;

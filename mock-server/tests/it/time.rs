@@ -39,27 +39,45 @@ async fn what_falls_due_happens_in_order_and_at_its_own_time() {
     let id = kit.mail("vera@customer.example", "Hello").await;
     let start = at(&kit.look("/clock").await["now"]);
     let until = (start + std::time::Duration::from_secs(900)).to_string();
-    let reply = kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true })).await.expect(201);
+    let reply = kit
+        .live()
+        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true }))
+        .await
+        .expect(201);
     let other = kit.mail("karl@customer.example", "Hello").await;
     kit.act(&format!("/conversations/{other}/snooze"), json!({ "until": until })).await;
 
     let jobs = kit.look("/jobs").await;
-    let due: Vec<_> = jobs.as_array().expect("a list").iter().map(|it| (text(&it["job"]), text(&it["subject"]))).collect();
+    let due: Vec<_> =
+        jobs.as_array().expect("a list").iter().map(|it| (text(&it["job"]), text(&it["subject"]))).collect();
     assert_eq!(due, [("send".to_owned(), text(&reply["messageId"])), ("wake".to_owned(), other.clone())]);
     assert_eq!(jobs[0]["dueAt"], reply["sendsAt"]);
 
     let moved = kit.advance(86_400).await;
-    let fired: Vec<_> = moved["fired"].as_array().expect("a list").iter().map(|it| (at(&it["at"]), text(&it["job"]))).collect();
+    let fired: Vec<_> = moved["fired"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| (at(&it["at"]), text(&it["job"])))
+        .collect();
     assert_eq!(fired, [(at(&reply["sendsAt"]), "send".to_owned()), (at(&json!(until)), "wake".to_owned())]);
     assert_eq!(kit.look("/jobs").await, json!([]));
     let outbox = kit.look("/outbox").await;
-    assert_eq!(outbox[0]["at"], reply["sendsAt"], "it left when it was due, not when the clock had been moved");
+    assert_eq!(
+        outbox[0]["at"], reply["sendsAt"],
+        "it left when it was due, not when the clock had been moved"
+    );
 }
 
 #[tokio::test]
 async fn a_clock_cannot_be_moved_back_or_by_nonsense() {
     let kit = Kit::start().await;
-    for body in [json!({}), json!({ "advanceSeconds": -1 }), json!({ "advanceSeconds": "600" }), json!({ "advanceSeconds": 1e300 })] {
+    for body in [
+        json!({}),
+        json!({ "advanceSeconds": -1 }),
+        json!({ "advanceSeconds": "600" }),
+        json!({ "advanceSeconds": 1e300 }),
+    ] {
         let error = kit.control("POST", "/clock", body).await.error(400);
         assert!(error.starts_with("advanceSeconds"), "{error}");
     }
@@ -69,10 +87,17 @@ async fn a_clock_cannot_be_moved_back_or_by_nonsense() {
 #[tokio::test]
 async fn with_the_real_clock_a_sandbox_send_leaves_by_itself() {
     let kit = Kit::with(MockServer::builder().empty()).await;
-    let received = kit.sandbox().post("/sandbox/inbound", json!({ "from": "delivered@x.test", "text": "Hi" })).await.expect(201);
+    let received = kit
+        .sandbox()
+        .post("/sandbox/inbound", json!({ "from": "delivered@x.test", "text": "Hi" }))
+        .await
+        .expect(201);
     let id = text(&received["conversationId"]);
     let mut changes = kit.mock.control().changes();
-    kit.sandbox().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hello", "send": true })).await.expect(201);
+    kit.sandbox()
+        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hello", "send": true }))
+        .await
+        .expect(201);
     // To just before the window's end; the rest passes by itself.
     kit.act("/clock", json!({ "advanceSeconds": 4.9 })).await;
     loop {
@@ -108,7 +133,10 @@ async fn a_reset_brings_back_the_start_with_its_clock_and_keys() {
 async fn snapshot_then_restore_is_the_identity() {
     let kit = Kit::with(MockServer::builder().manual_clock().no_rate_limit()).await;
     let id = kit.mail("vera@customer.example", "Hello").await;
-    kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true })).await.expect(201);
+    kit.live()
+        .post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi", "send": true }))
+        .await
+        .expect(201);
     let (extra, _) = kit.key("Extra", &["read", "write"]).await;
     let saved = kit.mock.control().state().await.expect("a document");
     let seen = extra.conversation(&id).await;
@@ -132,7 +160,9 @@ async fn the_same_seed_and_calls_give_the_same_bytes() {
         let mut said = Vec::new();
         let reply = json!({ "body": "Hi", "send": true, "documents": [{ "label": "Invoice" }] });
         said.push(kit.live().post(&format!("/conversations/{id}/replies"), reply).await.text);
-        said.push(kit.live().post(&format!("/conversations/{id}/tags"), json!({ "add": ["new"] })).await.text);
+        said.push(
+            kit.live().post(&format!("/conversations/{id}/tags"), json!({ "add": ["new"] })).await.text,
+        );
         said.push(kit.advance(10 * 86_400).await.to_string());
         said.push(kit.live().get(&format!("/conversations/{id}")).await.text);
         said.push(kit.live().get("/conversations?limit=100").await.text);

@@ -45,7 +45,9 @@ async fn what_happens_in_one_world_is_not_seen_in_another() {
     let journal = look("/requests").await.expect(200);
     assert_eq!(journal.as_array().map(Vec::len), Some(2), "its own two requests");
 
-    kit.control_at(&control, "POST", "/faults", json!({ "times": null, "effect": { "status": 500 } })).await.expect(201);
+    kit.control_at(&control, "POST", "/faults", json!({ "times": null, "effect": { "status": 500 } }))
+        .await
+        .expect(201);
     there.get("/me").await.error(500);
     kit.live().get("/me").await.expect(200);
 
@@ -65,7 +67,8 @@ async fn a_world_can_have_another_clock_and_start_from_a_document() {
     assert_eq!(clock["mode"], "real");
     assert_eq!(kit.api(&text(&copy["keys"]["live"])).listed("").await, [id.as_str()]);
     let default = world(&kit, json!({ "empty": true })).await;
-    let clock = kit.control_at(&text(&default["control_url"]), "GET", "/clock", Value::Null).await.expect(200);
+    let clock =
+        kit.control_at(&text(&default["control_url"]), "GET", "/clock", Value::Null).await.expect(200);
     assert_eq!(clock["mode"], "manual", "as the server's");
 }
 
@@ -99,10 +102,26 @@ async fn everything_of_the_control_api_is_below_a_worlds_address() {
     let kit = Kit::start().await;
     let other = world(&kit, json!({ "empty": true })).await;
     let control = text(&other["control_url"]);
-    for path in ["/health", "/state", "/clock", "/requests", "/jobs", "/users", "/mailboxes", "/keys", "/approvals", "/outbox", "/webhooks", "/faults"] {
+    for path in [
+        "/health",
+        "/state",
+        "/clock",
+        "/requests",
+        "/jobs",
+        "/users",
+        "/mailboxes",
+        "/keys",
+        "/approvals",
+        "/outbox",
+        "/webhooks",
+        "/faults",
+    ] {
         kit.control_at(&control, "GET", path, Value::Null).await.expect(200);
     }
-    let keys = kit.control_at(&control, "POST", "/keys", json!({ "name": "Own", "scopes": ["read"], "livemode": true })).await.expect(201);
+    let keys = kit
+        .control_at(&control, "POST", "/keys", json!({ "name": "Own", "scopes": ["read"], "livemode": true }))
+        .await
+        .expect(201);
     kit.api(&text(&keys["key"])).get("/me").await.expect(200);
     kit.control_at(&control, "POST", "/reset", Value::Null).await.expect(200);
     kit.api(&text(&keys["key"])).get("/me").await.error(401);
@@ -112,7 +131,8 @@ async fn everything_of_the_control_api_is_below_a_worlds_address() {
 #[tokio::test]
 async fn a_bad_world_is_refused_with_the_field() {
     let kit = Kit::start().await;
-    let error = kit.control("POST", "/worlds", json!({ "seed": { "workspace": { "id": "x" } } })).await.error(400);
+    let error =
+        kit.control("POST", "/worlds", json!({ "seed": { "workspace": { "id": "x" } } })).await.error(400);
     assert!(error.contains("workspace.id"), "{error}");
     kit.control("POST", "/worlds", json!({ "clock": "sundial" })).await.error(400);
     kit.control("POST", "/worlds", json!({ "seed": {}, "empty": true })).await.error(400);

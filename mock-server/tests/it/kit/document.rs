@@ -39,15 +39,23 @@ impl Document {
             return;
         }
         let mut response = format!("{operation}/responses/{}", reply.status);
-        let described = self.value.pointer(&response).unwrap_or_else(|| panic!("{method} {template} must not answer {}", reply.status));
+        let described = self
+            .value
+            .pointer(&response)
+            .unwrap_or_else(|| panic!("{method} {template} must not answer {}", reply.status));
         if let Some(reference) = described["$ref"].as_str() {
             response = reference.trim_start_matches('#').to_owned();
         }
         let schema = format!("{response}/content/application~1json/schema");
         let validator = self.validator(&schema);
         let body = reply.json();
-        let wrong: Vec<String> = validator.iter_errors(&body).map(|error| format!("{}: {error}", error.instance_path())).collect();
-        assert!(wrong.is_empty(), "{method} {template} answered {} against the document: {wrong:?}\n{body}", reply.status);
+        let wrong: Vec<String> =
+            validator.iter_errors(&body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(
+            wrong.is_empty(),
+            "{method} {template} answered {} against the document: {wrong:?}\n{body}",
+            reply.status
+        );
     }
 
     fn template(&self, path: &str) -> Option<String> {
@@ -56,7 +64,8 @@ impl Document {
             loop {
                 match (wanted.next(), given.next()) {
                     (None, None) => return true,
-                    (Some(wanted), Some(given)) if wanted == given || (wanted.starts_with('{') && !given.is_empty()) => {}
+                    (Some(wanted), Some(given))
+                        if wanted == given || (wanted.starts_with('{') && !given.is_empty()) => {}
                     _ => return false,
                 }
             }

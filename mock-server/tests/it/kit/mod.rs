@@ -74,7 +74,8 @@ impl Api {
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
-        let mut request = self.http.request(method.clone(), format!("{}{path}", self.base)).bearer_auth(&self.key);
+        let mut request =
+            self.http.request(method.clone(), format!("{}{path}", self.base)).bearer_auth(&self.key);
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
@@ -96,7 +97,11 @@ impl Api {
     /// The ids that a list gives.
     pub(crate) async fn listed(&self, query: &str) -> Vec<String> {
         let list = self.get(&format!("/conversations{query}")).await.expect(200);
-        list.as_array().expect("a list").iter().map(|it| it["id"].as_str().expect("an id").to_owned()).collect()
+        list.as_array()
+            .expect("a list")
+            .iter()
+            .map(|it| it["id"].as_str().expect("an id").to_owned())
+            .collect()
     }
 }
 
@@ -141,7 +146,8 @@ impl Kit {
 
     /// A live key with these scopes, and its agent.
     pub(crate) async fn key(&self, name: &str, scopes: &[&str]) -> (Api, String) {
-        let made = self.control("POST", "/keys", json!({ "name": name, "scopes": scopes, "livemode": true })).await;
+        let made =
+            self.control("POST", "/keys", json!({ "name": name, "scopes": scopes, "livemode": true })).await;
         let made = made.expect(201);
         (self.api(made["key"].as_str().expect("a key")), text(&made["agentId"]))
     }
@@ -187,7 +193,10 @@ impl Kit {
     /// A mail to the team inbox; the id of the conversation that it started.
     pub(crate) async fn mail(&self, from: &str, said: &str) -> String {
         let to = self.inbox().await;
-        text(&self.act("/inbound", json!({ "to": to, "from": from, "subject": "Hello", "text": said })).await["conversationId"])
+        text(
+            &self.act("/inbound", json!({ "to": to, "from": from, "subject": "Hello", "text": said })).await
+                ["conversationId"],
+        )
     }
 }
 
