@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use hyper::body::Body;
 
 use crate::world::Refusal;
@@ -14,24 +14,41 @@ pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
 pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
 /// A client that has not sent its body by then has gone away, or means no good.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How many times the limit is read and thrown away, so that a client that is still sending hears the answer.
+const DRAINED: usize = 4;
 
 /// The whole body.
 pub(crate) async fn read<B>(body: B, limit: usize) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let too_large = || Refusal::new(413, format!("The body must be at most {limit} bytes."));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Refusal::new(400, "The body could not be read.")),
+    match tokio::time::timeout(PATIENCE, collect(body, limit)).await {
+        Ok(read) => read,
         Err(_) => Err(Refusal::new(408, "The body did not arrive in time.")),
     }
+}
+
+async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes, Refusal> {
+    let mut body = std::pin::pin!(body);
+    let (mut whole, mut seen) = (BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let data = frame
+            .map_err(|_| Refusal::new(400, "The body could not be read."))?
+            .into_data()
+            .unwrap_or_default();
+        seen += data.len();
+        if seen > limit.saturating_mul(DRAINED) {
+            break;
+        }
+        if seen <= limit {
+            whole.extend_from_slice(&data);
+        }
+    }
+    if seen > limit {
+        return Err(Refusal::new(413, format!("The body must be at most {limit} bytes.")));
+    }
+    Ok(whole.freeze())
 }

@@ -80,7 +80,7 @@ impl Document {
         }
         // The whole document is the root, so that its references resolve; the rest of it means nothing to a schema.
         let mut root = (*self.value).clone();
-        root["$ref"] = json!(format!("#{pointer}"));
+        root["$ref"] = json!(format!("#{}", pointer.replace('{', "%7B").replace('}', "%7D")));
         let validator = jsonschema::options().should_validate_formats(true).build(&root);
         let validator = Arc::new(validator.unwrap_or_else(|error| panic!("{pointer}: {error}")));
         validators.insert(pointer.to_owned(), Arc::clone(&validator));
