@@ -88,6 +88,9 @@ pub struct Options {
     /// The most characters that one result may carry; longer ones are cut between items, with a note
     #[arg(long, global = true, default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
     pub max_chars: usize,
+    /// Give results as fenced text alone, for a client that shows the model the structured form, which is not fenced
+    #[arg(long, global = true)]
+    pub text_only: bool,
     /// Say more on stderr; twice for every request. Never mail, names or keys
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -133,6 +136,7 @@ impl Options {
                 except: self.exclude_tools.clone(),
             },
             max_chars: self.max_chars,
+            text_only: self.text_only,
         }
     }
 
@@ -165,6 +169,9 @@ impl Options {
         }
         if self.max_chars != MAX_CHARS {
             flag("--max-chars", Some(self.max_chars.to_string()));
+        }
+        if self.text_only {
+            flag("--text-only", None);
         }
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };

@@ -30,6 +30,8 @@ pub struct Settings {
     pub filter: Filter,
     /// The most characters of a result, of its text and of its JSON each.
     pub max_chars: usize,
+    /// Leave out the structured form of results, which holds mail as it came.
+    pub text_only: bool,
 }
 
 impl Default for Settings {
@@ -39,6 +41,7 @@ impl Default for Settings {
             send: SendPolicy::Ask,
             filter: Filter::default(),
             max_chars: MAX_CHARS,
+            text_only: false,
         }
     }
 }

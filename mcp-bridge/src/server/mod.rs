@@ -60,6 +60,7 @@ pub struct Bridge {
     send: SendPolicy,
     filter: Filter,
     max_chars: usize,
+    text_only: bool,
     /// Whether a client was given the list without the tools that change something.
     listed_short: AtomicBool,
     recent: Recent,
@@ -74,6 +75,7 @@ impl Bridge {
             send: settings.send,
             filter: settings.filter,
             max_chars: settings.max_chars,
+            text_only: settings.text_only,
             listed_short: AtomicBool::new(false),
             recent: Recent::default(),
             book: Book::default(),
@@ -96,7 +98,11 @@ impl Bridge {
     fn shown(&self, scopes: Option<&[Scope]>) -> Vec<Tool> {
         let scopes = scopes.unwrap_or(&[Scope::Read]);
         let shown = |(op, _): &&(Operation, Tool)| self.filter.hides(*op, scopes).is_none();
-        tools::TOOLS.iter().filter(shown).map(|(_, tool)| tool.clone()).collect()
+        let mut tools: Vec<_> = tools::TOOLS.iter().filter(shown).map(|(_, tool)| tool.clone()).collect();
+        if self.text_only {
+            tools.iter_mut().for_each(|tool| tool.output_schema = None);
+        }
+        tools
     }
 
     async fn call(
@@ -286,8 +292,13 @@ impl ServerHandler for Bridge {
             ));
         };
         match watch::watch(&ctx, self.call(operation, request, &ctx)).await {
-            Some(Ok(response)) => Ok(response),
-            Some(Err(result)) => Ok(result.into()),
+            Some(Ok(CallToolResponse::Complete(mut result)) | Err(mut result)) => {
+                if self.text_only {
+                    result.structured_content = None;
+                }
+                Ok(result.into())
+            }
+            Some(Ok(question)) => Ok(question),
             None => Err(ErrorData::internal_error("The call was cancelled.", None)),
         }
     }

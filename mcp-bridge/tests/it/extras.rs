@@ -49,6 +49,19 @@ async fn a_long_result_is_cut_and_the_rest_can_be_had() {
     assert!(rest.contains("Where is my order?"), "{rest}");
 }
 
+#[tokio::test]
+async fn text_only_leaves_out_the_form_that_is_not_fenced() {
+    let desk = Desk::with(|mail| mail.text = "Hi\u{200b}".into()).await;
+    for era in ERAS {
+        let client = desk.sit_down(&Person::who(Says::No), era, &["--text-only"]).await;
+        let tools = client.service.list_all_tools().await.unwrap();
+        assert!(tools.len() == 12 && tools.iter().all(|tool| tool.output_schema.is_none()), "{era:?}");
+        let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+        assert!(text(&result).contains("| Hi\n"), "{era:?}: {}", text(&result));
+        assert!(!serde_json::to_string(&result).unwrap().contains('\u{200b}'), "{era:?}");
+    }
+}
+
 async fn resource(client: &Client, uri: &str) -> String {
     let result = client.service.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
     match &result.contents[0] {
