@@ -55,8 +55,9 @@ pub use server::{
 pub use world::{
     Approval, Approved, Assignment, CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome,
     DeliveryView, FiredJob, HookScope, HookState, InboundMail, JobEntry, KeyEntry, MadeKey, MailboxEntry,
-    NewBooking, NewKey, NewMailbox, NewUser, OutboxMail, Plan, Received, Refusal, RotatedSecret, Snooze,
-    StampClock, Stop, TestSent, Try, Upload, Uploaded, User, Waiting, WebhookView, World,
+    NewBooking, NewKey, NewMailbox, NewUser, OutboxKind, OutboxMail, Outcome, Plan, Received, Refusal,
+    RotatedSecret, Snooze, StampClock, Stop, TestSent, Try, Upload, Uploaded, User, Waiting, WebhookView,
+    World,
 };
 
 use server::connection::Phase;

@@ -1,3 +1,5 @@
-//! Tests across the crates, and of what the tests themselves stand on.
+//! The crates together, over real sockets.
 
-mod peers;
+mod chaos;
+mod hand_in_hand;
+mod stories;

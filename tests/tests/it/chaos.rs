@@ -1,0 +1,261 @@
+//! Every operation of the client against a service that fails at random, in every way the mock knows.
+//!
+//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so; the limit
+//! of requests was kept; nothing hung. A run is told by its seed: `CHAOS_SEED=7 CHAOS_CALLS=5000 cargo test -p
+//! shared-inbox-tests chaos` plays another one, and the same one again.
+
+use std::{sync::Arc, time::Duration};
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use shared_inbox::{
+    AssignTo, Certainty, Client, ConversationId, Error, Operation, Reference, Scope, Sighting, Status,
+    input::DocumentItem,
+};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey};
+
+use crate::hand_in_hand::{HandInHand, client};
+
+/// A fault of any kind, for one request or several in a row.
+fn fault(rng: &mut StdRng) -> FaultRule {
+    let effect = match rng.random_range(0..9) {
+        0 => Effect::status(500),
+        1 => Effect::status(503),
+        2 => Effect::status_after(500),
+        3 => Effect::status_after(502),
+        4 => Effect::drop_before(),
+        5 => Effect::drop_after(),
+        6 => Effect::truncate(rng.random_range(0..40)),
+        7 => Effect::body("<html>Bad gateway</html>"),
+        _ => Effect::delay(Duration::from_millis(2)),
+    };
+    let effect = if rng.random_bool(0.1) { effect.delayed(Duration::from_millis(2)) } else { effect };
+    let rule = FaultRule::new(effect).times(rng.random_range(1..5)).skip(rng.random_range(0..3));
+    match rng.random_range(0..3) {
+        0 => rule.method("POST"),
+        1 => rule.method("GET"),
+        _ => rule,
+    }
+}
+
+/// How often `text` stands in the conversation, as someone sees it who has no faults to fear.
+async fn count(observer: &Client, conversation: &ConversationId, text: &str) -> usize {
+    let conversation = observer.conversation(conversation).get().await.expect("no fault is left");
+    let says = |item: &&shared_inbox::TimelineItem| {
+        item.as_note().is_some_and(|note| note.body == text)
+            || item.as_message().is_some_and(|message| message.text.contains(text))
+    };
+    conversation.timeline.iter().filter(says).count()
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    calls: usize,
+    done: usize,
+    recovered: usize,
+    refused: usize,
+    unknown: usize,
+}
+
+struct Chaos {
+    mock: MockServer,
+    live: Client,
+    test: Client,
+    watcher: Client,
+    test_watcher: Client,
+    conversation: ConversationId,
+    sandbox: ConversationId,
+    rng: StdRng,
+    tally: Tally,
+}
+
+impl Chaos {
+    async fn start(seed: u64) -> Self {
+        let mock = MockServer::builder().manual_clock().start().await;
+        let clock = Arc::new(HandInHand::with(&mock));
+        let (live, test) = (client(&mock, mock.live_key(), &clock), client(&mock, mock.test_key(), &clock));
+        let mut watchers = Vec::new();
+        for key in [NewKey::live("Watcher", [Scope::Read]), NewKey::test("Watcher", [Scope::Read])] {
+            let key = mock.control().create_key(key).await.unwrap().key;
+            watchers.push(client(&mock, &key, &clock));
+        }
+        let test_watcher = watchers.pop().unwrap();
+        let watcher = watchers.pop().unwrap();
+        let inbox = live.mailboxes().await.unwrap().remove(0).address;
+        let mail = InboundMail::new(inbox, "kim@example.com", "Where is my order?");
+        let conversation = mock.control().inbound(mail).await.unwrap().conversation_id;
+        let sandbox = test.sandbox_inbound("delivered@customer.test", "Hello").await.unwrap().conversation_id;
+        let rng = StdRng::seed_from_u64(seed);
+        Self { mock, live, test, watcher, test_watcher, conversation, sandbox, rng, tally: Tally::default() }
+    }
+
+    async fn step(&mut self, operation: Operation, n: usize) {
+        self.tally.calls += 1;
+        // A conversation that grows without end would only make each read slower.
+        if n.is_multiple_of(150) {
+            let mail = InboundMail::new("help@acme.example", "kim@example.com", "And another question");
+            self.conversation = self.mock.control().inbound(mail).await.unwrap().conversation_id;
+        }
+        for _ in 0..self.rng.random_range(0..3) {
+            self.mock.control().add_fault(fault(&mut self.rng)).await.unwrap();
+        }
+        // Now and then the same words as before: an identical older item must not be taken for the new one.
+        let marker = if self.rng.random_bool(0.3) {
+            "the same words again".into()
+        } else {
+            format!("words {n} of this run")
+        };
+        match operation {
+            Operation::AddNote | Operation::Reply | Operation::RequestDocuments => {
+                self.create(operation, &marker).await
+            }
+            Operation::SandboxInbound => self.simulate(&marker).await,
+            _ => self.repeatable(operation, n).await,
+        }
+    }
+
+    /// A create that is verified: once, or an error that says what is known.
+    async fn create(&mut self, operation: Operation, marker: &str) {
+        let before = self.without_faults(marker).await;
+        let thread = self.live.conversation(&self.conversation);
+        let send = self.rng.random_bool(0.3);
+        let result = match operation {
+            Operation::AddNote => thread.add_note(marker).await.map(|created| created.recovered()),
+            Operation::Reply => {
+                let reply = thread.reply(marker);
+                if send { reply.and_send().await } else { reply.await }.map(|created| created.recovered())
+            }
+            _ => {
+                let request = thread.request_documents([DocumentItem::new("Passport")]).message(marker);
+                if send { request.and_send().await } else { request.await }.map(|created| created.recovered())
+            }
+        };
+        self.mock.control().clear_faults().await;
+        let made = count(&self.watcher, &self.conversation, marker).await - before;
+        match result {
+            Ok(recovered) => {
+                assert_eq!(made, 1, "{operation:?} was done, so there is one");
+                self.tally.done += 1;
+                self.tally.recovered += usize::from(recovered);
+            }
+            Err(error) if error.certainty() == Certainty::Unknown => {
+                assert!(made <= 1, "{operation:?} is unknown, and there are {made}");
+                let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
+                let sighting = self.live.look_for(unconfirmed).await.expect("no fault is left");
+                assert_eq!(
+                    made == 1,
+                    matches!(sighting, Sighting::Found(_)),
+                    "{operation:?}: a later look tells"
+                );
+                self.tally.unknown += 1;
+            }
+            Err(error) => {
+                assert_eq!(made, 0, "{operation:?}: {error} claims that nothing happened");
+                self.tally.refused += 1;
+            }
+        }
+    }
+
+    /// Counts with the faults put aside, so that only the call itself meets them.
+    async fn without_faults(&self, marker: &str) -> usize {
+        let faults = self.mock.control().faults().await;
+        self.mock.control().clear_faults().await;
+        let n = count(&self.watcher, &self.conversation, marker).await;
+        for fault in faults {
+            self.mock.control().add_fault(fault.rule).await.unwrap();
+        }
+        n
+    }
+
+    /// A simulated mail cannot be looked up, so it is sent at most once.
+    async fn simulate(&mut self, marker: &str) {
+        let marker = format!("{marker}, mail {}", self.tally.calls);
+        let result = self.test.sandbox_inbound("delivered@customer.test", &marker).on(&self.sandbox).await;
+        self.mock.control().clear_faults().await;
+        let made = count(&self.test_watcher, &self.sandbox, &marker).await;
+        let right = match &result {
+            Ok(_) => made == 1,
+            Err(error) if error.certainty() == Certainty::Unknown => made <= 1,
+            Err(_) => made == 0,
+        };
+        assert!(right, "{made} mails: {result:?}");
+        self.note_outcome(&result.map(|_| ()));
+    }
+
+    /// What can be repeated is done in the end, or the error says why not.
+    async fn repeatable(&mut self, operation: Operation, n: usize) {
+        let thread = self.live.conversation(&self.conversation);
+        let status = [Status::Open, Status::Waiting, Status::Closed][n % 3].clone();
+        let result = match operation {
+            Operation::Me => self.live.me().await.map(drop),
+            Operation::ListConversations => self.live.conversations().limit(5).await.map(drop),
+            Operation::GetConversation => thread.get().await.map(drop),
+            Operation::SetStatus => thread.set_status(status.clone()).await.map(drop),
+            Operation::TagConversation => thread.tags().add("chaos").await.map(drop),
+            Operation::AssignConversation => thread.assign(AssignTo::Me).await.map(drop),
+            Operation::ListMailboxes => self.live.mailboxes().await.map(drop),
+            Operation::ListTags => self.live.tags().await.map(drop),
+            Operation::SearchDocuments => self.live.documents().q("invoice").limit(3).await.map(drop),
+            Operation::RecordSent => {
+                let reference = Reference::parse(&format!("order-{n}")).unwrap();
+                let id = format!("<{n}@shop.example>");
+                self.live.record_sent(id, reference, ["kim@example.com"], "Your order").await.map(drop)
+            }
+            other => unreachable!("{other:?} is not repeatable"),
+        };
+        self.mock.control().clear_faults().await;
+        if result.is_ok() {
+            let seen = self.watcher.conversation(&self.conversation).get().await.unwrap();
+            match operation {
+                // A scheduled reply may have gone out since, and moved an open conversation on.
+                Operation::SetStatus if status == Status::Open => assert_ne!(seen.status, Status::Closed),
+                Operation::SetStatus => assert_eq!(seen.status, status),
+                Operation::TagConversation => assert_eq!(seen.tags, ["chaos"], "not added twice"),
+                Operation::AssignConversation => assert!(seen.assignee.is_some()),
+                _ => {}
+            }
+        }
+        self.note_outcome(&result);
+    }
+
+    fn note_outcome(&mut self, result: &Result<(), Error>) {
+        match result {
+            Ok(()) => self.tally.done += 1,
+            Err(error) if error.certainty() == Certainty::Unknown => self.tally.unknown += 1,
+            Err(_) => self.tally.refused += 1,
+        }
+    }
+}
+
+fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test]
+async fn whatever_fails_a_create_happens_once_and_no_error_lies() {
+    let (seed, calls) = (from_env("CHAOS_SEED", 20_261_115), from_env("CHAOS_CALLS", 2_000));
+    println!("CHAOS_SEED={seed} CHAOS_CALLS={calls}");
+    let run = async {
+        let mut chaos = Chaos::start(seed).await;
+        for n in 0..calls as usize {
+            let operation = Operation::ALL[chaos.rng.random_range(0..Operation::ALL.len())];
+            chaos.step(operation, n).await;
+            if n.is_multiple_of(500) {
+                limit_kept(&chaos).await;
+            }
+        }
+        limit_kept(&chaos).await;
+        println!("{:?}", chaos.tally);
+        // A run in which nothing was lost would prove nothing.
+        assert!(chaos.tally.recovered > chaos.tally.calls / 100, "{:?}", chaos.tally);
+        assert!(chaos.tally.done > chaos.tally.calls / 2, "{:?}", chaos.tally);
+    };
+    tokio::time::timeout(Duration::from_secs(300), run).await.expect("nothing hangs");
+}
+
+/// No request was one too many.
+async fn limit_kept(chaos: &Chaos) {
+    let journal = chaos.mock.control().requests().await;
+    assert!(!journal.is_empty());
+    assert!(journal.iter().all(|request| request.status != Some(429)), "a 429 was provoked");
+    chaos.mock.control().clear_requests().await;
+}
