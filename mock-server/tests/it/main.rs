@@ -14,6 +14,7 @@ mod paths;
 mod program;
 mod replies;
 mod sandbox;
+mod schemathesis;
 mod time;
 mod webhooks;
 mod world;

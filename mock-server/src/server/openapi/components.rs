@@ -136,8 +136,19 @@ fn narrower() -> [(&'static str, &'static str, Value); 9] {
         (
             "Conversation",
             "appSent",
-            json!({ "description": "The email that the app sent, when it was recorded: `messageId`, `to`, `subject`, \
-                                    and `text` and `html` where they are known." }),
+            json!({
+                "description": "The email that the app sent, when it was recorded.",
+                "properties": {
+                    "messageId": { "type": "string" },
+                    "reference": { "type": "string" },
+                    "to": { "type": "array", "items": { "type": "string" } },
+                    "subject": { "type": "string" },
+                    "text": { "type": ["string", "null"] },
+                    "html": { "type": ["string", "null"] },
+                    "recordedAt": { "type": "string", "format": "date-time", "pattern": TIME },
+                },
+                "required": ["messageId", "reference", "to", "subject", "text", "html", "recordedAt"],
+            }),
         ),
         (
             "Conversation",
@@ -153,8 +164,9 @@ fn narrower() -> [(&'static str, &'static str, Value); 9] {
             "data",
             json!({ "description": "More about it, by `event`: `status` has `from` and `to`; `assigned` has \
                                     `assignee` (an object as in the conversation, or null); `tags` has `added` and \
-                                    `removed` (lists of names); `spam-complaint` has `email`. New events, and new \
-                                    keys here, may come." }),
+                                    `removed` (lists of names); `snoozed` has `until` (a time, or null); `upload` \
+                                    has `requestId`, `documentId` and `item` (counted from 0); `spam-complaint` has \
+                                    `email`. New events, and new keys here, may come." }),
         ),
     ]
 }

@@ -37,7 +37,7 @@ pub(super) fn of(operation: Operation) -> Map<String, Value> {
                     "parameters": { "id": "$response.body#/id" },
                 });
                 if to == Operation::AssignConversation {
-                    link["requestBody"] = json!({ "to": "$response.body#/team/people/0/id" });
+                    link["requestBody"] = json!({ "to": "$response.body#/team/agents/0/id" });
                 }
                 add(to, link);
             }

@@ -114,8 +114,8 @@ pub(super) fn of(operation: Operation) -> Words {
             "Reply to the customer",
             "Writes a reply. Without `send` it is a draft that waits for a person's approval, and nothing reaches \
              the customer. With `send` it is `scheduled` and leaves at `sendsAt`; until then anyone on the team can \
-             stop it. With `documents`, a private upload link and a checklist are added under the text when it goes \
-             out, and reminders follow as for a document request.",
+             stop it. With `documents`, a checklist is added under the text, and a private upload link once it is to \
+             go out; reminders follow as for a document request.",
         ),
         Operation::RequestDocuments => (
             "Replies",
@@ -154,8 +154,9 @@ pub(super) fn of(operation: Operation) -> Words {
             "Sandbox",
             "Simulate an incoming mail",
             "Lets a mail come into the sandbox as if it had been sent: it starts a conversation, or joins the one \
-             that `conversationId` names (404 when it is not there), and is checked for scams. Answers with the \
-             conversation and the message. A live key gets 403.",
+             that `conversationId` names (404 when it is not there), or the one with the mail that `inReplyTo` \
+             names, and is checked for scams. `to` may be left out; with a plus tag it carries an app's reference. \
+             Answers with the conversation and the message. A live key gets 403.",
         ),
         _ => ("Conversations", "", ""),
     };
