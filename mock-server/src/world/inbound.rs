@@ -109,6 +109,30 @@ impl InboundMail {
             held: false,
         }
     }
+
+    /// From someone of this name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// With this subject.
+    pub fn subject(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// As a reply on this conversation.
+    pub fn on(mut self, conversation: &ConversationId) -> Self {
+        self.conversation_id = Some(conversation.to_string());
+        self
+    }
+
+    /// As an answer to the mail with this Message-ID.
+    pub fn in_reply_to(mut self, message_id: impl Into<String>) -> Self {
+        self.in_reply_to = Some(message_id.into());
+        self
+    }
 }
 
 /// What became of a mail that came in.
