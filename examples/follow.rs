@@ -1,0 +1,65 @@
+//! Follows the inbox: prints what is new, what changed and what left the list, from a list that has no cursor.
+//!
+//!     cargo run --example follow            # until Ctrl-C; in a mock, until its story ends
+//!     cargo run --example follow -- 3       # until three changes have come
+//!
+//! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it follows that inbox. With a test key it also writes some
+//! mail there, so that something happens.
+
+use std::{env, time::Duration};
+
+use shared_inbox::{Change, Client, Status};
+use shared_inbox_examples::{Result, Service};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let service = Service::connect().await?;
+    let inbox = &service.inbox;
+    let wanted: Option<usize> = env::args().nth(1).map(|count| count.parse()).transpose()?;
+    // The story below makes at least three changes.
+    let wanted = wanted.or(service.mock.is_some().then_some(3));
+
+    let mut changes = inbox.changes().every(Duration::from_secs(1)).with_existing();
+    let mut story = inbox.is_test().then(|| tokio::spawn(tell_a_story(inbox.clone())));
+    let mut count = 0;
+    while wanted.is_none_or(|wanted| count < wanted) {
+        let change = tokio::select! {
+            change = changes.next() => change,
+            _ = tokio::signal::ctrl_c() => break,
+        };
+        let Some(change) = change else { break };
+        match change {
+            Ok(Change::New(now)) => println!("new      {}  {}", now.id, now.subject),
+            Ok(Change::Changed { before, after }) => {
+                let mail = after.message_count.saturating_sub(before.message_count);
+                println!("changed  {}  {mail} more messages, tags {:?}", after.id, after.tags);
+            }
+            Ok(Change::Left(before)) => println!("left     {}  {}", before.id, before.subject),
+            Ok(Change::Gap(_)) => println!("more conversations than a page: something may be missing"),
+            Ok(other) => println!("{other:?}"),
+            // A bad minute does not end the stream, and nothing is lost by it.
+            Err(error) => {
+                eprintln!("could not look: {error}");
+                continue;
+            }
+        }
+        count += 1;
+    }
+    if let Some(story) = story.take().filter(|story| story.is_finished()) {
+        story.await??;
+    }
+    Ok(())
+}
+
+/// A customer writes, writes again, and the conversation is closed.
+async fn tell_a_story(inbox: Client) -> Result<()> {
+    let pause = || tokio::time::sleep(Duration::from_millis(1500));
+    pause().await;
+    let first =
+        inbox.sandbox_inbound("kim@customer.test", "Is the shop open on Sunday?").subject("Sunday").await?;
+    pause().await;
+    inbox.sandbox_inbound("kim@customer.test", "Never mind, I found it.").on(&first.conversation_id).await?;
+    pause().await;
+    inbox.conversation(&first.conversation_id).set_status(Status::Closed).await?;
+    Ok(())
+}
