@@ -1,0 +1,146 @@
+//! What the README and the docs show is true: commands run, settings work, links lead somewhere, and the tour in the docs is
+//! a real one. (The README's Rust is compiled and run as doc tests of this crate.)
+
+use std::{
+    collections::HashMap,
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+use shared_inbox_mock::MockServer;
+
+use crate::run::{build, command, example, finish, program, python, root};
+
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).expect("there is a README")
+}
+
+/// The fenced blocks of this language.
+fn blocks(markdown: &str, language: &str) -> Vec<String> {
+    let start = format!("```{language}\n");
+    let after = markdown.split(&start).skip(1);
+    after.map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn every_command_in_the_readme_works() {
+    let commands = blocks(&readme(), "sh").concat();
+    assert!(commands.lines().count() >= 4, "the README has lost its commands");
+    for line in commands.lines() {
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            // This is what runs this test; CI must run the same.
+            ["cargo", "test", "--workspace"] => {
+                let ci = fs::read_to_string(root().join(".ci/run")).expect("there is a CI script");
+                assert!(ci.contains("cargo test --workspace"), ".ci/run does not run `{line}`");
+            }
+            ["cargo", "build", "--bin", name] => drop(program(name)),
+            ["cargo", "run", "--example", name] => {
+                build(&["--example", name]);
+                let said = finish(command(env!("CARGO")).args(["run", "--quiet", "--example", name]));
+                assert!(said.contains("What to try next"), "{said}");
+            }
+            ["python3", script] => python(script),
+            _ => panic!("no test runs `{line}`"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_mcp_settings_in_the_readme_work() {
+    let settings: Value = serde_json::from_str(&blocks(&readme(), "json")[0]).expect("the settings are JSON");
+    let server = settings["mcpServers"]["shared-inbox"].clone();
+    let mock = MockServer::builder().manual_clock().start().await;
+    let real: HashMap<_, _> = [
+        ("SHARED_INBOX_BASE_URL", mock.base_url().to_owned()),
+        ("SHARED_INBOX_API_KEY", mock.live_key().to_owned()),
+    ]
+    .into();
+    let tools = tokio::task::spawn_blocking(move || {
+        let mut bridge = command(program(server["command"].as_str().expect("a command")));
+        bridge.args(server["args"].as_array().expect("arguments").iter().filter_map(Value::as_str));
+        for name in server["env"].as_object().expect("an environment").keys() {
+            bridge.env(name, real.get(name.as_str()).expect("a variable that the bridge reads"));
+        }
+        list_tools(bridge.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the bridge starts"))
+    });
+    let tools = tools.await.expect("the bridge answers");
+    assert!(tools.iter().any(|tool| tool == "reply"), "{tools:?}");
+}
+
+/// Speaks to an MCP server as a desktop client does.
+fn list_tools(mut server: std::process::Child) -> Vec<String> {
+    let mut input = server.stdin.take().expect("its stdin");
+    let mut answers = BufReader::new(server.stdout.take().expect("its stdout")).lines();
+    let mut send = |message: Value| writeln!(input, "{message}").expect("the bridge listens");
+    send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "a test", "version": "1" },
+    }}));
+    let mut answer = |id: u32| -> Value {
+        loop {
+            let line = answers.next().expect("an answer").expect("UTF-8");
+            let message: Value = serde_json::from_str(&line).expect("stdout carries nothing but JSON");
+            if message["id"] == id {
+                return message["result"].clone();
+            }
+        }
+    };
+    answer(1);
+    send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    send(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
+    let tools = answer(2)["tools"].as_array().cloned().unwrap_or_default();
+    drop(input);
+    assert!(server.wait().expect("it ends").success(), "the bridge ends when its client goes");
+    tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn every_link_in_the_readme_leads_somewhere() {
+    let readme = readme();
+    let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let here: Vec<_> = links.filter(|link| !link.contains("://")).collect();
+    assert!(here.len() > 5, "{here:?}");
+    for link in here {
+        let path = link.split('#').next().unwrap_or_default();
+        assert!(root().join(path).exists(), "README.md links to {link}, which is not there");
+    }
+}
+
+/// `UPDATE_DOCS=1` writes the page anew from the run.
+#[test]
+fn the_tour_in_the_docs_is_a_real_run() {
+    let page = root().join("docs/tour.md");
+    let tour = finish(&mut example("tour"));
+    if env::var_os("UPDATE_DOCS").is_some() {
+        let head = "# The tour, as text\n\nWhat `cargo run --example tour` prints, from a real run. Ids, ports and times differ \
+                    from run to run; a test\ncompares the rest with what the program prints now.\n";
+        fs::write(&page, format!("{head}\n```text\n{}```\n", tour.trim_start()))
+            .expect("the page can be written");
+    }
+    let written = fs::read_to_string(&page).unwrap_or_default();
+    let shown = blocks(&written, "text").concat();
+    assert!(shown.lines().count() > 50, "docs/tour.md has lost its tour");
+    let hint = "run this test with UPDATE_DOCS=1 to write docs/tour.md anew";
+    for (shown, real) in lasting(&shown).iter().zip(lasting(&tour)) {
+        assert_eq!(*shown, real, "{hint}");
+    }
+    assert_eq!(lasting(&shown).len(), lasting(&tour).len(), "{hint}");
+}
+
+/// The lines of a tour without what differs from run to run: how long things took, ids, ports, dates.
+fn lasting(tour: &str) -> Vec<String> {
+    let lines =
+        tour.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.ends_with("… waiting"));
+    let word = |word: &str| {
+        let differs = |part: &str| part.contains(|c: char| c.is_ascii_digit());
+        let parts = word.split(|c: char| !c.is_alphanumeric() && c != '_');
+        parts.filter(|part| !differs(part)).collect::<Vec<_>>().join(" ")
+    };
+    let timeless = |line: &str| {
+        let timed = ["s)", "ms)", "µs)"].iter().any(|unit| line.ends_with(unit));
+        let line = if timed { line.rsplit_once(" (").map_or(line, |(line, _)| line) } else { line };
+        line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+    };
+    lines.map(timeless).collect()
+}

@@ -1,0 +1,115 @@
+//! Every example runs to its end: against the mock that it brings along, and against a service that the environment
+//! names.
+
+use std::process::Command;
+
+use shared_inbox_mock::MockServer;
+
+use crate::run::{example, finish, output, python, text};
+
+/// The example, with a service of ours in the environment.
+fn against(mock: &MockServer, name: &str) -> Command {
+    let mut example = example(name);
+    example.env("SHARED_INBOX_BASE_URL", mock.base_url()).env("SHARED_INBOX_API_KEY", mock.test_key());
+    example
+}
+
+/// A service for the examples: the mock with nothing in it and time running.
+async fn service() -> MockServer {
+    MockServer::builder().empty().start().await
+}
+
+/// Examples are programs of their own, so that waiting for one must not stop the server in this process.
+async fn finished(mut command: Command) -> String {
+    tokio::task::spawn_blocking(move || finish(&mut command)).await.expect("the example succeeds")
+}
+
+#[test]
+fn triage_drafts_and_never_sends() {
+    let said = finish(&mut example("triage"));
+    assert!(said.contains("tagged refund, draft msg_"), "{said}");
+    assert!(said.contains("tagged careful\n"), "{said}");
+    assert!(said.contains("no rule fits"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn triage_works_in_a_named_inbox_and_does_not_look_twice() {
+    let mock = service().await;
+    let first = finished(against(&mock, "triage")).await;
+    assert!(first.contains("4 open, 4 of them new"), "{first}");
+    let second = finished(against(&mock, "triage")).await;
+    assert!(second.contains("8 open, 4 of them new"), "{second}");
+    assert!(mock.control().outbox().await.is_empty(), "triage never sends");
+}
+
+#[test]
+fn webhook_receiver_handles_a_redelivered_event_once() {
+    let said = finish(&mut example("webhook_receiver"));
+    assert_eq!(said.matches(": reply in cnv_").count(), 1, "{said}");
+    assert!(said.contains("2 tries of one event"), "{said}");
+}
+
+#[test]
+fn app_mail_comes_back_with_its_reference() {
+    let said = finish(&mut example("app_mail"));
+    assert!(said.contains(" is about order-"), "{said}");
+    assert!(said.contains("written by the customer of that order"), "{said}");
+}
+
+#[test]
+fn document_chase_ends_with_a_filed_document() {
+    let said = finish(&mut example("document_chase"));
+    assert!(said.contains("filed doc_"), "{said}");
+    assert!(said.ends_with("closed\n"), "{said}");
+}
+
+#[test]
+fn follow_tells_what_happens_in_order() {
+    let said = finish(&mut example("follow"));
+    let kinds: Vec<_> = said.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(kinds, ["new", "changed", "left"], "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn follow_works_in_a_named_inbox() {
+    let mock = service().await;
+    let mut follow = against(&mock, "follow");
+    follow.arg("1");
+    let said = finished(follow).await;
+    assert!(said.starts_with("new "), "{said}");
+}
+
+#[test]
+fn the_app_with_tests_drafts_one_answer() {
+    assert_eq!(finish(&mut example("ci_test")), "1 drafts wait for approval\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_app_with_tests_works_in_a_named_inbox() {
+    let mock = service().await;
+    mock.test_client().sandbox_inbound("kim@customer.test", "And order 1043?").await.expect("a mail");
+    assert_eq!(finished(against(&mock, "ci_test")).await, "1 drafts wait for approval\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tour_of_a_sandbox_shows_what_a_test_key_can_do() {
+    let mock = service().await;
+    let said = finished(against(&mock, "tour")).await;
+    assert!(said.contains("Another one is sent, and the customer answers"), "{said}");
+    assert!(said.contains("What to try next"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tour_refuses_a_live_key() {
+    let mock = service().await;
+    let mut tour = against(&mock, "tour");
+    tour.env("SHARED_INBOX_API_KEY", mock.live_key());
+    let ended = tokio::task::spawn_blocking(move || output(&mut tour)).await.expect("it ends");
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(text(&ended.stderr).contains("use a test key"), "{}", text(&ended.stderr));
+}
+
+#[test]
+fn the_python_tests_pass_with_the_mocks_program() {
+    python("examples/ci_test.py");
+}

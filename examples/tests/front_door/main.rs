@@ -1,0 +1,5 @@
+//! The front door works: every example runs to its end, and what the README and the docs show is true.
+
+mod docs;
+mod examples;
+mod run;

@@ -1,0 +1,95 @@
+//! Running programs as a newcomer would.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use shared_inbox_tests::peers::skip;
+
+/// The root of the workspace, where a newcomer stands.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace").to_owned()
+}
+
+/// A program that knows nothing of an inbox or a terminal in this environment.
+pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    for name in ["SHARED_INBOX_BASE_URL", "SHARED_INBOX_API_KEY", "SHARED_INBOX_WEBHOOK_SECRET"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// An example of this crate.
+pub(crate) fn example(name: &str) -> Command {
+    command(built(&["--example", name], name))
+}
+
+/// A program of the workspace.
+pub(crate) fn program(name: &str) -> PathBuf {
+    // An example is asked for too: with it cargo chooses the same features as for `cargo test --workspace`, and finds
+    // everything built already.
+    built(&["--bin", name, "--example", "triage"], name)
+}
+
+/// Has cargo build something from the root, which may take minutes where it has not been built yet. Gives what cargo says.
+pub(crate) fn build(what: &[&str]) -> String {
+    let cargo = command(env!("CARGO")).args(["build", "--message-format=json"]).args(what).output();
+    let cargo = cargo.expect("cargo runs");
+    assert!(cargo.status.success(), "cargo build {what:?}\n{}", text(&cargo.stderr));
+    text(&cargo.stdout)
+}
+
+/// Builds it, and says where it is.
+fn built(what: &[&str], name: &str) -> PathBuf {
+    let messages = build(what);
+    let mut executables = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        (message["target"]["name"] == name).then(|| message["executable"].as_str().map(PathBuf::from))?
+    });
+    executables.next_back().unwrap_or_else(|| panic!("cargo did not say where {name} is"))
+}
+
+/// Runs a program to its end, and gives what it wrote. It must succeed within two minutes.
+pub(crate) fn finish(command: &mut Command) -> String {
+    let output = output(command);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?} ended with {}\n{out}\n{err}", output.status);
+    out
+}
+
+/// Runs a program to its end, however it ends.
+pub(crate) fn output(command: &mut Command) -> Output {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let (done, waiting) = mpsc::channel();
+    let id = child.id();
+    thread::spawn(move || done.send(child.wait_with_output()));
+    match waiting.recv_timeout(Duration::from_secs(120)) {
+        Ok(output) => output.expect("its output can be read"),
+        Err(_) => panic!("{command:?} (process {id}) does not come to an end"),
+    }
+}
+
+/// Runs Python tests that start the mock's program.
+pub(crate) fn python(script: &str) {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skip("there is no Python").unwrap_or_default();
+    }
+    // -B: leaves no compiled files in the source tree.
+    let ended = output(
+        command("python3").args(["-B", script]).env("SHARED_INBOX_MOCK", program("shared-inbox-mock")),
+    );
+    let said = text(&ended.stderr);
+    assert!(ended.status.success(), "{said}");
+    assert!(said.contains("Ran 4 tests"), "{said}");
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+}
