@@ -78,15 +78,18 @@ impl World {
                 _ => None,
             }),
         };
+        let words = &self.index.words;
         let query = asked.q.as_deref().map(Query::new);
-        let matches = |at: &usize| query.as_ref().is_none_or(|query| self.index.words.has(*at, query));
+        let matches = |at: &usize| query.as_ref().is_none_or(|query| words.has(*at, query));
 
         let found: Vec<usize> = if let Some(reference) = &asked.reference {
             let there = self.index.references.get(&reference.to_lowercase());
             self.sorted(there.into_iter().flatten().copied(), &narrowed, matches, limit)
         } else {
-            match query.as_ref().map(|query| self.index.words.plan(query, limit)) {
-                Some(Plan::Few(some)) => self.sorted(some.into_iter(), &narrowed, matches, limit),
+            match query.as_ref().map(|query| words.plan(query, limit)) {
+                Some(Plan::Few(some, rest)) => {
+                    self.sorted(some.into_iter(), &narrowed, |at| words.has_rest(*at, &rest), limit)
+                }
                 _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
             }
         };

@@ -16,6 +16,7 @@ mod ids;
 mod inbound;
 mod index;
 mod jobs;
+mod keys;
 mod limit;
 mod list;
 mod notes;
@@ -53,11 +54,9 @@ pub use drafts::{Approval, Approved, Stop, Waiting};
 pub use ids::{Fresh, Ids};
 pub use inbound::{Dmarc, InboundMail, Received};
 pub use jobs::{Job, JobEntry, Jobs};
+pub use keys::{Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, NewKey, TEST_KEY};
 pub use outbox::{OutboxKind, OutboxMail, Outcome};
-pub use people::{
-    Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, MailboxEntry, MailboxRecord, NewKey, NewMailbox,
-    NewUser, Plan, TEST_KEY, User, Workspace,
-};
+pub use people::{MailboxEntry, MailboxRecord, NewMailbox, NewUser, Plan, User, Workspace};
 pub use prepare::InvalidWorld;
 pub use refusal::Refusal;
 pub use requests::{DocumentRequest, RequestedItem, Upload, Uploaded};

@@ -246,6 +246,10 @@ impl World {
         if upload.filename.trim().is_empty() {
             return Err(Refusal::field("filename", "must not be empty"));
         }
+        if let Some(kind @ DocumentKind::Unknown(_)) = &upload.kind {
+            let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
+            return Err(Refusal::field("kind", format!("{kind} is none of {}", known.join(", "))));
+        }
         let message = self.message(record.message.as_str()).map(|place| self.message_at(place));
         if message.is_none_or(|m| m.status == Some(MessageStatus::Draft)) {
             return Err(Refusal::conflict("The request is a draft: the customer has no upload link yet."));

@@ -43,6 +43,12 @@ impl Query {
     pub(super) fn matches(&self, haystack: &str) -> bool {
         !self.needles.is_empty() && self.needles.iter().all(|needle| haystack.contains(needle.as_str()))
     }
+
+    /// What is left to look for in those that are known to have this one.
+    fn without(&self, known: usize) -> Self {
+        let rest = self.needles.iter().enumerate().filter(|(i, _)| *i != known);
+        Self { needles: rest.map(|(_, needle)| needle.clone()).collect() }
+    }
 }
 
 /// The words of all conversations.
@@ -54,8 +60,8 @@ pub(super) struct Words {
 
 /// How to come to the results of a search.
 pub(super) enum Plan {
-    /// These may match; look at each.
-    Few(Vec<u32>),
+    /// These have one of the words; those that have the rest too match.
+    Few(Vec<u32>, Query),
     /// So many may match that walking the list newest first finds a page sooner.
     Many,
 }
@@ -86,7 +92,9 @@ impl Words {
         let Some(haystack) = self.haystacks.get_mut(conversation) else { return };
         for word in std::mem::take(haystack).split('\n').filter(|word| !word.is_empty()) {
             if let Some(postings) = self.vocabulary.get_mut(word) {
-                postings.retain(|number| *number != conversation as u32);
+                if let Ok(place) = postings.binary_search(&(conversation as u32)) {
+                    postings.remove(place);
+                }
                 if postings.is_empty() {
                     self.vocabulary.remove(word);
                 }
@@ -99,13 +107,26 @@ impl Words {
         self.haystacks.get(conversation).is_some_and(|haystack| query.matches(haystack))
     }
 
+    /// Whether a conversation has the rest of what is searched for, which may be nothing.
+    pub(super) fn has_rest(&self, conversation: usize, rest: &Query) -> bool {
+        rest.needles.is_empty() || self.has(conversation, rest)
+    }
+
     /// The better way to a page of `page` results.
     pub(super) fn plan(&self, query: &Query, page: usize) -> Plan {
         // With m matches among n conversations, a page is found after about page * n / m steps of a walk, and m
         // steps of looking at each match: the smaller wins.
         let most = (page * self.haystacks.len()).isqrt().max(page);
-        let few = query.needles.iter().filter_map(|needle| self.starting_with(&needle[1..], most));
-        few.min_by_key(Vec::len).map_or(Plan::Many, Plan::Few)
+        let few = query
+            .needles
+            .iter()
+            .enumerate()
+            .filter_map(|(i, needle)| self.starting_with(&needle[1..], most).map(|found| (found, i)));
+        match few.min_by_key(|(found, _)| found.len()) {
+            Some((found, known)) => Plan::Few(found, query.without(known)),
+            None if query.needles.is_empty() => Plan::Few(Vec::new(), query.clone()),
+            None => Plan::Many,
+        }
     }
 
     /// The conversations that have a word with this beginning, unless they are more than `most`.

@@ -128,6 +128,20 @@ fn sending_needs_its_own_scope_and_not_that_of_drafts() {
 }
 
 #[test]
+fn read_comes_with_any_other_scope_and_a_key_without_any_may_do_nothing() {
+    let mut kit = Kit::new();
+    let recorder = kit.key(NewKey::live("Recorder", [Scope::Record, Scope::Write, Scope::Record]));
+    let me = kit.get(&recorder, Operation::Me, None, &[]).unwrap();
+    assert_eq!(me["scopes"], json!(["read", "write", "record"]));
+    assert_eq!((&me["agent"]["name"], &me["livemode"]), (&json!("Recorder"), &json!(true)));
+    let nobody = kit.key(NewKey::live("Nobody", []));
+    let refusal = kit.get(&nobody, Operation::Me, None, &[]).unwrap_err();
+    assert!(refusal.status == 403 && refusal.message.contains("`read`"), "{refusal}");
+    let unknown = kit.world.create_key(NewKey::live("Odd", [Scope::from("admin")])).unwrap_err();
+    assert!(unknown.status == 400 && unknown.message.starts_with("scopes[0]: "), "{unknown}");
+}
+
+#[test]
 fn a_tool_names_its_conversation_and_every_problem_at_once() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
