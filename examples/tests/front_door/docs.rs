@@ -41,6 +41,9 @@ fn every_command_in_the_readme_works() {
                 let said = finish(command(env!("CARGO")).args(["run", "--quiet", "--example", name]));
                 assert!(said.contains("What to try next"), "{said}");
             }
+            ["cargo", "run", "--bin", name, "--", ref arguments @ ..] => {
+                finish(command(program(name)).args(arguments));
+            }
             ["python3", script] => python(script),
             _ => panic!("no test runs `{line}`"),
         }
@@ -115,7 +118,7 @@ fn the_tour_in_the_docs_is_a_real_run() {
     if env::var_os("UPDATE_DOCS").is_some() {
         let head = "# The tour, as text\n\nWhat `cargo run --example tour` prints, from a real run. Ids, ports and times differ \
                     from run to run; a test\ncompares the rest with what the program prints now.\n";
-        fs::write(&page, format!("{head}\n```text\n{}```\n", tour.trim_start()))
+        fs::write(&page, format!("{head}\n```text\n{}```\n", tour.trim_start_matches('\n')))
             .expect("the page can be written");
     }
     let written = fs::read_to_string(&page).unwrap_or_default();

@@ -5,13 +5,16 @@ use std::process::Command;
 
 use shared_inbox_mock::MockServer;
 
-use crate::run::{example, finish, output, python, text};
+use crate::run::{command, example, finish, has_python, output, python, text};
 
 /// The example, with a service of ours in the environment.
 fn against(mock: &MockServer, name: &str) -> Command {
-    let mut example = example(name);
-    example.env("SHARED_INBOX_BASE_URL", mock.base_url()).env("SHARED_INBOX_API_KEY", mock.test_key());
-    example
+    named(mock, example(name))
+}
+
+fn named(mock: &MockServer, mut program: Command) -> Command {
+    program.env("SHARED_INBOX_BASE_URL", mock.base_url()).env("SHARED_INBOX_API_KEY", mock.test_key());
+    program
 }
 
 /// A service for the examples: the mock with nothing in it and time running.
@@ -112,4 +115,16 @@ async fn the_tour_refuses_a_live_key() {
 #[test]
 fn the_python_tests_pass_with_the_mocks_program() {
     python("examples/ci_test.py");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_python_app_works_in_a_named_inbox() {
+    if !has_python() {
+        return;
+    }
+    let mock = service().await;
+    mock.test_client().sandbox_inbound("kim@customer.test", "Where is my order 1042?").await.expect("a mail");
+    let mut python = named(&mock, command("python3"));
+    python.args(["-B", "examples/ci_test.py"]);
+    assert_eq!(finished(python).await, "1 drafts wait for approval\n");
 }

@@ -76,10 +76,16 @@ pub(crate) fn output(command: &mut Command) -> Output {
     }
 }
 
+/// Whether there is a Python; says so where there is none.
+pub(crate) fn has_python() -> bool {
+    let found = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    found || skip("there is no Python").unwrap_or(false)
+}
+
 /// Runs Python tests that start the mock's program.
 pub(crate) fn python(script: &str) {
-    if Command::new("python3").arg("--version").output().is_err() {
-        return skip("there is no Python").unwrap_or_default();
+    if !has_python() {
+        return;
     }
     // -B: leaves no compiled files in the source tree.
     let ended = output(
