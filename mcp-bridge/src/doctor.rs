@@ -1,8 +1,8 @@
 //! `doctor`: one line for everything that must be right, and what to do about what is not.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
-use shared_inbox::{Client, Me, Operation, Timestamp, limits};
+use shared_inbox::{Client, Me, Operation, RetryPolicy, Timestamp, limits};
 
 use crate::{
     render::quoted,
@@ -12,6 +12,8 @@ use crate::{
 
 /// How far this machine's clock may be off before it is worth a word.
 const SKEW_SECONDS: i64 = 60;
+/// How long the service has to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What was found.
 pub struct Report {
@@ -51,8 +53,9 @@ pub async fn examine(settings: &Settings) -> Report {
 }
 
 async fn service(report: &mut Report, settings: &Settings, client: &Client) {
-    // The raw answer, for its headers; a doctor does not wait through retries.
-    let answer = client.raw(http::Method::GET, Operation::Me.path()).deadline(limits::WEBHOOK_ANSWER).await;
+    // The raw answer, for its headers; and once, because a doctor shows what a retry would hide.
+    let call = client.raw(http::Method::GET, Operation::Me.path());
+    let answer = call.deadline(PATIENCE).retry(RetryPolicy::never()).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {

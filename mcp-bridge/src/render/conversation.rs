@@ -9,28 +9,41 @@ use super::{Block, Fence, Keep, Rendered, Size, Style, chars, fit, quoted, size,
 
 /// A conversation; when it is too long, its latest items.
 pub fn conversation(style: &Style, c: &Conversation) -> Rendered {
-    let head = head(&style.fence, c);
-    let items = items(style, c);
     let mut structured = serde_json::to_value(c).unwrap_or_default();
+    let sent = c.app_sent.as_ref().map(|sent| Value::Object(sent.clone()).to_string());
+    // A recorded mail has no largest size. One that would crowd out the conversation is left out in both forms.
+    let sent_fits = sent.as_deref().is_none_or(|sent| chars(sent) <= style.max_chars / 4);
+    if !sent_fits && let Some(fields) = structured.as_object_mut() {
+        fields.remove("appSent");
+    }
+    let head = head(&style.fence, c, sent.as_deref().filter(|_| sent_fits));
+    let items = items(style, c);
     let values = match structured.get_mut("timeline").map(Value::take) {
         Some(Value::Array(values)) => values,
         _ => Vec::new(),
     };
     let sizes: Vec<Size> = items.iter().zip(&values).map(|(text, value)| size(text, value)).collect();
-    let note = 200 + chars(c.id.as_str());
+    let note = 300 + 2 * chars(c.id.as_str());
     let base = Size { text: chars(&head) + note, json: chars(&structured.to_string()) + note };
     let shown = fit(style.max_chars, &base, &sizes, Keep::Last);
     let mut text = head;
     structured["timeline"] = values.into_iter().skip(shown.start).collect();
+    let mut notes = Vec::new();
+    if !sent_fits {
+        notes.push("Cut: the mail that the app sent is left out, it is too long for one result.".to_owned());
+    }
     if shown.start > 0 {
-        let note = format!(
+        notes.push(format!(
             "Cut: the first {} of {} items are left out, the conversation is too long for one result. Read them as the \
              resource inbox://conversations/{}/items/1-{}.",
             shown.start,
             items.len(),
             c.id,
             shown.start
-        );
+        ));
+    }
+    if !notes.is_empty() {
+        let note = notes.join(" ");
         _ = writeln!(text, "\n{note}");
         // A client may hand on the JSON alone.
         structured["note"] = note.into();
@@ -59,7 +72,7 @@ pub fn timeline(style: &Style, c: &Conversation, part: Range<usize>) -> String {
     text
 }
 
-fn head(fence: &Fence, c: &Conversation) -> String {
+fn head(fence: &Fence, c: &Conversation, app_sent: Option<&str>) -> String {
     let mut out = format!(
         "Conversation {} · {} · {} · last {}\n",
         c.id,
@@ -94,9 +107,7 @@ fn head(fence: &Fence, c: &Conversation) -> String {
     block.maybe("address", c.contact.email.as_deref()).maybe("topic", c.topic.as_deref());
     block.maybe("reference", c.reference.as_deref());
     c.risk_reasons.iter().for_each(|reason| _ = block.field("reason for the warning", reason));
-    if let Some(sent) = &c.app_sent {
-        block.field("mail that the app sent", &Value::Object(sent.clone()).to_string());
-    }
+    block.maybe("mail that the app sent", app_sent);
     fence.write(&mut out, &block);
     out
 }

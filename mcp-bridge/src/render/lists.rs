@@ -106,7 +106,12 @@ pub fn mailboxes(style: &Style, all: &[Mailbox]) -> Rendered {
     let line = |m: &Mailbox| {
         (format!("{} · {} · {} · {} open\n", m.id, quoted(&m.name), quoted(&m.address), m.open), value(m))
     };
-    list(style, &format!("{count}.\n"), all.iter().map(line).collect(), "There is no way to get the rest.")
+    list(
+        style,
+        &format!("{count}.\n"),
+        all.iter().map(line).collect(),
+        "For the others, start the bridge with a larger --max-chars.",
+    )
 }
 
 /// Tags.
@@ -116,5 +121,10 @@ pub fn tags(style: &Style, all: &[Tag]) -> Rendered {
         (format!("{} · on {on}\n", quoted(&t.name)), value(t))
     };
     let head = format!("{}.\n", counted(all.len(), "tag"));
-    list(style, &head, all.iter().map(line).collect(), "There is no way to get the rest.")
+    list(
+        style,
+        &head,
+        all.iter().map(line).collect(),
+        "For the others, start the bridge with a larger --max-chars.",
+    )
 }

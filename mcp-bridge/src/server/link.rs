@@ -51,9 +51,9 @@ impl Link {
 /// What went wrong, and what a person can do about it.
 pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
-        " The key is wrong or was revoked: put a valid one in SHARED_INBOX_API_KEY or the file of --api-key-file."
+        " Put a valid key into SHARED_INBOX_API_KEY or into the file of --api-key-file."
     } else if error.is_connect() {
-        " Check SHARED_INBOX_BASE_URL and the network."
+        " The base URL comes from SHARED_INBOX_BASE_URL or --base-url."
     } else if error.is_rate_limited() || error.is_busy() {
         " Others use the key too, or too much was asked at once: wait a minute."
     } else if error.is_server_error() || error.is_timeout() || error.is_dropped() {

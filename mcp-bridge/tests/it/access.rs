@@ -19,7 +19,7 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
     let desk = Desk::new().await;
     for era in ERAS {
         for (key, hint) in [
-            (Some(wrong_key()), "revoked"),
+            (Some(wrong_key()), "Put a valid key"),
             (Some("nonsense".into()), "rk_live_"),
             (None, "SHARED_INBOX_API_KEY"),
         ] {
@@ -117,7 +117,7 @@ async fn doctor_tells_what_is_wrong_with_status_1() {
     let desk = Desk::new().await;
     let output = doctor(&desk, &wrong_key(), &[]).await;
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("FAIL") && said(&output).contains("revoked"), "{}", said(&output));
+    assert!(said(&output).contains("FAIL") && said(&output).contains("Put a valid key"), "{}", said(&output));
     assert!(!said(&output).contains(&wrong_key()));
 
     let output = doctor(&desk, desk.mock.live_key(), &["--base-url", "http://127.0.0.1:9/api/v1"]).await;

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use rmcp::{
@@ -220,10 +221,13 @@ pub(crate) fn is_error(result: &CallToolResult) -> bool {
     result.is_error == Some(true)
 }
 
-/// Waits until it is so.
+/// Waits until it is so, and fails when it does not become so.
 pub(crate) async fn until(so: impl AsyncFn() -> bool) {
-    let mut looks = tokio::time::interval(std::time::Duration::from_millis(5));
-    while !so().await {
-        looks.tick().await;
-    }
+    let looking = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(5));
+        while !so().await {
+            looks.tick().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it does not become so");
 }

@@ -202,6 +202,18 @@ fn a_long_list_is_cut_between_items_in_both_forms() {
 }
 
 #[test]
+fn a_recorded_mail_that_is_too_long_does_not_crowd_out_the_conversation() {
+    let mut c = serde_json::to_value(mail("Kim", "Long", "the question")).unwrap();
+    c["appSent"] = json!({ "html": "<p>".repeat(20_000) });
+    let c: Conversation = serde_json::from_value(c).unwrap();
+    let Rendered { text, structured } = render::conversation(&style(), &c);
+    assert!(text.chars().count() <= 50_000 && structured.to_string().chars().count() <= 50_000);
+    assert!(text.contains("the question") && structured["timeline"][0]["text"] == "the question");
+    assert!(text.contains("Cut: the mail that the app sent") && structured.get("appSent").is_none());
+    assert!(structured["note"].as_str().unwrap().contains("the mail that the app sent"));
+}
+
+#[test]
 fn a_long_conversation_keeps_its_latest_items_and_says_where_the_others_are() {
     let mut c = serde_json::to_value(mail("Kim", "Long", "first")).unwrap();
     let one = c["timeline"][0].clone();

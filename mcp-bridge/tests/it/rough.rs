@@ -117,6 +117,19 @@ async fn a_closed_stdin_ends_the_program_even_in_the_middle_of_a_call() {
 }
 
 #[tokio::test]
+#[cfg(unix)]
+async fn a_signal_to_end_ends_the_program_cleanly() {
+    let desk = Desk::new().await;
+    for signal in ["-TERM", "-INT"] {
+        let mut raw = Raw::start(&desk, &[]);
+        raw.greet().await;
+        let pid = raw.child.id().unwrap().to_string();
+        assert!(tokio::process::Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
+        assert_eq!(raw.child.wait().await.unwrap().code(), Some(0), "{signal}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_asked_before_stdin_closed_is_still_answered() {
     let desk = Desk::new().await;
     let mut raw = Raw::start(&desk, &[]);
