@@ -8,6 +8,13 @@ use shared_inbox::{ActorId, AssignTo, Timestamp, UserId};
 use super::{Item, Refusal, World};
 
 /// A person gives a conversation to someone.
+///
+/// ```
+/// use shared_inbox_mock::world::Assignment;
+/// let assignment = Assignment::new("user:usr_anna".parse()?).by("usr_tom".parse()?);
+/// assert_eq!(serde_json::to_value(&assignment)?, serde_json::json!({ "to": "user:usr_anna", "by": "usr_tom" }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -24,6 +31,12 @@ impl Assignment {
     /// To this one.
     pub fn new(to: AssignTo) -> Self {
         Self { to, by: None }
+    }
+
+    /// By this person.
+    pub fn by(mut self, user: UserId) -> Self {
+        self.by = Some(user);
+        self
     }
 }
 

@@ -29,6 +29,14 @@ pub struct BookingRecord {
 }
 
 /// A booking to make.
+///
+/// ```
+/// use shared_inbox_mock::world::NewBooking;
+/// let booking =
+///     NewBooking::new("usr_anna".parse()?, "2026-12-01T09:00:00Z".parse()?, "2026-12-01T09:30:00Z".parse()?);
+/// assert!(booking.conversation_id.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -113,6 +113,19 @@ fn nothing(input: CallInput<'_>) -> Result<(), Refusal> {
 impl World {
     /// Does one of the service's operations for an agent.
     ///
+    /// ```
+    /// use shared_inbox::{Operation, Timestamp};
+    /// use shared_inbox_mock::world::{CallInput, KeyHash, LIVE_KEY, World};
+    ///
+    /// let now = Timestamp::from_millis(1_800_000_000_000);
+    /// let mut world = World::demo(now);
+    /// let agent = world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed key");
+    /// let query = [("q".to_owned(), "broken".to_owned())];
+    /// let answer = world.call(&agent, Operation::ListConversations, None, CallInput::Query(&query), now)?;
+    /// assert_eq!(answer.status, 200);
+    /// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+    /// ```
+    ///
     /// The order of checks: plan, rate limit, scope, input, conversation. Nothing takes effect before all have
     /// passed.
     pub fn call(

@@ -9,6 +9,13 @@ use shared_inbox::{ActorId, ConversationId, MessageId, MessageStatus, Timestamp,
 use super::{Job, Refusal, World};
 
 /// A person approves a draft.
+///
+/// ```
+/// use shared_inbox_mock::world::Approval;
+/// let approval = Approval::new().by("usr_anna".parse()?).body("Your refund is on its way, Kim.");
+/// assert_eq!(serde_json::to_value(&approval)?["by"], "usr_anna");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

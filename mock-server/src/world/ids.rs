@@ -34,6 +34,12 @@ fresh! {
     TagId UserId WebhookId WorkspaceId
 }
 
+impl Default for Ids {
+    fn default() -> Self {
+        Self::seeded(0)
+    }
+}
+
 impl Ids {
     /// A generator that always gives the same series for the same seed.
     pub fn seeded(seed: u64) -> Self {

@@ -24,6 +24,19 @@ pub enum Dmarc {
 }
 
 /// A live mail from a customer.
+///
+/// ```
+/// use shared_inbox::Timestamp;
+/// use shared_inbox_mock::world::{InboundMail, World};
+///
+/// let now = Timestamp::from_millis(0);
+/// let mut world = World::empty(now);
+/// let mail = InboundMail::new("help@acme.example", "kim@example.com", "Where is my order?").subject("Order 1042");
+/// let first = world.inbound(mail, now)?;
+/// let more = InboundMail::new("help@acme.example", "kim@example.com", "It came!").on(&first.conversation_id);
+/// assert!(first.created && !world.inbound(more, now)?.created);
+/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

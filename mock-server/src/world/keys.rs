@@ -145,6 +145,16 @@ impl Keys {
 }
 
 /// A key to make.
+///
+/// ```
+/// use shared_inbox::{Scope, Timestamp};
+/// use shared_inbox_mock::world::{KeyHash, NewKey, World};
+///
+/// let mut world = World::empty(Timestamp::from_millis(0));
+/// let made = world.create_key(NewKey::live("Billing bot", [Scope::Draft]))?;
+/// assert_eq!(world.authenticate(&KeyHash::of(&made.key)), Some(made.agent_id));
+/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

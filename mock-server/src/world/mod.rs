@@ -76,7 +76,9 @@ pub struct World {
     /// Where the clock stood when the document was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<Timestamp>,
+    #[serde(default)]
     pub(crate) workspace: Workspace,
+    #[serde(default)]
     pub(crate) ids: Ids,
     #[serde(default)]
     pub(crate) users: Vec<User>,

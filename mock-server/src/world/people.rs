@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, Timestamp, UserId, WorkspaceId, limits};
 
-use super::{Ids, Keys, Refusal, World};
+use super::{Fresh, Ids, Keys, Refusal, World};
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,12 @@ pub struct Workspace {
     /// Its plan.
     #[serde(default)]
     pub plan: Plan,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self { id: WorkspaceId::with_rest("mock"), plan: Plan::default() }
+    }
 }
 
 /// A person on the team.
@@ -94,6 +100,17 @@ impl NewUser {
 }
 
 /// An inbox to add.
+///
+/// ```
+/// use shared_inbox::Timestamp;
+/// use shared_inbox_mock::world::{NewMailbox, World};
+///
+/// let mut world = World::empty(Timestamp::from_millis(0));
+/// let anna = world.users()[0].id.clone();
+/// let private = world.create_mailbox(NewMailbox::new("anna@acme.example", "Anna").owner(anna.clone()))?;
+/// assert_eq!(private.owner, Some(anna));
+/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -70,6 +70,13 @@ fn yes() -> bool {
 }
 
 /// A file that the customer uploads.
+///
+/// ```
+/// use shared_inbox::DocumentKind;
+/// use shared_inbox_mock::world::Upload;
+/// let upload = Upload::new(0, "passport.jpg").kind(DocumentKind::Id);
+/// assert_eq!(upload.item, 0);
+/// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -96,6 +103,12 @@ impl Upload {
     /// A file of this name for this item.
     pub fn new(item: usize, filename: impl Into<String>) -> Self {
         Self { item, filename: filename.into(), content_type: None, size: None, kind: None, fields: None }
+    }
+
+    /// Says what the reading helper takes it for.
+    pub fn kind(mut self, kind: DocumentKind) -> Self {
+        self.kind = Some(kind);
+        self
     }
 }
 

@@ -8,6 +8,13 @@ use shared_inbox::Timestamp;
 use super::{Item, Job, Refusal, World};
 
 /// Until when to put a conversation off.
+///
+/// ```
+/// use shared_inbox_mock::world::Snooze;
+/// let snooze = Snooze::new(Some("2026-12-01T09:00:00Z".parse()?));
+/// assert!(snooze.until.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -181,7 +181,7 @@ fn a_bad_seed_is_one_line_with_line_and_field_and_status_2() {
     );
     let wrong = "{\n\"workspace\": {\"id\": \"wsp_1\", \"plan\": \"gold\"}}";
     assert_refused(&["--seed", &seed("b.json", wrong)], &["line 2", "workspace.plan", "gold"]);
-    assert_refused(&["--seed", &seed("c.json", "{}")], &["workspace", "required"]);
+    assert_refused(&["--seed", &seed("c.json", "{}")], &["mailboxes", "required"]);
     let missing = folder.path().join("none.json");
     assert_refused(&["--seed", missing.to_str().expect("text")], &["none.json"]);
 }

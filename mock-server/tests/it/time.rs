@@ -179,7 +179,7 @@ async fn a_document_that_is_not_sound_is_refused_with_line_and_field() {
     let before = kit.look("/state").await;
     for (document, named) in [
         ("{\n  \"workspace\": 5\n}", &["line 2", "workspace"][..]),
-        ("{}", &["workspace", "required"]),
+        ("{}", &["mailboxes", "required"]),
         ("{", &["line 1"]),
         ("", &["line 1"]),
     ] {

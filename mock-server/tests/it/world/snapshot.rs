@@ -111,3 +111,24 @@ fn the_same_calls_give_the_same_bytes() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn a_document_written_by_hand_needs_little_more_than_inboxes_and_mail() {
+    let document = json!({
+        "mailboxes": [
+            { "id": "mbx_help", "address": "help@acme.example", "name": "Help" },
+            { "id": "mbx_sandbox", "address": "sandbox@acme.test", "name": "Sandbox", "sandbox": true },
+        ],
+        "conversations": [{
+            "id": "cnv_1", "mailbox": "mbx_help", "subject": "Refund", "contact": { "email": "kim@example.com" },
+            "timeline": [{
+                "type": "message", "id": "msg_1", "at": "2026-03-01T09:30:00Z", "direction": "inbound",
+                "from": { "email": "kim@example.com" }, "text": "Please",
+            }],
+        }],
+    });
+    let mut kit = Kit::new();
+    kit.world = restored(&document);
+    let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed keys are added");
+    assert_eq!(kit.list(&live, &[])[0]["snippet"], "Please");
+}
