@@ -126,7 +126,10 @@ impl Journal {
     }
 
     pub(crate) fn list(&self) -> Vec<JournalEntry> {
-        self.entries.iter().map(Entry::present).collect()
+        // They are entered when they end, and a slow one ends after those that came later.
+        let mut oldest_first: Vec<&Entry> = self.entries.iter().collect();
+        oldest_first.sort_by_key(|entry| entry.at);
+        oldest_first.into_iter().map(Entry::present).collect()
     }
 
     pub(crate) fn clear(&mut self) {

@@ -298,7 +298,9 @@ impl Realm {
             _ if horizon.is_some() => Step::Wait,
             _ => {
                 state.clock.move_to(target);
-                let fired = state.fired.take().unwrap_or_default();
+                let mut fired = state.fired.take().unwrap_or_default();
+                // Tries that waited for a slow receiver come after what fell due later.
+                fired.sort_by_key(|job| job.at);
                 self.tell(&mut state, Cause::Clock, "advance");
                 let now = state.clock.now();
                 self.leave(state, Vec::new());

@@ -174,15 +174,19 @@ impl Targets {
         let host = url.host_str().unwrap_or_default();
         let ips = match host.trim_start_matches('[').trim_end_matches(']').parse() {
             Ok(ip) => vec![ip],
-            Err(_) => self.find(host).await?,
+            Err(_) => match self.find(host).await {
+                Err(Forbidden::NotFound) => Vec::new(),
+                found => found?,
+            },
         };
         let local = Route::Local.admits_all(&ips).is_ok();
         match self.mode {
             Mode::Loopback if local => Ok(Route::Local),
-            _ => {
-                Route::Public.admits_all(&ips)?;
-                if secure { Ok(Route::Public) } else { Err(Forbidden::Plain) }
-            }
+            _ => match Route::Public.admits_all(&ips) {
+                // A name that cannot be found may appear later, but not on this machine.
+                Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::Plain),
+                admitted => admitted.map(|()| Route::Public),
+            },
         }
     }
 

@@ -83,9 +83,9 @@ impl World {
         match sees {
             Some(true) => Ok(()),
             Some(false) => {
-                Err(Refusal::field("to", "cannot see this inbox; pick one of the conversation's team"))
+                Err(Refusal::field("to", "cannot see this inbox: pick one of the conversation's team"))
             }
-            None => Err(Refusal::field("to", "is not on the team; pick one of the conversation's team")),
+            None => Err(Refusal::field("to", "is not on the team: pick one of the conversation's team")),
         }
     }
 

@@ -217,7 +217,8 @@ impl World {
         match mailbox {
             None => problems.push("to", "must be the address of an inbox"),
             Some(at) if self.mailboxes[at].sandbox => {
-                problems.push("to", "must not be the sandbox; its mail comes through POST /sandbox/inbound");
+                problems
+                    .push("to", "must not be the sandbox, whose mail comes through POST /sandbox/inbound");
             }
             Some(_) => {}
         }
@@ -295,7 +296,9 @@ impl World {
         let document_ids = mail.attachments.iter().map(file).collect();
         if mail.held {
             self.tell_held(at, now);
-        } else if replied && !mail.auto_reply {
+        }
+        // Held or not, someone wrote back.
+        if replied && !mail.auto_reply {
             self.tell_client_replied(at, &message_id, mail.secure, now);
         }
         self.turn(at, Turn::Ours, now);

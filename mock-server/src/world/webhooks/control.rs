@@ -98,7 +98,7 @@ impl CreateWebhook {
             problems.push("owner", "is required for the scope private");
         }
         if self.events.as_ref().is_some_and(Vec::is_empty) {
-            problems.push("events", "must have at least 1 item; leave it out to hear all events");
+            problems.push("events", "must have at least 1 item (leave it out to hear all events)");
         }
         for (i, name) in self.events.iter().flatten().enumerate() {
             if !EventKind::TYPES.contains(&name.as_str()) {
@@ -375,9 +375,9 @@ impl World {
         now: Timestamp,
     ) -> Result<Vec<DeliveryView>, Refusal> {
         let id = self.webhook(id)?;
-        if let Some(name) = filter.event_type.as_deref().filter(|name| !EventKind::TYPES.contains(name)) {
+        if filter.event_type.as_deref().is_some_and(|name| !EventKind::TYPES.contains(&name)) {
             let known = EventKind::TYPES.join(", ");
-            return Err(Refusal::field("type", format!("`{name}` is no event; must be one of {known}")));
+            return Err(Refusal::field("type", format!("must be one of {known}")));
         }
         let view = |it: &super::Recorded| {
             let delivery = it.deliveries.get(&id)?;
