@@ -1,5 +1,9 @@
 //! The rules of the mock server, each proved from outside. One binary, so that it is linked once.
 
+mod audit_fields;
+mod audit_lists;
+mod audit_order;
+mod audit_refusals;
 mod authentication;
 mod connection;
 mod control;
