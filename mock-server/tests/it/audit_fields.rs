@@ -193,7 +193,7 @@ async fn reference_and_app_sent_are_there_only_where_there_is_one() {
         assert_eq!(summary.get("reference").map(drop), expected, "{summary}");
     }
     for spelling in ["order-7", "ORDER-7"] {
-        assert_eq!(live.listed(&format!("?view=all&reference={spelling}")).await, [referred.clone()]);
+        assert_eq!(live.listed(&format!("?view=all&reference={spelling}")).await, [referred.as_str()]);
     }
 }
 

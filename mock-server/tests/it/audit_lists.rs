@@ -32,12 +32,15 @@ async fn conversations_are_narrowed_to_an_inbox_and_the_latest_message_decides_t
     let second = text(&kit.act("/inbound", mail).await["conversationId"]);
     kit.advance(1).await;
     let third = kit.mail("olga@customer.example", "Three").await;
-    assert_eq!(live.listed("").await, [third.clone(), second.clone(), first.clone()]);
-    assert_eq!(live.listed(&format!("?mailbox={}", text(&sales["id"]))).await, [second.clone()]);
+    assert_eq!(live.listed("").await, [third.as_str(), second.as_str(), first.as_str()]);
+    assert_eq!(live.listed(&format!("?mailbox={}", text(&sales["id"]))).await, [second.as_str()]);
     let inboxes = live.get("/mailboxes").await.expect(200);
     let help =
         inboxes.as_array().expect("a list").iter().find(|it| it["id"] != sales["id"]).expect("the first");
-    assert_eq!(live.listed(&format!("?mailbox={}", text(&help["id"]))).await, [third.clone(), first.clone()]);
+    assert_eq!(
+        live.listed(&format!("?mailbox={}", text(&help["id"]))).await,
+        [third.as_str(), first.as_str()]
+    );
     assert_eq!(live.listed("?mailbox=mbx_nowhere").await, [""; 0]);
     assert_eq!((&help["open"], &inboxes[1]["open"]), (&json!(2), &json!(1)));
 
@@ -45,7 +48,7 @@ async fn conversations_are_narrowed_to_an_inbox_and_the_latest_message_decides_t
     let again = json!({ "to": kit.inbox().await, "from": "vera@customer.example", "text": "More", "conversationId": first });
     kit.act("/inbound", again).await;
     let list = live.get("/conversations?limit=2").await.expect(200);
-    assert_eq!(ids(&list), [first.clone(), third]);
+    assert_eq!(ids(&list), [first.as_str(), third.as_str()]);
     assert_eq!((&list[0]["snippet"], &list[0]["messageCount"]), (&json!("More"), &json!(2)));
     assert_eq!(list[0]["lastMessageAt"], kit.look("/clock").await["now"]);
     assert_eq!(list[0]["lastMessageAt"], live.conversation(&first).await["lastMessageAt"]);
@@ -60,7 +63,8 @@ async fn documents_are_newest_first_and_found_by_title_name_fields_and_kind() {
     let asked = live.post(&format!("/conversations/{id}/document-requests"), asked).await.expect(201);
     kit.advance(600).await;
     let uploads = format!("/document-requests/{}/uploads", text(&asked["requestId"]));
-    let lease = kit.act(&uploads, json!({ "item": 0, "filename": "front-page.pdf", "kind": "contract" })).await;
+    let lease =
+        kit.act(&uploads, json!({ "item": 0, "filename": "front-page.pdf", "kind": "contract" })).await;
     kit.advance(1).await;
     let fields =
         json!({ "vendor": "Nordwind", "amount": 12.5, "currency": "EUR", "date": null, "reference": "R-77" });
@@ -68,7 +72,7 @@ async fn documents_are_newest_first_and_found_by_title_name_fields_and_kind() {
     let bill = kit.act(&uploads, bill).await;
     let (lease, bill) = (text(&lease["documentId"]), text(&bill["documentId"]));
     let all = live.get("/documents").await.expect(200);
-    assert_eq!(ids(&all), [bill.clone(), lease.clone()]);
+    assert_eq!(ids(&all), [bill.as_str(), lease.as_str()]);
     assert_eq!(all[0]["fields"], fields, "null, missing and there are told apart");
     for (query, found) in [
         ("q=nordwind", &bill),
@@ -81,7 +85,7 @@ async fn documents_are_newest_first_and_found_by_title_name_fields_and_kind() {
     ] {
         assert_eq!(
             ids(&live.get(&format!("/documents?{query}")).await.expect(200)),
-            [found.clone()],
+            [found.as_str()],
             "{query}"
         );
     }

@@ -167,8 +167,8 @@ async fn a_snoozed_conversation_is_in_its_own_view_whatever_its_status() {
         for view in ["open", "waiting", "closed"] {
             assert_eq!(live.listed(&format!("?view={view}")).await, [""; 0], "{status} {view}");
         }
-        assert_eq!(live.listed("?view=snoozed").await, [id.clone()], "{status}");
-        assert_eq!(live.listed("?view=all&reference=case9").await, [id.clone()], "{status}");
+        assert_eq!(live.listed("?view=snoozed").await, [id.as_str()], "{status}");
+        assert_eq!(live.listed("?view=all&reference=case9").await, [id.as_str()], "{status}");
     }
     let read = live.conversation(&id).await;
     assert_eq!(
@@ -177,7 +177,7 @@ async fn a_snoozed_conversation_is_in_its_own_view_whatever_its_status() {
     );
     kit.act(&format!("/conversations/{id}/snooze"), json!({ "until": null })).await;
     assert_eq!(live.listed("?view=snoozed").await, [""; 0]);
-    assert_eq!(live.listed("?view=closed").await, [id.clone()]);
+    assert_eq!(live.listed("?view=closed").await, [id.as_str()]);
 }
 
 #[tokio::test]
