@@ -185,8 +185,11 @@ fn reason(error: &reqwest::Error) -> NoAnswer {
         if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
             return NoAnswer::Forbidden(*forbidden);
         }
-        if let Some(io) = cause.downcast_ref::<io::Error>() {
-            // Errors of TLS come wrapped in one of I/O.
+        if let Some(mut io) = cause.downcast_ref::<io::Error>() {
+            // Errors of TLS come wrapped in errors of I/O, one in the other.
+            while let Some(inner) = io.get_ref().and_then(|inner| inner.downcast_ref()) {
+                io = inner;
+            }
             match io.kind() {
                 io::ErrorKind::ConnectionRefused => return NoAnswer::Refused,
                 io::ErrorKind::InvalidData if error.is_connect() => return NoAnswer::Tls,

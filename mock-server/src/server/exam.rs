@@ -16,6 +16,23 @@ use super::deliver::{Deliverer, NoAnswer};
 use crate::world::webhooks::Examinee;
 
 /// What an exam found.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::{CreateWebhook, MockServer};
+///
+/// let mock = MockServer::start().await;
+/// # let receiver = "http://127.0.0.1:9/hook";
+/// let webhook = mock.control().create_webhook(CreateWebhook::new(receiver)).await?;
+/// let report = mock.control().exam(&webhook.id).await?;
+/// for case in report.cases.iter().filter(|case| !case.passed) {
+///     println!("{}: sent {}, expected {}. {}", case.name, case.sent, case.expected, case.hint.as_deref().unwrap_or(""));
+/// }
+/// # assert_eq!(report.cases.len(), 11);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ExamReport {

@@ -8,6 +8,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     str::FromStr,
     sync::Arc,
+    time::Duration,
 };
 
 use reqwest::{
@@ -16,6 +17,9 @@ use reqwest::{
 };
 
 use crate::world::Refusal;
+
+/// How long a name is looked up for when a webhook is added; after that it counts as not found.
+const ADMIT_WITHIN: Duration = Duration::from_secs(3);
 
 /// Which receivers are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,9 +145,9 @@ impl Targets {
     /// Whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
     /// behind it now, and it is looked up again before every send.
     pub async fn admit(&self, url: &str) -> Result<(), Refusal> {
-        match self.route(url).await {
-            Ok(_) | Err(Forbidden::NotFound) => Ok(()),
-            Err(why) => Err(Refusal::field("url", self.explain(why))),
+        match tokio::time::timeout(ADMIT_WITHIN, self.route(url)).await {
+            Ok(Ok(_) | Err(Forbidden::NotFound)) | Err(_) => Ok(()),
+            Ok(Err(why)) => Err(Refusal::field("url", self.explain(why))),
         }
     }
 

@@ -20,6 +20,25 @@ use crate::world::{Job, Jobs, OutboxKind, OutboxMail, Outcome, Plan, Refusal, Wo
 const URL: usize = 2_048;
 
 /// A webhook to add.
+///
+/// ```
+/// use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// // Nothing listens there, so the event is tried again and again.
+/// let new = CreateWebhook::new("http://127.0.0.1:9/hook").events(["client.replied"]);
+/// let webhook = mock.control().create_webhook(new).await?;
+/// mock.control().test_webhook(&webhook.id).await?;
+///
+/// // A whole day of it, at once.
+/// mock.control().advance(std::time::Duration::from_secs(30 * 3600)).await?;
+/// let failed = DeliveryFilter::default().outcome(DeliveryOutcome::Failed);
+/// assert_eq!(mock.control().deliveries(&webhook.id, failed).await?[0].tries.len(), 9);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

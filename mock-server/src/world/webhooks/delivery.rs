@@ -16,6 +16,7 @@ use super::endpoint::{Keys, StampClock};
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum DeliveryOutcome {
     /// It will be tried, for the first time or again.
     Pending,

@@ -12,6 +12,7 @@ use super::{Audience, Inbox};
 /// Which inboxes an endpoint hears about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum HookScope {
     /// Team inboxes, and what concerns the whole workspace.
     Team,
@@ -22,6 +23,7 @@ pub enum HookScope {
 /// Whether an endpoint is sent anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum HookState {
     /// It is.
     On,
@@ -34,6 +36,7 @@ pub enum HookState {
 /// Which clock the `webhook-timestamp` header is read from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum StampClock {
     /// The mock's, like every other time.
     #[default]

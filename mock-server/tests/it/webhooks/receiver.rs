@@ -17,7 +17,12 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    task::JoinHandle,
+};
+use tokio_rustls::{TlsAcceptor, rustls};
 
 /// One request that came in.
 #[derive(Clone, Debug)]
@@ -93,6 +98,7 @@ struct Shared {
 
 pub(crate) struct Receiver {
     address: SocketAddr,
+    scheme: &'static str,
     shared: Arc<Mutex<Shared>>,
     task: JoinHandle<()>,
 }
@@ -108,13 +114,31 @@ impl Receiver {
         Self::scripted(move |_| Reply::Status(status)).await
     }
 
+    /// One that answers 200 over TLS, with a certificate that nobody has signed.
+    pub(crate) async fn secure() -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.into()], made.signing_key.into())
+            .unwrap();
+        Self::serving(|_| Reply::Status(200), Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
     pub(crate) async fn scripted(script: impl FnMut(&Got) -> Reply + Send + 'static) -> Self {
+        Self::serving(script, None).await
+    }
+
+    async fn serving(script: impl FnMut(&Got) -> Reply + Send + 'static, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared =
             Arc::new(Mutex::new(Shared { got: Vec::new(), connections: 0, script: Box::new(script) }));
-        let task = tokio::spawn(serve(listener, shared.clone()));
-        Self { address, shared, task }
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let task = tokio::spawn(serve(listener, tls, shared.clone()));
+        Self { address, scheme, shared, task }
     }
 
     /// Ends it; nothing listens at its address when this returns.
@@ -124,7 +148,7 @@ impl Receiver {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/hook", self.address)
+        format!("{}://{}/hook", self.scheme, self.address)
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -165,20 +189,31 @@ impl Drop for Receiver {
     }
 }
 
-async fn serve(listener: TcpListener, shared: Arc<Mutex<Shared>>) {
+async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Arc<Mutex<Shared>>) {
     // Ends with the receiver, and its connections with it.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
         shared.lock().unwrap().connections += 1;
-        let shared = shared.clone();
+        let (shared, tls) = (shared.clone(), tls.clone());
         connections.spawn(async move {
-            let service = service_fn(|request| answer(request, shared.clone()));
-            // A dropped answer ends the connection with an error, which is what the test wants.
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            match tls {
+                None => converse(stream, shared).await,
+                Some(tls) => {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        converse(stream, shared).await;
+                    }
+                }
+            }
         });
         while connections.try_join_next().is_some() {}
     }
+}
+
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Mutex<Shared>>) {
+    let service = service_fn(|request| answer(request, shared.clone()));
+    // A dropped answer ends the connection with an error, which is what the test wants.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn answer(

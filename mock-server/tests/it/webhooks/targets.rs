@@ -106,3 +106,25 @@ async fn the_rule_is_applied_again_to_the_address_that_is_connected_to() {
     }
     assert_eq!(receiver.connections(), 0, "not even a connection was made");
 }
+
+#[tokio::test]
+async fn a_receiver_on_this_machine_may_have_a_certificate_of_its_own_making() {
+    let (mock, receiver) = (Mock::start().await, Receiver::secure().await);
+    assert!(receiver.url().starts_with("https://127.0.0.1:"));
+    let hook = mock.hook(&receiver).await;
+    mock.send_test(&hook).await;
+    assert_eq!(receiver.count(), 1);
+    receiver.got()[0].verifies_with(&hook.secret).unwrap();
+    assert_eq!(mock.deliveries(&hook).await[0]["outcome"], "delivered");
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_speak_tls_is_named_as_such() {
+    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
+    let url = receiver.url().replace("http://", "https://");
+    let hook = mock.hook_with(&receiver, json!({ "url": url })).await;
+    mock.send_test(&hook).await;
+    let tried = &mock.deliveries(&hook).await[0]["tries"][0];
+    assert_eq!(tried["status"], json!(null));
+    assert_eq!(tried["error"], "no secure connection could be made: look at the receiver's certificate");
+}
