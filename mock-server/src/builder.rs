@@ -7,7 +7,7 @@ use std::{
 
 use shared_inbox::Timestamp;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     runtime::{self, Handle},
     sync::{oneshot, watch},
 };
@@ -50,7 +50,29 @@ pub struct MockServerBuilder {
     pub(crate) log: bool,
 }
 
+/// Connections that wait to be accepted; a test may open hundreds at once.
+const BACKLOG: u32 = 1_024;
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // So that a port can be taken again right after a server on it has stopped. Elsewhere it means something else.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Why a server did not start.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use shared_inbox_mock::MockServer;
+///
+/// let error = MockServer::builder().seed("{}").try_start().await.unwrap_err();
+/// assert!(error.to_string().contains("workspace: is required"));
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -211,10 +233,8 @@ impl MockServerBuilder {
         let address = self.listen;
         let failed = |source| StartError::Listen { address, source };
         let _context = runtime.enter();
-        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let listener = TcpListener::from_std(listener).map_err(failed)?;
         Ok((App::new(hub, bound, self.control_token.as_deref(), self.log, stop), listener))
     }
 }

@@ -145,7 +145,7 @@ fn serve(options: Options) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let (phase, stop) = watch::channel(Phase::Running);
         let (app, listener) =
             builder.bind(runtime.handle(), stop).map_err(|error| match (&seed, error.to_string()) {
@@ -154,15 +154,18 @@ fn serve(options: Options) -> Result<(), String> {
                 }
                 (_, message) => message,
             })?;
-        let ended = signal().map_err(|error| format!("cannot wait for signals: {error}"))?;
+        let signalled = signal().map_err(|error| format!("cannot wait for signals: {error}"))?;
         let ready = app.control().ready();
         let server = tokio::spawn(app.serve(listener));
         announce(&ready, json, ready_file.as_deref())?;
-        ended.await;
+        signalled.await;
         phase.send_replace(Phase::Ending);
         let _ = server.await;
         Ok(())
-    })
+    });
+    // A name that is still being looked up for a webhook keeps nobody waiting.
+    runtime.shutdown_background();
+    ended
 }
 
 impl Options {

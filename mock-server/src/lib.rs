@@ -66,6 +66,19 @@ use server::connection::Phase;
 ///
 /// It runs on a thread of its own, so it works whatever runtime the test uses, with blocking clients and with tokio's
 /// paused time. Each has its own port; many can run at once.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::MockServer;
+///
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// let open = mock.client().conversations().await?;
+/// assert!(!open.is_empty(), "the demo workspace has something to look at");
+/// assert_eq!(mock.control().requests().await.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct MockServer {
     ready: Ready,
     control: Control,

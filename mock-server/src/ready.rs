@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::{server::hub, world::Keys};
 
 /// Where a world can be reached, and its two keys, which hold all scopes.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mock = shared_inbox_mock::MockServer::start().await;
+/// let ready = mock.ready();
+/// assert!(ready.mcp_url.ends_with("/mcp") && ready.keys.test.starts_with("rk_test_"));
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Ready {

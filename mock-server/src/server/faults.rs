@@ -283,6 +283,19 @@ impl From<Effect> for Form {
 }
 
 /// A rule that was added, and how often it has fired.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::{Effect, FaultRule, MockServer};
+///
+/// let mock = MockServer::start().await;
+/// mock.control().add_fault(FaultRule::new(Effect::status(500)).path("/me").times(2)).await?;
+/// mock.client().me().await?; // The client tries again until it gets through.
+/// assert_eq!(mock.control().faults().await[0].fired, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

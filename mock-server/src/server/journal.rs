@@ -27,6 +27,18 @@ pub enum Transport {
 }
 
 /// A request of the journal.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mock = shared_inbox_mock::MockServer::start().await;
+/// mock.client().me().await?;
+/// let request = &mock.control().requests().await[0];
+/// assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/api/v1/me"));
+/// assert_eq!(request.status, Some(200));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

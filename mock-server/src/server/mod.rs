@@ -25,11 +25,13 @@ pub(crate) mod target;
 
 use std::{
     net::SocketAddr,
+    panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
 };
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use tokio::{net::TcpListener, sync::watch};
@@ -104,7 +106,8 @@ impl App {
             .strip_prefix(control::PREFIX)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         {
-            control::handle(self, routes, request.map(Body::new)).await
+            let controlled = AssertUnwindSafe(control::handle(self, routes, request.map(Body::new)));
+            controlled.catch_unwind().await.unwrap_or_else(|_| answer::of_status(500).map(Body::from))
         } else if path == "/" && method == http::Method::GET {
             page::page(&self.control().ready()).map(Body::from)
         } else if path == "/" {

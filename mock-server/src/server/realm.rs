@@ -34,6 +34,21 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 const FOLLOWED: usize = 1_024;
 
 /// Where the clock stands after it was moved, and what happened on the way.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use shared_inbox_mock::MockServer;
+///
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// let id = mock.client().conversations().await?[0].id.clone();
+/// mock.client().conversation(&id).reply("On its way.").and_send().await?;
+/// let moved = mock.control().advance(Duration::from_secs(600)).await?;
+/// assert!(moved.fired.iter().any(|fired| fired.job == "send"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Advanced {

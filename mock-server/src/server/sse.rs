@@ -35,6 +35,19 @@ pub enum Cause {
 }
 
 /// A change of a world.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::{Cause, MockServer};
+///
+/// let mock = MockServer::start().await;
+/// let mut changes = mock.control().changes();
+/// mock.control().reset().await?;
+/// assert_eq!(changes.recv().await?.cause, Cause::State);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
