@@ -168,6 +168,6 @@ class OrderQuestions(unittest.TestCase):
 if __name__ == "__main__":
     if os.environ.get("SHARED_INBOX_BASE_URL"):
         base_url, key = os.environ["SHARED_INBOX_BASE_URL"], os.environ["SHARED_INBOX_API_KEY"]
-        print(f"{answer_order_questions(base_url.rstrip('/'), key)} drafts wait for approval")
+        print(f"drafts made: {answer_order_questions(base_url.rstrip('/'), key)}")
     else:
         unittest.main(verbosity=2)

@@ -38,7 +38,7 @@ async fn main() -> Result<()> {
     if service.mock.is_some() {
         service.inbox.sandbox_inbound("kim@customer.test", "Where is my order 1042?").await?;
     }
-    println!("{} drafts wait for approval", answer_order_questions(&service.inbox).await?);
+    println!("drafts made: {}", answer_order_questions(&service.inbox).await?);
     Ok(())
 }
 

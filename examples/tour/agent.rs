@@ -23,7 +23,7 @@ pub(crate) async fn works(show: &mut Show, inbox: &Client, id: &ConversationId) 
     show.run(code!(thread.get().await?), |conversation| {
         let mut messages = conversation.timeline.iter().filter_map(TimelineItem::as_message);
         let latest = messages.next_back().map(|message| message.text.as_str()).unwrap_or_default();
-        format!("{} items, the latest: “{latest}”", conversation.timeline.len())
+        format!("a timeline of {}, the latest mail: “{latest}”", conversation.timeline.len())
     })
     .await?;
     show.run(code!(thread.tags().add("delivery").await?), |done| format!("ok: {}", done.ok)).await?;

@@ -291,7 +291,7 @@ fn after(time: Duration) -> String {
     match time.as_secs() {
         0 => "at once".to_owned(),
         s @ 1..120 => format!("{s} s"),
-        s @ 120..7200 => format!("{} min", s / 60),
+        s @ 120..9000 => format!("{} min", s / 60),
         s => format!("{:.1} h", s as f64 / 3600.0),
     }
 }

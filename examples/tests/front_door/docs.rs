@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
-use crate::run::{build, command, example, finish, program, python, root};
+use crate::run::{build, cargo, command, example, finish, program, python, root};
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).expect("there is a README")
@@ -38,7 +38,7 @@ fn every_command_in_the_readme_works() {
             ["cargo", "build", "--bin", name] => drop(program(name)),
             ["cargo", "run", "--example", name] => {
                 build(&["--example", name]);
-                let said = finish(command(env!("CARGO")).args(["run", "--quiet", "--example", name]));
+                let said = finish(cargo().args(["run", "--quiet", "--example", name]));
                 assert!(said.contains("What to try next"), "{said}");
             }
             ["cargo", "run", "--bin", name, "--", ref arguments @ ..] => {

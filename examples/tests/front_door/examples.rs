@@ -84,14 +84,14 @@ async fn follow_works_in_a_named_inbox() {
 
 #[test]
 fn the_app_with_tests_drafts_one_answer() {
-    assert_eq!(finish(&mut example("ci_test")), "1 drafts wait for approval\n");
+    assert_eq!(finish(&mut example("ci_test")), "drafts made: 1\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_app_with_tests_works_in_a_named_inbox() {
     let mock = service().await;
     mock.test_client().sandbox_inbound("kim@customer.test", "And order 1043?").await.expect("a mail");
-    assert_eq!(finished(against(&mock, "ci_test")).await, "1 drafts wait for approval\n");
+    assert_eq!(finished(against(&mock, "ci_test")).await, "drafts made: 1\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,5 +126,5 @@ async fn the_python_app_works_in_a_named_inbox() {
     mock.test_client().sandbox_inbound("kim@customer.test", "Where is my order 1042?").await.expect("a mail");
     let mut python = named(&mock, command("python3"));
     python.args(["-B", "examples/ci_test.py"]);
-    assert_eq!(finished(python).await, "1 drafts wait for approval\n");
+    assert_eq!(finished(python).await, "drafts made: 1\n");
 }

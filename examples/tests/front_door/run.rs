@@ -1,6 +1,7 @@
 //! Running programs as a newcomer would.
 
 use std::{
+    env,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::mpsc,
@@ -37,9 +38,14 @@ pub(crate) fn program(name: &str) -> PathBuf {
     built(&["--bin", name, "--example", "triage"], name)
 }
 
+/// The cargo that runs this test.
+pub(crate) fn cargo() -> Command {
+    command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// Has cargo build something from the root, which may take minutes where it has not been built yet. Gives what cargo says.
 pub(crate) fn build(what: &[&str]) -> String {
-    let cargo = command(env!("CARGO")).args(["build", "--message-format=json"]).args(what).output();
+    let cargo = cargo().args(["build", "--message-format=json"]).args(what).output();
     let cargo = cargo.expect("cargo runs");
     assert!(cargo.status.success(), "cargo build {what:?}\n{}", text(&cargo.stderr));
     text(&cargo.stdout)
