@@ -65,6 +65,10 @@ pub(crate) struct Api {
 }
 
 impl Api {
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Reply {
         self.send(Method::GET, path, None).await
     }

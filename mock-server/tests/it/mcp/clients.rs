@@ -7,10 +7,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use super::{Endpoint, calls_of_every_tool};
+use super::{a_conversation, calls_of_every_tool};
+use crate::kit::Kit;
 
 fn holds_a_result(name: &str, result: &Value) {
     assert_ne!(result["isError"], true, "{name}: {result}");
@@ -23,19 +23,19 @@ fn holds_a_result(name: &str, result: &Value) {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn the_official_python_client_lists_and_calls_every_tool() {
     let Some(python) = peers::python(&["mcp==2.3.0"]) else { return };
     for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
-        let mock = MockServer::builder().manual_clock().start().await;
-        let at = Endpoint::new(&mock, mock.live_key());
-        let mut calls: Vec<Value> = calls_of_every_tool(&at.a_conversation().await)
+        let kit = Kit::start().await;
+        let (url, key) = (kit.mock.mcp_url(), kit.mock.live_key());
+        let mut calls: Vec<Value> = calls_of_every_tool(&a_conversation(&kit, &kit.live()).await)
             .into_iter()
             .map(|(name, arguments)| json!({ "name": name, "arguments": arguments }))
             .collect();
         let names: Vec<Value> = calls.iter().map(|call| call["name"].clone()).collect();
         calls.push(json!({ "name": "add_note", "arguments": { "id": "cnv_none", "body": "" } }));
-        let job = json!({ "url": at.mcp, "key": at.key, "mode": mode, "calls": calls }).to_string();
+        let job = json!({ "url": url, "key": key, "mode": mode, "calls": calls }).to_string();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/peers/mcp_client.py");
         let mut client = Command::new(&python)
             .arg(script)
@@ -45,10 +45,7 @@ async fn the_official_python_client_lists_and_calls_every_tool() {
             .spawn()
             .expect("Python starts");
         client.stdin.take().expect("a pipe").write_all(job.as_bytes()).expect("it reads");
-        let out = tokio::task::spawn_blocking(|| client.wait_with_output())
-            .await
-            .expect("no panic")
-            .expect("it ends");
+        let out = client.wait_with_output().expect("it ends");
         assert!(out.status.success(), "{mode}: {}", String::from_utf8_lossy(&out.stderr));
         let said: Value = serde_json::from_slice(&out.stdout).expect("JSON");
         assert_eq!(said["protocolVersion"], version);
@@ -64,34 +61,31 @@ async fn the_official_python_client_lists_and_calls_every_tool() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn the_inspector_lists_and_calls_every_tool() {
     let Some(node) = peers::node22() else { return };
     let Some(modules) = peers::npm(&["@modelcontextprotocol/inspector@2.12.0"]) else { return };
     let cli = modules.join("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
     let catalogue = tempfile::tempdir().expect("a directory");
     for era in ["legacy", "modern"] {
-        let mock = MockServer::builder().manual_clock().start().await;
-        let at = Endpoint::new(&mock, mock.live_key());
-        let calls = calls_of_every_tool(&at.a_conversation().await);
+        let kit = Kit::start().await;
+        let (url, key) = (kit.mock.mcp_url(), kit.mock.live_key());
+        let calls = calls_of_every_tool(&a_conversation(&kit, &kit.live()).await);
         let run = |more: Vec<String>| {
-            let mut command = Command::new(&node);
-            command
+            let out = Command::new(&node)
                 .arg(&cli)
-                .args(["--cli", "-q", "--format", "json", "--protocol-era", era, &at.mcp])
-                .args(["--transport", "http", "--header", &format!("Authorization: Bearer {}", at.key)])
+                .args(["--cli", "-q", "--format", "json", "--protocol-era", era, url])
+                .args(["--transport", "http", "--header", &format!("Authorization: Bearer {key}")])
                 .args(more)
                 // Otherwise it keeps a catalogue of servers in the home of whoever runs the tests.
-                .env("MCP_CATALOG_PATH", catalogue.path().join("mcp.json"));
-            async move {
-                let out = tokio::task::spawn_blocking(move || command.output()).await.expect("no panic");
-                let out = out.expect("it starts");
-                let said = String::from_utf8_lossy(&out.stderr).into_owned();
-                assert!(out.status.success(), "{era}: {said} {}", String::from_utf8_lossy(&out.stdout));
-                serde_json::from_slice::<Value>(&out.stdout).expect("JSON")
-            }
+                .env("MCP_CATALOG_PATH", catalogue.path().join("mcp.json"))
+                .output()
+                .expect("it starts");
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "{era}: {said} {}", String::from_utf8_lossy(&out.stdout));
+            serde_json::from_slice::<Value>(&out.stdout).expect("JSON")
         };
-        let listed = run(vec!["--method".into(), "tools/list".into(), "--strict".into()]).await;
+        let listed = run(vec!["--method".into(), "tools/list".into(), "--strict".into()]);
         let tools = listed.get("tools").or_else(|| listed["result"].get("tools")).expect("tools");
         let names: Vec<&str> =
             tools.as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
@@ -103,7 +97,7 @@ async fn the_inspector_lists_and_calls_every_tool() {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 more.extend(["--tool-arg".to_owned(), format!("{key}={value}")]);
             }
-            let answer = run(more).await;
+            let answer = run(more);
             holds_a_result(&format!("{name} ({era})"), answer.get("result").unwrap_or(&answer));
         }
     }

@@ -1,16 +1,16 @@
 //! What a client is told about each tool, one file a tool: a change of the surface shows in review.
 
 use serde_json::{Value, json};
-use shared_inbox_mock::MockServer;
 
-use super::{Endpoint, Era};
+use super::{Era, Mcp};
+use crate::kit::Kit;
 
 #[tokio::test]
 async fn each_tool_is_defined_as_reviewed() {
-    let mock = MockServer::builder().manual_clock().start().await;
-    let at = Endpoint::new(&mock, mock.live_key());
-    let (_, modern) = at.ask(Era::Modern, "tools/list", json!({})).await;
-    let (_, legacy) = at.ask(Era::Legacy, "tools/list", json!({})).await;
+    let kit = Kit::start().await;
+    let mcp = Mcp::new(&kit, &kit.live());
+    let modern = mcp.answer(Era::Modern, "tools/list", json!({})).await;
+    let legacy = mcp.answer(Era::Legacy, "tools/list", json!({})).await;
     assert_eq!(modern["result"]["tools"], legacy["result"]["tools"], "the same tools in both eras");
     let tools = modern["result"]["tools"].as_array().expect("tools");
     assert_eq!(tools.len(), 12);
@@ -24,9 +24,8 @@ async fn each_tool_is_defined_as_reviewed() {
 
 #[tokio::test]
 async fn each_tool_has_words_for_a_model_hints_and_both_schemas() {
-    let mock = MockServer::builder().manual_clock().start().await;
-    let at = Endpoint::new(&mock, mock.live_key());
-    let (_, answer) = at.ask(Era::Modern, "tools/list", json!({})).await;
+    let kit = Kit::start().await;
+    let answer = Mcp::new(&kit, &kit.live()).answer(Era::Modern, "tools/list", json!({})).await;
     for tool in answer["result"]["tools"].as_array().expect("tools") {
         let name = &tool["name"];
         assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name}");

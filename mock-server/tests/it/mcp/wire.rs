@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
-use super::{Endpoint, Era};
+use super::{Era, Mcp, a_conversation};
+use crate::kit::{Kit, Reply, text};
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
-async fn server() -> (MockServer, Endpoint) {
-    let mock = MockServer::builder().manual_clock().start().await;
-    let at = Endpoint::new(&mock, mock.live_key());
-    (mock, at)
+async fn server() -> (Kit, Mcp) {
+    let kit = Kit::start().await;
+    let mcp = Mcp::new(&kit, &kit.live());
+    (kit, mcp)
 }
 
 fn sentence(result: &Value) -> &str {
@@ -20,33 +21,45 @@ fn sentence(result: &Value) -> &str {
 
 #[tokio::test]
 async fn without_a_good_key_the_answer_is_401_as_in_rest() {
-    let (_mock, at) = server().await;
-    let stranger = Endpoint { key: format!("rk_live_{}", "x".repeat(48)), ..at.clone() };
+    let (kit, mcp) = server().await;
+    let stranger = Mcp { key: format!("rk_live_{}", "x".repeat(48)), ..mcp };
+    let by_rest = kit.api(&stranger.key).get("/me").await.error(401);
     for era in ERAS {
-        let (status, answer) = stranger.ask(era, "tools/list", json!({})).await;
-        assert_eq!((status, &answer), (401, &stranger.rest("/me", None).await.1), "{era:?}");
+        assert_eq!(stranger.ask(era, "tools/list", json!({})).await.error(401), by_rest, "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn a_revoked_key_is_401() {
-    let (_mock, at) = server().await;
-    let made = at.with_scopes(&["read"], true).await;
-    assert_eq!(made.ask(Era::Modern, "tools/list", json!({})).await.0, 200);
-    let me = made.rest("/me", None).await.1;
-    let agent = me["agent"]["id"].as_str().expect("an id");
-    let gone = reqwest::Client::new()
-        .delete(format!("{}/keys/{agent}", at.control))
-        .send()
-        .await
-        .expect("an answer");
-    assert_eq!(gone.status(), 204);
-    assert_eq!(made.ask(Era::Modern, "tools/list", json!({})).await.0, 401);
+    let (kit, _) = server().await;
+    let (api, agent) = kit.key("Made for a test", &["read"]).await;
+    let mcp = Mcp::new(&kit, &api);
+    mcp.answer(Era::Modern, "tools/list", json!({})).await;
+    kit.control("DELETE", &format!("/keys/{agent}"), Value::Null).await.expect(204);
+    mcp.ask(Era::Modern, "tools/list", json!({})).await.error(401);
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_is_refused() {
+    let (_kit, mcp) = server().await;
+    let request = mcp.request(Era::Modern, "tools/list", json!({})).header("Origin", "https://evil.example");
+    Reply::of(request.send().await.expect("an answer")).await.error(403);
+}
+
+#[tokio::test]
+async fn the_key_decides_which_world_a_tool_works_in() {
+    let (kit, mcp) = server().await;
+    kit.mail("kim@example.com", "Hello").await;
+    let other = kit.act("/worlds", json!({ "empty": true })).await;
+    let there = Mcp::new(&kit, &kit.api(&text(&other["keys"]["live"])));
+    let count = |result: Value| result["structuredContent"]["items"].as_array().map(Vec::len);
+    assert_eq!(count(mcp.tool(Era::Modern, "list_conversations", json!({})).await), Some(1));
+    assert_eq!(count(there.tool(Era::Modern, "list_conversations", json!({})).await), Some(0));
 }
 
 #[tokio::test]
 async fn the_scopes_decide_which_tools_there_are() {
-    let (_mock, at) = server().await;
+    let (kit, mcp) = server().await;
     let read = ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
     let with = |more: &[&'static str]| {
         let order = [
@@ -74,29 +87,29 @@ async fn the_scopes_decide_which_tools_there_are() {
         (&["read", "send"], &mail),
         (&["read", "record"], &["record_sent"]),
     ] {
-        let key = at.with_scopes(scopes, true).await;
+        let key = Mcp::with_scopes(&kit, scopes).await;
         for era in ERAS {
             assert_eq!(key.tools(era).await, with(more), "{scopes:?} {era:?}");
         }
     }
-    assert_eq!(at.tools(Era::Modern).await.len(), 12);
+    assert_eq!(mcp.tools(Era::Modern).await.len(), 12);
 }
 
 #[tokio::test]
 async fn the_list_of_tools_is_private_to_caches() {
-    let (_mock, at) = server().await;
-    let (_, answer) = at.ask(Era::Modern, "tools/list", json!({})).await;
+    let (_kit, mcp) = server().await;
+    let answer = mcp.answer(Era::Modern, "tools/list", json!({})).await;
     assert_eq!(answer["result"]["cacheScope"], "private");
     assert!(answer["result"]["ttlMs"].as_u64().is_some_and(|ms| ms > 0));
 }
 
 #[tokio::test]
 async fn a_refused_scope_is_a_tool_error_that_names_the_scope() {
-    let (_mock, at) = server().await;
-    let id = at.a_conversation().await;
-    let reader = at.with_scopes(&["read"], true).await;
-    let sender = at.with_scopes(&["read", "send"], true).await;
-    let drafter = at.with_scopes(&["read", "draft"], true).await;
+    let (kit, _) = server().await;
+    let id = a_conversation(&kit, &kit.live()).await;
+    let reader = Mcp::with_scopes(&kit, &["read"]).await;
+    let sender = Mcp::with_scopes(&kit, &["read", "send"]).await;
+    let drafter = Mcp::with_scopes(&kit, &["read", "draft"]).await;
     let reply = |send: bool| json!({ "id": id, "body": "Hello", "send": send });
     for era in ERAS {
         let note = reader.tool(era, "add_note", json!({ "id": id, "body": "x" })).await;
@@ -112,196 +125,169 @@ async fn a_refused_scope_is_a_tool_error_that_names_the_scope() {
 
 #[tokio::test]
 async fn bad_arguments_are_a_tool_error_that_names_every_problem() {
-    let (_mock, at) = server().await;
+    let (_kit, mcp) = server().await;
     for era in ERAS {
-        let note = at.tool(era, "add_note", json!({})).await;
+        let note = mcp.tool(era, "add_note", json!({})).await;
         assert_eq!(sentence(&note), "id: is required; body: is required");
-        let list = at.tool(era, "list_conversations", json!({ "view": "all", "limit": 101, "q": 7 })).await;
+        let list = mcp.tool(era, "list_conversations", json!({ "view": "all", "limit": 101, "q": 7 })).await;
         let problems = sentence(&list);
         for field in ["q: ", "limit: ", "view: "] {
             assert!(problems.contains(field), "{field} in {problems}");
         }
-        let id = at.tool(era, "get_conversation", json!({ "id": 5 })).await;
+        let id = mcp.tool(era, "get_conversation", json!({ "id": 5 })).await;
         assert_eq!(sentence(&id), "id: must be a string");
     }
 }
 
 #[tokio::test]
 async fn the_problems_are_those_that_rest_names() {
-    let (_mock, at) = server().await;
-    let id = at.a_conversation().await;
-    let body = json!({ "documents": [{ "label": "x".repeat(121) }, 5], "message": 1, "dueDate": "2026-02-30", "send": "yes" });
-    let (status, by_rest) = at.rest(&format!("/conversations/{id}/document-requests"), Some(&body)).await;
-    assert_eq!(status, 400);
-    let mut arguments = body;
-    arguments["id"] = id.into();
-    let by_tool = at.tool(Era::Modern, "request_documents", arguments).await;
-    assert_eq!(sentence(&by_tool), by_rest["error"].as_str().expect("a sentence"));
+    let (kit, mcp) = server().await;
+    let id = a_conversation(&kit, &kit.live()).await;
+    let documents = json!([{ "label": "x".repeat(121) }, 5]);
+    let mut body = json!({ "documents": documents, "message": 1, "dueDate": "2026-02-30", "send": "yes" });
+    let path = format!("/conversations/{id}/document-requests");
+    let by_rest = kit.live().post(&path, body.clone()).await.error(400);
+    body["id"] = id.into();
+    assert_eq!(sentence(&mcp.tool(Era::Modern, "request_documents", body).await), by_rest);
 }
 
 #[tokio::test]
 async fn a_conversation_that_is_not_there_is_a_tool_error() {
-    let (_mock, at) = server().await;
-    let (_, by_rest) = at.rest("/conversations/cnv_none", None).await;
+    let (kit, mcp) = server().await;
+    let by_rest = kit.live().get("/conversations/cnv_none").await.error(404);
     for id in ["cnv_none", "../me", ""] {
-        let result = at.tool(Era::Modern, "get_conversation", json!({ "id": id })).await;
-        assert_eq!(sentence(&result), by_rest["error"], "{id}");
+        let result = mcp.tool(Era::Modern, "get_conversation", json!({ "id": id })).await;
+        assert_eq!(sentence(&result), by_rest, "{id}");
     }
 }
 
 #[tokio::test]
 async fn a_tool_that_does_not_exist_is_a_protocol_error() {
-    let (_mock, at) = server().await;
+    let (_kit, mcp) = server().await;
     for era in ERAS {
         for name in ["me", "sandbox_inbound", "delete_everything"] {
-            let (_, answer) = at.ask(era, "tools/call", json!({ "name": name, "arguments": {} })).await;
+            let answer = mcp.answer(era, "tools/call", json!({ "name": name, "arguments": {} })).await;
             assert_eq!(answer["error"]["code"], -32602, "{name}");
         }
-        let (_, answer) = at.ask(era, "tools/call", json!({ "name": "list_tags", "arguments": [1] })).await;
+        let answer = mcp.answer(era, "tools/call", json!({ "name": "list_tags", "arguments": [1] })).await;
         assert_eq!(answer["error"]["code"], -32602);
     }
 }
 
 #[tokio::test]
 async fn rest_and_mcp_share_one_count_of_requests() {
-    let (_mock, at) = server().await;
-    for turn in 0..40 {
-        assert_eq!(at.rest("/me", None).await.0, 200, "{turn}");
-        assert_eq!(at.tool(Era::Modern, "list_tags", json!({})).await["isError"], false, "{turn}");
-        assert_eq!(at.ask(Era::Legacy, "tools/list", json!({})).await.0, 200, "{turn}: lists count too");
+    let kit = Kit::with(MockServer::builder().manual_clock().empty()).await;
+    let (api, mcp) = (kit.live(), Mcp::new(&kit, &kit.live()));
+    let call = json!({ "name": "list_tags", "arguments": {} });
+    for _ in 0..40 {
+        api.get("/me").await.expect(200);
+        mcp.answer(Era::Modern, "tools/call", call.clone()).await;
+        mcp.answer(Era::Legacy, "tools/list", json!({})).await;
     }
-    let (status, by_rest) = at.rest("/me", None).await;
-    assert_eq!(status, 429);
+    let by_rest = api.get("/me").await.error(429);
     for era in ERAS {
-        let call = json!({ "name": "list_tags", "arguments": {} });
-        assert_eq!(at.ask(era, "tools/call", call).await, (429, by_rest.clone()), "{era:?}");
-        assert_eq!(at.ask(era, "tools/list", json!({})).await, (429, by_rest.clone()), "{era:?}");
+        assert_eq!(mcp.ask(era, "tools/call", call.clone()).await.error(429), by_rest, "{era:?}");
+        assert_eq!(mcp.ask(era, "tools/list", json!({})).await.error(429), by_rest, "{era:?}");
     }
-    at.control("/clock", Some(json!({ "advanceSeconds": 60 }))).await;
-    assert_eq!(at.ask(Era::Modern, "tools/list", json!({})).await.0, 200);
+    kit.advance(60).await;
+    mcp.answer(Era::Modern, "tools/list", json!({})).await;
 }
 
 #[tokio::test]
 async fn on_the_free_plan_the_answer_is_403() {
-    let (_mock, at) = server().await;
-    let plan = reqwest::Client::new().put(format!("{}/plan", at.control)).json(&json!({ "plan": "free" }));
-    assert_eq!(plan.send().await.expect("an answer").status(), 200);
-    let by_rest = at.rest("/me", None).await;
-    assert_eq!(by_rest.0, 403);
+    let (kit, mcp) = server().await;
+    kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
+    let by_rest = kit.live().get("/me").await.error(403);
     for era in ERAS {
-        assert_eq!(at.ask(era, "tools/list", json!({})).await, by_rest);
+        assert_eq!(mcp.ask(era, "tools/list", json!({})).await.error(403), by_rest, "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn every_version_with_initialize_is_spoken_without_a_session() {
-    let (_mock, at) = server().await;
+    let (_kit, mcp) = server().await;
+    // Without an `Accept` header: the answer is JSON in any case.
+    let post = |body: Value| mcp.http.post(&mcp.url).bearer_auth(&mcp.key).json(&body).send();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": { "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } },
-        });
-        // A client that lists only JSON, and one that says nothing, are answered as well.
-        let http = reqwest::Client::new();
-        let response = http.post(&at.mcp).bearer_auth(&at.key).json(&hello).send().await.expect("an answer");
-        assert_eq!(response.status(), 200, "{version}");
-        assert!(response.headers().get("mcp-session-id").is_none());
-        let answer: Value = response.json().await.expect("JSON");
+        let client = json!({ "name": "test", "version": "1" });
+        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let reply = Reply::of(post(hello).await.expect("an answer")).await;
+        assert!(reply.headers.get("mcp-session-id").is_none());
+        let answer = reply.expect(200);
         assert_eq!(answer["result"]["protocolVersion"], version);
         assert_eq!(answer["result"]["serverInfo"]["name"], "shared-inbox-mock");
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let response =
-            http.post(&at.mcp).bearer_auth(&at.key).json(&initialized).send().await.expect("an answer");
-        assert_eq!((response.status().as_u16(), response.text().await.expect("text").as_str()), (202, ""));
+        let reply = Reply::of(post(initialized).await.expect("an answer")).await;
+        assert_eq!((reply.status, reply.text.as_str()), (202, ""));
     }
 }
 
 #[tokio::test]
 async fn the_newest_version_is_discovered() {
-    let (_mock, at) = server().await;
-    let (status, answer) = at.ask(Era::Modern, "server/discover", json!({})).await;
-    assert_eq!(status, 200);
+    let (_kit, mcp) = server().await;
+    let answer = mcp.answer(Era::Modern, "server/discover", json!({})).await;
     let versions = answer["result"]["supportedVersions"].as_array().expect("versions");
     assert!(versions.contains(&"2026-07-28".into()) && versions.contains(&"2025-06-18".into()), "{answer}");
-    assert!(answer["result"]["capabilities"]["tools"].is_object());
 }
 
 #[tokio::test]
 async fn what_is_not_declared_is_not_answered() {
-    let (_mock, at) = server().await;
-    let (_, hello) = at.ask(Era::Modern, "server/discover", json!({})).await;
+    let (_kit, mcp) = server().await;
+    let hello = mcp.answer(Era::Modern, "server/discover", json!({})).await;
     assert_eq!(hello["result"]["capabilities"], json!({ "tools": {} }));
     for method in
         ["prompts/list", "resources/list", "resources/templates/list", "logging/setLevel", "no/such"]
     {
-        let (_, answer) = at.ask(Era::Legacy, method, json!({ "level": "info" })).await;
+        let answer = mcp.answer(Era::Legacy, method, json!({ "level": "info" })).await;
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
     }
 }
 
 #[tokio::test]
 async fn what_is_no_json_rpc_is_refused_in_json() {
-    let (_mock, at) = server().await;
-    let http = reqwest::Client::new();
-    for (body, code) in [("{", -32700), ("[]", -32600), ("{}", -32600), ("5", -32600)] {
-        let request =
-            http.post(&at.mcp).bearer_auth(&at.key).header("Content-Type", "application/json").body(body);
-        let response = request.send().await.expect("an answer");
-        assert_eq!(response.status(), 400, "{body}");
-        let answer: Value = response.json().await.expect("JSON");
+    let (_kit, mcp) = server().await;
+    let send = async |method: &str, kind: &str, body: &'static str| {
+        let method = method.parse().expect("a method");
+        let request = mcp.http.request(method, &mcp.url).bearer_auth(&mcp.key).header("Content-Type", kind);
+        Reply::of(request.body(body).send().await.expect("an answer")).await
+    };
+    for (body, code) in [("{", -32700), ("", -32700), ("[]", -32600), ("{}", -32600), ("5", -32600)] {
+        let answer = send("POST", "application/json", body).await.expect(400);
         assert_eq!(answer["error"]["code"], code, "{body}");
     }
-    let other = http.post(&at.mcp).bearer_auth(&at.key).header("Content-Type", "text/plain").body("{}");
-    let response = other.send().await.expect("an answer");
-    assert_eq!(response.status(), 415);
-    assert!(response.json::<Value>().await.expect("JSON")["error"].is_string());
-    for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
-        let response = http.request(method, &at.mcp).bearer_auth(&at.key).send().await.expect("an answer");
-        assert_eq!(
-            (response.status().as_u16(), &response.headers()["allow"]),
-            (405, &"POST".parse().expect("a header"))
-        );
-        assert!(response.json::<Value>().await.expect("JSON")["error"].is_string());
+    send("POST", "text/plain", "{}").await.error(415);
+    for method in ["GET", "DELETE"] {
+        let reply = send(method, "application/json", "").await;
+        assert_eq!(reply.headers["allow"], "POST");
+        reply.error(405);
     }
 }
 
 #[tokio::test]
 async fn calls_stand_in_the_journal_with_the_tool_and_without_the_key() {
-    let (_mock, at) = server().await;
-    let me = at.rest("/me", None).await.1;
-    at.tool(Era::Modern, "list_tags", json!({})).await;
-    at.tool(Era::Legacy, "get_conversation", json!({ "id": "cnv_none" })).await;
-    let text = at.control("/requests", None).await;
-    assert!(!text.contains(&at.key));
-    let journal: Value = serde_json::from_str(&text).expect("JSON");
-    for (entry, tool) in [(1, "list_tags"), (2, "get_conversation")] {
-        let entry = &journal[entry];
-        assert_eq!(
-            (&entry["transport"], &entry["tool"], &entry["agentId"], &entry["status"], &entry["path"]),
-            (&"mcp".into(), &tool.into(), &me["agent"]["id"], &200.into(), &"/mcp".into()),
-        );
-    }
+    let (kit, mcp) = server().await;
+    let me = kit.live().get("/me").await.expect(200);
+    mcp.tool(Era::Modern, "list_tags", json!({})).await;
+    mcp.tool(Era::Legacy, "get_conversation", json!({ "id": "cnv_none" })).await;
+    let journal = kit.look("/requests").await;
+    assert!(!journal.to_string().contains(&mcp.key));
+    let calls = journal.as_array().expect("a list").iter().filter(|entry| entry["transport"] == "mcp");
+    let shown: Vec<Value> =
+        calls.map(|entry| json!([entry["tool"], entry["agentId"], entry["status"], entry["path"]])).collect();
+    let expected = |tool: &str| json!([tool, me["agent"]["id"], 200, "/mcp"]);
+    assert_eq!(shown, [expected("list_tags"), expected("get_conversation")]);
 }
 
 #[tokio::test]
 async fn a_call_takes_effect_and_the_connection_closes_without_an_answer() {
-    let (_mock, at) = server().await;
-    let id = at.a_conversation().await;
-    at.control("/faults", Some(json!({ "path": "/mcp", "effect": { "drop": "after" } }))).await;
-    let notes = |conversation: &Value| {
-        let timeline = conversation["timeline"].as_array().expect("a timeline");
-        timeline.iter().filter(|item| item["body"] == "Only once").count()
-    };
-    let body = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "add_note", "arguments": { "id": id, "body": "Only once" } },
-    });
-    let sent = reqwest::Client::builder().retry(reqwest::retry::never()).build().expect("a client");
-    assert!(sent.post(&at.mcp).bearer_auth(&at.key).json(&body).send().await.is_err());
-    let (_, conversation) = at.rest(&format!("/conversations/{id}"), None).await;
-    assert_eq!(notes(&conversation), 1);
-    at.control("/faults", Some(json!({ "path": "/mcp", "effect": { "status": 500 } }))).await;
-    let (status, answer) = at.ask(Era::Modern, "tools/list", json!({})).await;
-    assert_eq!(status, 500);
-    assert!(answer["error"].is_string());
+    let (kit, mcp) = server().await;
+    let id = a_conversation(&kit, &kit.live()).await;
+    kit.act("/faults", json!({ "path": "/mcp", "effect": { "drop": "after" } })).await;
+    let note = json!({ "name": "add_note", "arguments": { "id": id, "body": "Only once" } });
+    assert!(mcp.request(Era::Legacy, "tools/call", note).send().await.is_err());
+    let timeline = kit.live().timeline(&id).await;
+    assert_eq!(timeline.iter().filter(|item| item["body"] == "Only once").count(), 1);
+    kit.act("/faults", json!({ "path": "/mcp", "effect": { "status": 500 } })).await;
+    mcp.ask(Era::Modern, "tools/list", json!({})).await.error(500);
 }
