@@ -297,7 +297,7 @@ impl Run {
             }
         }
         let jobs = self.kit.world.jobs();
-        assert!(jobs.iter().all(|job| job.due_at > self.kit.now || job.job == "send"), "nothing is overdue");
+        assert!(jobs.iter().all(|job| job.due_at > self.kit.now), "nothing is overdue");
         let answers = jobs.iter().filter(|job| job.job == "sandbox-reply").count();
         let queued: BTreeSet<_> = jobs
             .iter()
@@ -397,7 +397,7 @@ fn restored(document: &Value) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_must_always_hold_holds_after_every_step(steps in prop::collection::vec(step(), 1..40)) {
