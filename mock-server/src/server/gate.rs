@@ -105,7 +105,7 @@ async fn perform(
     }
     let performed = async {
         match target {
-            Target::Rest("/openapi.json") => app.openapi(&parts.method),
+            Target::Rest("/openapi.json") => app.openapi(&parts.method, caller.as_ref()),
             Target::Rest(path) => rest::handle(caller.as_ref(), path, &parts, &body),
             Target::Mcp => match caller {
                 Ok(caller) => mcp::handle(caller, Request::from_parts(parts, body)).await,

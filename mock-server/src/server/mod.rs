@@ -36,7 +36,8 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use tokio::{net::TcpListener, sync::watch};
 
-use crate::{control::Control, ready::Addresses};
+use crate::{control::Control, ready::Addresses, world::Refusal};
+use caller::Caller;
 use connection::{Phase, Reply};
 use gate::Target;
 use guard::Guard;
@@ -76,10 +77,13 @@ impl App {
         Control::new(Arc::clone(&self.hub), Arc::clone(self.hub.main()), Arc::clone(&self.addresses))
     }
 
-    /// The description of the service; nobody needs a key to read it.
-    fn openapi(&self, method: &http::Method) -> Response<Bytes> {
+    /// The description of the service, for whoever has a key.
+    fn openapi(&self, method: &http::Method, caller: Result<&Caller, &Refusal>) -> Response<Bytes> {
         if method != http::Method::GET {
             return answer::wrong_method("GET");
+        }
+        if let Err(refused) = caller {
+            return answer::refusal(refused);
         }
         let written = || openapi::document(&self.control().ready().base_url).to_string().into();
         answer::json(200, self.openapi.get_or_init(written).clone())

@@ -18,7 +18,7 @@ pre {{ background: #8882; padding: .75rem; overflow-x: auto }}</style>
 <h1>shared-inbox-mock</h1>
 <p>The whole service in memory.</p>
 <dl>
-<dt>REST API</dt><dd><code>{base_url}</code> (<a href="/api/v1/openapi.json">OpenAPI description</a>)</dd>
+<dt>REST API</dt><dd><code>{base_url}</code> (its OpenAPI description is at <code>/openapi.json</code> behind it)</dd>
 <dt>MCP</dt><dd><code>{mcp_url}</code></dd>
 <dt>Control API</dt><dd><code>{control_url}</code></dd>
 <dt>Live key</dt><dd><code>{live}</code></dd>

@@ -9,7 +9,9 @@ use shared_inbox_tests::peers;
 
 async fn served() -> (MockServer, Value) {
     let mock = MockServer::builder().manual_clock().start().await;
-    let response = reqwest::get(format!("{}/openapi.json", mock.base_url())).await.expect("an answer");
+    let url = format!("{}/openapi.json", mock.base_url());
+    let response =
+        reqwest::Client::new().get(url).bearer_auth(mock.live_key()).send().await.expect("an answer");
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["content-type"], "application/json");
     let document = response.json().await.expect("JSON");

@@ -85,10 +85,12 @@ async fn bad_json_is_found_only_after_the_key_and_the_scope() {
 }
 
 #[tokio::test]
-async fn the_description_needs_no_key() {
+async fn the_description_needs_a_key_like_every_endpoint() {
     let kit = Kit::start().await;
     let url = format!("{}/openapi.json", kit.mock.base_url());
-    let document = Reply::of(kit.http().get(url).send().await.expect("an answer")).await.expect(200);
+    Reply::of(kit.http().get(&url).send().await.expect("an answer")).await.error(401);
+    let document = kit.http().get(url).bearer_auth(kit.mock.live_key()).send().await.expect("an answer");
+    let document = Reply::of(document).await.expect(200);
     assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
     assert_eq!(document["servers"][0]["url"], kit.mock.base_url());
 }

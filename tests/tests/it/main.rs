@@ -1,5 +1,7 @@
 //! The crates together, over real sockets.
 
 mod chaos;
+mod checklist;
 mod hand_in_hand;
+mod peers;
 mod stories;

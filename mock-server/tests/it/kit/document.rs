@@ -19,8 +19,9 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub(crate) async fn served(http: &reqwest::Client, base_url: &str) -> Self {
-        let response = http.get(format!("{base_url}/openapi.json")).send().await.expect("an answer");
+    pub(crate) async fn served(http: &reqwest::Client, base_url: &str, key: &str) -> Self {
+        let request = http.get(format!("{base_url}/openapi.json")).bearer_auth(key);
+        let response = request.send().await.expect("an answer");
         let value = Reply::of(response).await.expect(200);
         Self { value: Arc::new(value), validators: Arc::default() }
     }

@@ -123,7 +123,7 @@ impl Kit {
             .timeout(Duration::from_secs(30))
             .build()
             .expect("a client");
-        let document = Document::served(&http, mock.base_url()).await;
+        let document = Document::served(&http, mock.base_url(), mock.live_key()).await;
         Self { mock, http, document }
     }
 
