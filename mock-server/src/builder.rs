@@ -70,7 +70,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// use shared_inbox_mock::MockServer;
 ///
 /// let error = MockServer::builder().seed("{}").try_start().await.unwrap_err();
-/// assert!(error.to_string().contains("workspace: is required"));
+/// assert!(error.to_string().contains("mailboxes: is required"));
 /// # }
 /// ```
 #[derive(Debug, thiserror::Error)]
