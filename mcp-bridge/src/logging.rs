@@ -3,6 +3,8 @@
 //! The filter is fixed. The MCP library logs whole requests and results in its more talkative levels, which would put
 //! customers' mail into a client's log files, so no variable or flag can turn those on.
 
+use std::io::IsTerminal;
+
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -19,8 +21,6 @@ pub fn start(verbose: u8) {
         .with_target("shared_inbox_mcp", own)
         .with_target("rmcp", LevelFilter::ERROR);
     // A second subscriber, as in a test that embeds the bridge, is not worth failing for.
-    _ = tracing_subscriber::registry()
-        .with(fmt::layer().with_writer(std::io::stderr))
-        .with(filter)
-        .try_init();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
 }

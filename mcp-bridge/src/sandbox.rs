@@ -4,6 +4,15 @@ use shared_inbox::Client;
 use shared_inbox_mock::MockServer;
 
 /// The mock server in this process, with its demo workspace; it ends when this is dropped.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let sandbox = shared_inbox_mcp::sandbox::Sandbox::start().await?;
+/// assert!(!sandbox.client().conversations().await?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Sandbox {
     server: MockServer,
 }

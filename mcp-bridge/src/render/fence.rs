@@ -8,6 +8,13 @@ use std::fmt::Write;
 use super::clean::{Tally, clean};
 
 /// One result's fence.
+///
+/// ```
+/// use shared_inbox_mcp::render::{Block, Fence};
+/// let mut out = String::new();
+/// Fence::with_marker("m").write(&mut out, Block::default().field("subject", "Hi\nthere"));
+/// assert_eq!(out, "⟦untrusted m⟧\n| subject: Hi ⏎ there\n⟦end m⟧\n");
+/// ```
 pub struct Fence {
     marker: String,
 }
@@ -58,7 +65,7 @@ impl Fence {
     }
 }
 
-/// What goes into one fence.
+/// What goes into one fence: everything is cleaned on its way in.
 #[derive(Default)]
 pub struct Block {
     lines: Vec<String>,

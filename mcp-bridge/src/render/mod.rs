@@ -20,6 +20,16 @@ pub use fence::{Block, Fence};
 pub use lists::{conversations, documents, mailboxes, tags};
 
 /// A result in both of its forms.
+///
+/// ```
+/// use shared_inbox_mcp::render::{self, Fence, Style};
+/// # let json = r#"[{"id":"tag_1","name":"refund","count":7}]"#;
+/// let tags: Vec<shared_inbox::Tag> = serde_json::from_str(json)?;
+/// let result = render::tags(&Style { fence: Fence::new(), max_chars: 50_000 }, &tags);
+/// assert_eq!(result.text, "1 tag.\n\"refund\" · on 7 conversations\n");
+/// assert_eq!(result.structured["items"][0]["count"], 7);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
     /// The text, with fences.

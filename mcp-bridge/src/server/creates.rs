@@ -51,7 +51,8 @@ impl Create {
 pub(super) type Slot = OwnedMutexGuard<Fate>;
 
 impl Bridge {
-    /// Makes it, or gives the result of the same create a moment ago. `why` is what the bridge has to add.
+    /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
+    /// sent.
     pub(super) async fn create(&self, linked: &Linked, create: &Create, why: Option<&str>) -> CallToolResult {
         match self.claim(linked, create).await {
             Ok(mut slot) => self.make(linked, create, &mut slot, why).await,
@@ -98,24 +99,28 @@ impl Bridge {
         match send(linked, create).await {
             Ok((answer, recovered)) => {
                 *slot = Fate::Made(Instant::now(), answer.clone());
-                let added = if recovered {
-                    format!(
-                        "{} The answer was lost and the item was found in the conversation.",
-                        why.unwrap_or_default()
-                    )
-                } else {
-                    why.unwrap_or_default().to_owned()
-                };
-                let added = Some(added.trim()).filter(|added| !added.is_empty());
-                changed(&sentence(&create.what, &answer), answer, added)
+                let mut added = Vec::new();
+                if let Some(why) = why {
+                    added.push(format!("It is a draft because {why}."));
+                }
+                if recovered {
+                    added.push("The answer was lost and the item was found in the conversation.".to_owned());
+                }
+                let added = (!added.is_empty()).then(|| added.join(" "));
+                changed(&sentence(&create.what, &answer), answer, added.as_deref())
             }
             Err(e) => {
                 if let Some(unconfirmed) = e.unconfirmed() {
                     *slot = Fate::Unknown(Instant::now(), unconfirmed.clone());
                 }
-                tracing::warn!(operation = ?create.operation(), error = %e, "a create failed");
+                // Not the error itself: a service's sentence may repeat what was written.
+                let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
+                tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
                 match why {
-                    Some(why) => failed(format!("{why} That failed too: {}", super::explain(&e))),
+                    Some(why) => failed(format!(
+                        "Nothing was sent because {why}, and a draft could not be made either: {}",
+                        super::explain(&e)
+                    )),
                     None => error(&e),
                 }
             }

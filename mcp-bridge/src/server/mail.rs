@@ -35,7 +35,7 @@ pub(super) struct Mail(Create);
 /// Whether a mail may go out.
 enum Verdict {
     Send,
-    /// No, but a draft may be made; the text says why.
+    /// No, but a draft may be made, because of this.
     Draft(&'static str),
     /// Not before this question is answered, in a call of its own.
     Ask(InputRequiredResult),
@@ -100,7 +100,7 @@ impl Bridge {
             ));
         }
         if self.send == SendPolicy::Never {
-            let why = "It is a draft because the bridge was started with --send=never.";
+            let why = "the bridge was started with --send=never";
             return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
         }
         let mut slot = self.claim(linked, &mail.0).await?;
@@ -144,22 +144,18 @@ impl Bridge {
                 answers.and_then(|a| Answer::read(a.get(QUESTION)?)).unwrap_or(Answer::Dismissed)
             }
             _ if !can_ask(ctx.client_capabilities().as_ref()) => {
-                return Ok(Verdict::Draft(
-                    "It is a draft because this client cannot ask a person for consent to send. A person can approve it in \
-                     the inbox.",
-                ));
+                return Ok(Verdict::Draft("this client cannot ask a person for consent to send"));
             }
             (None, true) => return self.ask(&letter, digest).map(Verdict::Ask),
             (_, false) => {
                 match ctx.peer.create_elicitation_with_timeout(form(&letter), Some(ANSWER_WITHIN)).await {
                     Ok(result) => Answer::new(&result.action, result.content.as_ref()),
-                    Err(ServiceError::Timeout { .. }) => Answer::Dismissed,
-                    Err(e) => {
-                        tracing::warn!(error = %e, "the client could not ask for consent");
-                        return Ok(Verdict::Draft(
-                            "It is a draft because this client failed to ask a person for consent to send.",
-                        ));
+                    Err(ServiceError::McpError(e)) => {
+                        tracing::warn!(code = e.code.0, "the client could not ask for consent");
+                        return Ok(Verdict::Draft("this client failed to ask a person for consent to send"));
                     }
+                    // No answer in time, or a client that is gone: nobody is there to want a draft.
+                    Err(_) => Answer::Dismissed,
                 }
             }
         };

@@ -55,6 +55,14 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 /// The bridge as an MCP server.
 ///
 /// Serve it over any transport of `rmcp`; the program serves it over stdio.
+///
+/// ```
+/// use rmcp::ServerHandler;
+/// use shared_inbox_mcp::{Bridge, settings::Settings};
+///
+/// let bridge = Bridge::new(Settings::default());
+/// assert_eq!(bridge.get_info().server_info.name, "shared-inbox-mcp");
+/// ```
 pub struct Bridge {
     link: Link,
     send: SendPolicy,

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
 
-use crate::desk::{Desk, ERAS, Mails, Newer, Person, Says, is_error, params, text};
+use crate::desk::{Desk, ERAS, Mails, Newer, Older, Person, Says, is_error, params, text};
 
 const BODY: &str = "Hello Kim,\n\nit left today.";
 
@@ -83,6 +83,31 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
         assert!(text(&result).contains("cannot ask"), "{era:?}");
         assert_eq!(desk.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] }, "{era:?}");
     }
+}
+
+#[tokio::test]
+async fn a_client_that_fails_to_ask_gets_a_draft() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::Fails), Older, &[]).await;
+    let result = client.call("reply", reply(&desk)).await;
+    assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
+    assert!(text(&result).contains("failed to ask"), "{}", text(&result));
+    assert_eq!(desk.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] });
+}
+
+#[tokio::test]
+async fn a_key_that_may_only_send_sends_nothing_without_consent() {
+    let desk = Desk::new().await;
+    let key = desk.key(&[Scope::Read, Scope::Send]).await;
+    let mut command = desk.program();
+    command.env("SHARED_INBOX_API_KEY", key);
+    let client = crate::desk::connect(command, &Person::who(Says::CannotBeAsked), Newer).await;
+    let result = client.call("reply", reply(&desk)).await;
+    assert!(is_error(&result), "{}", text(&result));
+    for said in ["Nothing was sent", "cannot ask", "`draft`"] {
+        assert!(text(&result).contains(said), "{said} in {}", text(&result));
+    }
+    assert_eq!(desk.mails().await, Mails::none());
 }
 
 #[tokio::test]

@@ -55,6 +55,8 @@ pub(crate) enum Says {
     YesWithoutTick,
     No,
     Nothing,
+    /// The client says that it can ask, and fails.
+    Fails,
     /// The client has no way to ask.
     CannotBeAsked,
 }
@@ -101,6 +103,7 @@ impl ClientHandler for Person {
             Says::YesWithoutTick => accept(false),
             Says::No => ElicitResult::new(ElicitationAction::Decline),
             Says::Nothing => ElicitResult::new(ElicitationAction::Cancel),
+            Says::Fails => return Err(ErrorData::internal_error("no window", None)),
             Says::CannotBeAsked => panic!("a client that cannot ask was asked"),
         })
     }
