@@ -8,6 +8,7 @@ mod control;
 mod delivery;
 mod endpoint;
 mod schedule;
+mod view;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -15,12 +16,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, EventId, Problems, Timestamp, UserId, WebhookId, limits};
 
-pub use control::{
-    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, Examinee, RotatedSecret, TestSent,
-    WebhookView,
-};
+pub use control::Examinee;
 pub use delivery::{DeliveryOutcome, Try, TryOutcome, TryRequest};
 pub use endpoint::{HookScope, HookState, StampClock};
+pub use view::{
+    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, RotatedSecret, TestSent, WebhookView,
+};
 
 use super::jobs::{Job, Jobs};
 use delivery::{Delivery, Token};

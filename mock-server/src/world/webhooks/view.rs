@@ -1,0 +1,262 @@
+//! What the control API takes and gives for webhooks.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::IntoDeserializer};
+use shared_inbox::{EventId, EventKind, Problems, Timestamp, UserId, WebhookId};
+
+use super::{DeliveryOutcome, HookScope, HookState, StampClock, Try};
+
+/// The longest address of a receiver.
+const URL: usize = 2_048;
+
+/// A webhook to add.
+///
+/// ```
+/// use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// // Nothing listens there, so the event is tried again and again.
+/// let new = CreateWebhook::new("http://127.0.0.1:9/hook").events(["client.replied"]);
+/// let webhook = mock.control().create_webhook(new).await?;
+/// mock.control().test_webhook(&webhook.id).await?;
+///
+/// // A whole day of it, at once.
+/// mock.control().advance(std::time::Duration::from_secs(30 * 3600)).await?;
+/// let failed = DeliveryFilter::default().outcome(DeliveryOutcome::Failed);
+/// assert_eq!(mock.control().deliveries(&webhook.id, failed).await?[0].tries.len(), 9);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateWebhook {
+    /// Where events are sent to.
+    pub url: String,
+    /// Live events, or those of the sandbox.
+    pub livemode: bool,
+    /// Which inboxes it hears about.
+    pub scope: HookScope,
+    /// Who made it; needed for [`HookScope::Private`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
+    /// The kinds of event it hears; all when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<String>>,
+    /// Which clock its `webhook-timestamp` header shows.
+    #[serde(default)]
+    pub timestamps: StampClock,
+}
+
+impl CreateWebhook {
+    /// A webhook for the live events of all team inboxes.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            livemode: true,
+            scope: HookScope::Team,
+            owner: None,
+            events: None,
+            timestamps: StampClock::Mock,
+        }
+    }
+
+    /// Hears the sandbox instead.
+    pub fn test(mut self) -> Self {
+        self.livemode = false;
+        self
+    }
+
+    /// Hears the private inboxes of this person instead.
+    pub fn private(mut self, owner: UserId) -> Self {
+        (self.scope, self.owner) = (HookScope::Private, Some(owner));
+        self
+    }
+
+    /// Is owned by this person, who is told when it is paused or turned off.
+    pub fn owner(mut self, owner: UserId) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
+    /// Hears these kinds of event only.
+    pub fn events<T: Into<String>>(mut self, events: impl IntoIterator<Item = T>) -> Self {
+        self.events = Some(events.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Shows this clock in its `webhook-timestamp` header.
+    pub fn timestamps(mut self, clock: StampClock) -> Self {
+        self.timestamps = clock;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        let web = ["http://", "https://"].iter().any(|scheme| {
+            self.url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
+        if !web {
+            problems.push("url", "must start with https://");
+        } else if self.url.chars().count() > URL {
+            problems.push("url", format!("must be at most {URL} characters"));
+        }
+        if self.scope == HookScope::Private && self.owner.is_none() {
+            problems.push("owner", "is required for the scope private");
+        }
+        if self.events.as_ref().is_some_and(Vec::is_empty) {
+            problems.push("events", "must have at least 1 item (leave it out to hear all events)");
+        }
+        for (i, name) in self.events.iter().flatten().enumerate() {
+            if !EventKind::TYPES.contains(&name.as_str()) {
+                let known = EventKind::TYPES.join(", ");
+                problems.push(format!("events[{i}]"), format!("must be one of {known}"));
+            }
+        }
+        problems.or(())
+    }
+}
+
+/// The address may carry a password of the receiver's, so it is left out.
+impl fmt::Debug for CreateWebhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreateWebhook")
+            .field("livemode", &self.livemode)
+            .field("scope", &self.scope)
+            .field("owner", &self.owner)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A webhook that was added.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct CreatedWebhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// What its requests are signed with, shown this once.
+    pub secret: String,
+}
+
+impl fmt::Debug for CreatedWebhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreatedWebhook").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A webhook in the list of the control API.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct WebhookView {
+    /// Its id.
+    pub id: WebhookId,
+    /// Where events are sent to.
+    pub url: String,
+    /// Live events, or those of the sandbox.
+    pub livemode: bool,
+    /// Which inboxes it hears about.
+    pub scope: HookScope,
+    /// Who made it, if that was said.
+    pub owner: Option<UserId>,
+    /// The kinds of event it hears.
+    pub events: Vec<String>,
+    /// Which clock its `webhook-timestamp` header shows.
+    pub timestamps: StampClock,
+    /// Whether it is sent anything.
+    pub state: HookState,
+}
+
+impl fmt::Debug for WebhookView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebhookView")
+            .field("id", &self.id)
+            .field("livemode", &self.livemode)
+            .field("scope", &self.scope)
+            .field("owner", &self.owner)
+            .field("events", &self.events)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The new secret of a webhook.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RotatedSecret {
+    /// Shown this once; the old one signs too for 24 hours.
+    pub secret: String,
+}
+
+impl fmt::Debug for RotatedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RotatedSecret").finish_non_exhaustive()
+    }
+}
+
+/// A test event that is on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TestSent {
+    /// The event.
+    pub event_id: EventId,
+}
+
+/// Which deliveries to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct DeliveryFilter {
+    /// Those that stand so.
+    #[serde(default, deserialize_with = "empty_as_none")]
+    pub outcome: Option<DeliveryOutcome>,
+    /// Those of events of this kind.
+    #[serde(default, rename = "type", deserialize_with = "empty_as_none")]
+    pub event_type: Option<String>,
+}
+
+impl DeliveryFilter {
+    /// Those that stand so.
+    pub fn outcome(mut self, outcome: DeliveryOutcome) -> Self {
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// Those of events of this kind.
+    pub fn event_type(mut self, event_type: impl Into<String>) -> Self {
+        self.event_type = Some(event_type.into());
+        self
+    }
+}
+
+fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+    match Option::<String>::deserialize(d)? {
+        Some(text) if !text.is_empty() => T::deserialize(text.into_deserializer()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// One event in the log of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DeliveryView {
+    /// The event.
+    pub event_id: EventId,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub event_type: String,
+    /// When it happened.
+    pub created_at: Timestamp,
+    /// How its delivery stands.
+    pub outcome: DeliveryOutcome,
+    /// When it is tried next, or again.
+    pub next_try_at: Option<Timestamp>,
+    /// Every try so far, oldest first.
+    pub tries: Vec<Try>,
+}
