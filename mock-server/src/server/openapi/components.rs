@@ -69,13 +69,17 @@ fn responses() -> Value {
         ),
         "Unauthorized": response("There is no key, or it is wrong or revoked.", "The API key is missing, wrong or revoked."),
         "Forbidden": response(
-            "The key lacks the scope that the sentence names, a live key called the sandbox, or the workspace's plan \
-             does not include the API.",
-            "This key lacks the scope `write`.",
+            "The key lacks the scope that the sentence names, a live key called the sandbox, the workspace's plan \
+             does not include the API, or a web page of another site asked.",
+            "This key lacks the scope `write`; make a new key that has it.",
         ),
         "NotFound": response(
             "There is no such conversation, or the key cannot see it: the two look the same.",
             "There is no such conversation.",
+        ),
+        "TooSlow": response(
+            "The body did not arrive in time. Nothing happened.",
+            "The body did not arrive in time.",
         ),
         "TooLarge": response(
             "The body is larger than any good request can be. Nothing happened.",

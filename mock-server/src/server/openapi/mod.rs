@@ -164,7 +164,7 @@ fn errors(operation: Operation) -> Vec<(&'static str, &'static str)> {
         errors.push(("404", "NotFound"));
     }
     if operation.method() == Method::Post {
-        errors.push(("413", "TooLarge"));
+        errors.extend([("408", "TooSlow"), ("413", "TooLarge")]);
     }
     errors
 }
