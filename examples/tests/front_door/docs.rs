@@ -115,6 +115,7 @@ fn every_link_in_the_readme_leads_somewhere() {
 fn the_tour_in_the_docs_is_a_real_run() {
     let page = root().join("docs/tour.md");
     let tour = finish(&mut example("tour"));
+    assert!(!tour.contains('\x1b'), "colour is for terminals");
     if env::var_os("UPDATE_DOCS").is_some() {
         let head = "# The tour, as text\n\nWhat `cargo run --example tour` prints, from a real run. Ids, ports and times differ \
                     from run to run; a test\ncompares the rest with what the program prints now.\n";
