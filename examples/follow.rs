@@ -10,6 +10,7 @@ use std::{env, time::Duration};
 
 use shared_inbox::{Change, Client, Status};
 use shared_inbox_examples::{Result, Service};
+use tokio::sync::mpsc;
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -20,7 +21,16 @@ async fn main() -> Result<()> {
     let wanted = wanted.or(service.mock.is_some().then_some(3));
 
     let mut changes = inbox.changes().every(Duration::from_secs(1)).with_existing();
-    let mut story = inbox.is_test().then(|| tokio::spawn(tell_a_story(inbox.clone())));
+    let (told, heard) = mpsc::unbounded_channel();
+    if inbox.is_test() {
+        let story = tell_a_story(inbox.clone(), heard);
+        tokio::spawn(async {
+            if let Err(error) = story.await {
+                eprintln!("the story broke off: {error}");
+                std::process::exit(1);
+            }
+        });
+    }
     let mut count = 0;
     while wanted.is_none_or(|wanted| count < wanted) {
         let change = tokio::select! {
@@ -44,22 +54,18 @@ async fn main() -> Result<()> {
             }
         }
         count += 1;
-    }
-    if let Some(story) = story.take().filter(|story| story.is_finished()) {
-        story.await??;
+        _ = told.send(()); // the story may be over
     }
     Ok(())
 }
 
-/// A customer writes, writes again, and the conversation is closed.
-async fn tell_a_story(inbox: Client) -> Result<()> {
-    let pause = || tokio::time::sleep(Duration::from_millis(1500));
-    pause().await;
+/// A customer writes, writes again, and the conversation is closed; each when the one before has been told.
+async fn tell_a_story(inbox: Client, mut told: mpsc::UnboundedReceiver<()>) -> Result<()> {
     let first =
         inbox.sandbox_inbound("kim@customer.test", "Is the shop open on Sunday?").subject("Sunday").await?;
-    pause().await;
+    told.recv().await;
     inbox.sandbox_inbound("kim@customer.test", "Never mind, I found it.").on(&first.conversation_id).await?;
-    pause().await;
+    told.recv().await;
     inbox.conversation(&first.conversation_id).set_status(Status::Closed).await?;
     Ok(())
 }
