@@ -76,7 +76,7 @@ pub(crate) async fn over_mcp(show: &mut Show, inbox: &Client, id: &ConversationI
     show.say("A hostile mail may talk a model into sending. Without a person's yes it becomes a draft.");
     show.run(
         code!(call("reply", json!({ "id": id, "body": "It is on its way.", "send": true })).await?),
-        |result| words(result).lines().next().unwrap_or_default().to_owned(),
+        |result| words(result).split(". ").next().unwrap_or_default().to_owned(),
     )
     .await?;
     client.cancel().await?;
