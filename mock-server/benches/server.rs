@@ -165,7 +165,7 @@ fn scale(runtime: &tokio::runtime::Runtime) {
         while made < size {
             let said = format!(
                 "Order {made} has not arrived yet. I paid on Monday and the tracking page shows nothing new since then. \
-                 Could you look into it, please? My customer number is {}.",
+                 Could you look into it, please? My customer number is n{}z.",
                 made * 7
             );
             let mut mail = InboundMail::new(inbox.clone(), format!("customer{made}@shop.example"), said);
@@ -177,7 +177,7 @@ fn scale(runtime: &tokio::runtime::Runtime) {
         let mut times = Vec::new();
         for (name, path) in [
             ("list", "/api/v1/conversations?limit=25"),
-            ("search a word of one", "/api/v1/conversations?q=6993"),
+            ("search a word of one", "/api/v1/conversations?q=n6993z"),
             ("search a word of all", "/api/v1/conversations?q=tracking&limit=25"),
             ("search two words", "/api/v1/conversations?q=tracking%20order&limit=25"),
         ] {

@@ -171,8 +171,12 @@ impl World {
             self.index.messages.insert(message.id.clone(), (at as u32, thread.timeline.len() as u32));
             self.index.words.add(at, &message.text);
         }
+        // A note moves nothing in any list, and the latest message may lie behind thousands of them.
+        let moves = !matches!(item, Item::Note(_));
         thread.timeline.push(item);
-        self.touch(at);
+        if moves {
+            self.touch(at);
+        }
     }
 
     /// Forgets the words of a conversation and reads them anew, after a text was replaced.
