@@ -38,7 +38,8 @@ const SLOWEST_LOOK: Duration = Duration::from_secs(4);
 /// claims that nothing happened when something did; see [Verified creates](crate#verified-creates).
 ///
 /// Creates in one conversation through one client (and its clones) go one after the other. Dropping the future is safe:
-/// the request under way may still take effect, and nothing else will happen.
+/// the request under way may still take effect, and nothing else will happen. Whoever may drop it asks for
+/// [`unconfirmed`](Self::unconfirmed) before awaiting it.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -207,6 +208,30 @@ impl<I, O> Create<I, O> {
     pub fn seen(mut self, conversation: &Conversation) -> Self {
         self.seen = Some(ids(conversation));
         self
+    }
+
+    /// All that is needed to find out later whether this create took effect, for a caller that may drop the future before
+    /// there is a result. Give [`seen`](Self::seen) first: without it an older item cannot be told from this one.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+    /// use shared_inbox::Sighting;
+    /// use std::time::Duration;
+    ///
+    /// let thread = inbox.conversation(&id);
+    /// let note = thread.add_note("Refund is approved").seen(&thread.get().await?);
+    /// let unconfirmed = note.unconfirmed();
+    /// if tokio::time::timeout(Duration::from_secs(2), note).await.is_err()
+    ///     && let Sighting::Found(_) = inbox.look_for(&unconfirmed).await?
+    /// {
+    ///     println!("the note is there all the same");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn unconfirmed(&self) -> Unconfirmed {
+        Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), self.seen.as_ref())
     }
 
     call_options!();

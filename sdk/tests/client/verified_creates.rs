@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::support::{Fault, NAME, Service, conversation_id};
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, MessageStatus, RetryPolicy, Sighting, Unconfirmed, Verification};
+use shared_inbox::{
+    Certainty, MessageStatus, RetryPolicy, Sighting, TimelineItem, Unconfirmed, Verification,
+};
 
 const TEXT: &str = "Your refund is on its way.";
 
@@ -291,6 +293,28 @@ async fn dropping_the_future_leaves_nothing_half_recorded() {
     let note = thread.add_note(TEXT).await.unwrap();
     assert!(!note.recovered());
     assert_eq!(service.items().len(), 2);
+}
+
+#[tokio::test]
+async fn what_became_of_a_dropped_create_can_be_found_out() {
+    let service = Service::start().await;
+    service.add_note(NAME, TEXT);
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    let create = thread.add_note(TEXT).seen(&thread.get().await.unwrap());
+    let unconfirmed = create.unconfirmed();
+    assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "the older note is not it");
+
+    service.fail_posts([Fault::Hang]);
+    let create = tokio::spawn(create.into_future());
+    while service.items().len() < 2 {
+        service.committed.notified().await;
+    }
+    create.abort();
+    assert!(create.await.unwrap_err().is_cancelled());
+
+    let found = client.look_for(&unconfirmed).await.unwrap();
+    assert!(matches!(found, Sighting::Found(TimelineItem::Note(note)) if note.id.as_str() == "not_2"));
 }
 
 #[tokio::test]
