@@ -1,17 +1,19 @@
-//! The extractor for actix-web.
+//! For actix-web: the extractor, and answers without a body.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use actix_web::body::{BodyStream, to_bytes_limited};
+use actix_web::body::{BodyStream, BoxBody, to_bytes_limited};
 use actix_web::dev::Payload;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_LENGTH;
 use actix_web::web::{Bytes, Data};
-use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, Responder, ResponseError};
 use serde::de::DeserializeOwned;
 
 use crate::receiver::{Receiver, Rejection, Webhook};
+use crate::replay::{Once, OnceError};
 
 impl<T: DeserializeOwned + 'static> FromRequest for Webhook<T> {
     type Error = Rejection;
@@ -46,10 +48,35 @@ async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<B
 
 impl ResponseError for Rejection {
     fn status_code(&self) -> StatusCode {
-        StatusCode::from_u16(self.status()).unwrap_or(StatusCode::BAD_REQUEST)
+        code(self.status())
     }
 
     fn error_response(&self) -> HttpResponse {
         HttpResponse::new(self.status_code())
     }
+}
+
+impl<T, G> Responder for Once<T, G> {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        HttpResponse::new(code(self.status()))
+    }
+}
+
+impl<E, G> ResponseError for OnceError<E, G>
+where
+    Self: fmt::Debug + fmt::Display,
+{
+    fn status_code(&self) -> StatusCode {
+        code(self.status())
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::new(self.status_code())
+    }
+}
+
+fn code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

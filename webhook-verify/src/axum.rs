@@ -1,4 +1,4 @@
-//! The extractor for axum.
+//! For axum: the extractor, and answers without a body.
 
 use std::error::Error;
 
@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
 use crate::receiver::{Receiver, Rejection, Webhook};
+use crate::replay::{Once, OnceError};
 
 impl<S, T> FromRequest<S> for Webhook<T>
 where
@@ -48,6 +49,22 @@ async fn read(body: Body, limit: usize) -> Result<impl AsRef<[u8]> + Send, Rejec
 
 impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
-        StatusCode::from_u16(self.status()).unwrap_or(StatusCode::BAD_REQUEST).into_response()
+        bare(self.status())
     }
+}
+
+impl<T, G> IntoResponse for Once<T, G> {
+    fn into_response(self) -> Response {
+        bare(self.status())
+    }
+}
+
+impl<E, G> IntoResponse for OnceError<E, G> {
+    fn into_response(self) -> Response {
+        bare(self.status())
+    }
+}
+
+fn bare(status: u16) -> Response {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response()
 }

@@ -58,47 +58,33 @@
 //!
 //! A body that arrives in pieces is verified by [`Checked::stream`].
 //!
-//! # Once, and only once
+//! # Handled once
 //!
 //! The service repeats an event until it is answered with a 2xx, for about a day, and every try is signed afresh: a good
 //! signature does not mean that the event is new. [`replay::once`] runs a handler once for each event, lets a failed one be
-//! tried again, and tells a try that comes while another is at work to come back later.
+//! tried again, and tells a try that comes while another is at work to come back later. Its result is the answer.
 //!
 #![cfg_attr(feature = "axum", doc = "```no_run")]
 #![cfg_attr(not(feature = "axum"), doc = "```ignore")]
-//! use std::sync::Arc;
-//! use axum::{Router, extract::{FromRef, State}, http::StatusCode, routing::post};
+//! use std::sync::LazyLock;
+//! use axum::response::IntoResponse;
 //! use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
-//! use shared_inbox_webhooks::{Event, Receiver, Webhook};
+//! use shared_inbox_webhooks::{Event, Webhook};
 //!
-//! #[derive(Clone)]
-//! struct App {
-//!     receiver: Receiver,
-//!     seen: Arc<MemoryGuard>,
-//! }
+//! static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
 //!
-//! impl FromRef<App> for Receiver {
-//!     fn from_ref(app: &App) -> Self {
-//!         app.receiver.clone()
-//!     }
-//! }
-//!
-//! async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> StatusCode {
+//! async fn hook(Webhook(event): Webhook<Event>) -> impl IntoResponse {
 //!     let delivery = Delivery { endpoint: "/hook", event: event.proof().id() };
-//!     match once(&*app.seen, delivery, store(&event)).await {
-//!         Ok(outcome) => StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::OK),
-//!         Err(error) => {
-//!             eprintln!("{error}");
-//!             StatusCode::INTERNAL_SERVER_ERROR // the service tries again
-//!         }
-//!     }
+//!     once(&*SEEN, delivery, store(&event)).await.inspect_err(|error| eprintln!("{error}"))
 //! }
 //!
 //! async fn store(event: &Event) -> Result<(), std::io::Error> {
 //! #   let _ = event;
 //!     Ok(()) // whatever must happen once
 //! }
-//! # fn app(app: App) -> Router { Router::new().route("/hook", post(hook)).with_state(app) }
+//! # fn app(receiver: shared_inbox_webhooks::Receiver) -> axum::Router {
+//! #     axum::Router::new().route("/hook", axum::routing::post(hook)).with_state(receiver)
+//! # }
 //! ```
 //!
 //! # When nothing verifies

@@ -97,11 +97,38 @@ impl MemoryGuard {
         self
     }
 
+    /// Forgets that an event was handled, so that its next delivery is handled again; says whether it was remembered. For
+    /// an event that somebody redelivers by hand because its handler did the wrong thing: it has the id that it always
+    /// had. An event in progress is left alone.
+    ///
+    /// ```
+    /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Once, once};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let guard = MemoryGuard::new();
+    /// let delivery = Delivery { endpoint: "orders", event: "evt_1" };
+    /// let handler = || async { Ok::<_, std::io::Error>(()) };
+    /// assert_eq!(once(&guard, delivery, handler()).await.unwrap(), Once::Ran(()));
+    /// assert!(guard.forget(delivery));
+    /// assert_eq!(once(&guard, delivery, handler()).await.unwrap(), Once::Ran(()));
+    /// # }
+    /// ```
+    pub fn forget(&self, delivery: Delivery<'_>) -> bool {
+        let mut memory = self.memory();
+        memory.forget_due((self.clock)());
+        let key = key(delivery);
+        let handled = memory.entries.get(&*key).is_some_and(|entry| entry.claim.is_none());
+        if handled {
+            memory.entries.remove(&*key);
+        }
+        handled
+    }
+
     /// How many events are remembered now, handled and in progress.
     #[must_use]
     pub fn len(&self) -> usize {
         let mut memory = self.memory();
-        memory.forget((self.clock)());
+        memory.forget_due((self.clock)());
         memory.entries.len()
     }
 
@@ -127,7 +154,7 @@ impl MemoryGuard {
         let now = (self.clock)();
         let key = key(delivery);
         let mut memory = self.memory();
-        memory.forget(now);
+        memory.forget_due(now);
         match memory.entries.get(&*key) {
             Some(Entry { claim: None, .. }) => return Ok(Claim::Done),
             Some(Entry { claim: Some(_), .. }) => return Ok(Claim::InProgress),
@@ -145,7 +172,7 @@ impl MemoryGuard {
     fn commit_now(&self, delivery: Delivery<'_>) -> Result<(), MemoryFull> {
         let now = (self.clock)();
         let mut memory = self.memory();
-        memory.forget(now);
+        memory.forget_due(now);
         let key = key(delivery);
         // A claim that ran out has lost its place; the fact that the event was handled is worth another's.
         if !memory.entries.contains_key(&*key)
@@ -179,7 +206,7 @@ impl Memory {
     }
 
     /// Forgets everything whose time has come.
-    fn forget(&mut self, now: Instant) {
+    fn forget_due(&mut self, now: Instant) {
         for order in [&mut self.claimed, &mut self.done] {
             while order
                 .front()

@@ -4,6 +4,9 @@
 //! that fits. So a fresh timestamp says nothing about whether an event is new; only its id does. A memory of ids that
 //! is written when the event arrives would lose an event whose handler then failed; one that is written afterwards would
 //! let two tries run side by side. Hence two steps: *claim*, then *commit* or *release*. [`once`] does both.
+//!
+//! What no guard can rule out: a process that dies between a handler's last effect and the commit has handled the event,
+//! and nobody knows. It is handled again. Where that must not be, give the effect itself the event's id as a unique key.
 
 mod memory;
 
@@ -134,7 +137,7 @@ impl<T, G> Once<T, G> {
     }
 }
 
-/// Why a delivery was not handled. Answer with a 5xx, so that the service tries again.
+/// Why a delivery was not handled. Answer with [`status`](Self::status), so that the service tries again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OnceError<E, G> {
     /// The handler failed; the claim was given back.
@@ -145,10 +148,20 @@ pub enum OnceError<E, G> {
     Guard(#[source] G),
 }
 
+impl<E, G> OnceError<E, G> {
+    /// The HTTP status to answer with: 500.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        500
+    }
+}
+
 /// Runs `handler` unless the event has been handled or is being handled.
 ///
 /// The claim is given back when the handler fails, panics, or is dropped half-way (a sender that hangs up makes most
 /// servers drop the handler).
+///
+/// With the features `axum` and `actix-web` the result is an answer: a handler returns it as it is.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Once, once};

@@ -3,15 +3,17 @@
 use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::task::Poll;
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
-use actix_web::{App, FromRequest, web};
+use actix_web::{App, FromRequest, Responder, web};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
+use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, OnceError, once};
 use shared_inbox_webhooks::{Event, Receiver, Rejection, SignedHeaders, Signer, Webhook};
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
@@ -118,6 +120,31 @@ async fn a_body_over_the_limit_is_answered_with_413() {
 async fn a_length_announced_over_the_limit_is_refused_unread() {
     let request = signed(BODY).insert_header(("content-length", "1048577"));
     assert_eq!(answer(receiver(), request).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[actix_web::test]
+async fn what_became_of_a_guarded_event_is_its_answer() {
+    async fn guarded(path: web::Path<String>, Webhook(event): Webhook<Event>) -> impl Responder {
+        static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
+        let delivery = Delivery { endpoint: "actix", event: event.proof().id() };
+        let handler = async || if *path == "fails" { Err("no words of this") } else { Ok("nor of this") };
+        if *path == "busy" {
+            let outer = once(&*SEEN, delivery, async {
+                let second = once(&*SEEN, delivery, handler()).await;
+                Err::<(), _>(second)
+            });
+            let Err(OnceError::Handler(second)) = outer.await else { panic!("it fails") };
+            return second;
+        }
+        once(&*SEEN, delivery, handler()).await
+    }
+    let app = App::new().app_data(receiver()).route("/{path}", web::post().to(guarded));
+    let app = init_service(app).await;
+    for (path, status) in [("/fails", 500), ("/busy", 409), ("/works", 200), ("/fails", 200)] {
+        let response = call_service(&app, signed(BODY).uri(path).to_request()).await;
+        assert_eq!(response.status().as_u16(), status, "{path}");
+        assert!(read_body(response).await.is_empty());
+    }
 }
 
 #[actix_web::test]

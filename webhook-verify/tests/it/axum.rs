@@ -1,16 +1,20 @@
 //! The extractor for axum, through a router.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::FromRef;
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Request, StatusCode};
+use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
 use shared_inbox_webhooks::{Event, Receiver, Rejection, Signer, Webhook};
 use tower::ServiceExt;
 
@@ -152,6 +156,51 @@ async fn a_body_in_pieces_is_read_up_to_the_limit_and_no_further() {
         answer(app(receiver()), in_pieces(signed(BODY), endless)).await.0,
         StatusCode::PAYLOAD_TOO_LARGE
     );
+}
+
+#[tokio::test]
+async fn a_length_announced_over_the_limit_is_refused_unread() {
+    struct Announced;
+    impl http_body::Body for Announced {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+            panic!("the body was read")
+        }
+        fn size_hint(&self) -> http_body::SizeHint {
+            http_body::SizeHint::with_exact((1 << 20) + 1)
+        }
+    }
+    let request = signed(BODY).map(|_| Body::new(Announced));
+    assert_eq!(answer(app(receiver()), request).await, (StatusCode::PAYLOAD_TOO_LARGE, String::new()));
+}
+
+#[tokio::test]
+async fn what_became_of_a_guarded_event_is_its_answer() {
+    async fn once_with(webhook: Webhook<Event>, fails: bool) -> Response {
+        static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
+        let delivery = Delivery { endpoint: "axum", event: webhook.0.proof().id() };
+        let handler = async || if fails { Err("no words of this") } else { Ok("nor of this") };
+        let during = once(&*SEEN, delivery, async {
+            let second = once(&*SEEN, delivery, handler()).await.into_response();
+            assert_eq!(second.status(), StatusCode::CONFLICT, "while the first is at work");
+            handler().await
+        });
+        during.await.into_response()
+    }
+    let app = Router::new()
+        .route("/fails", post(|webhook| once_with(webhook, true)))
+        .route("/", post(|webhook| once_with(webhook, false)))
+        .with_state(receiver());
+    for (path, status) in [("/fails", 500), ("/", 200), ("/", 200), ("/fails", 200)] {
+        let mut request = signed(BODY);
+        *request.uri_mut() = path.parse().unwrap();
+        let expected = (StatusCode::from_u16(status).unwrap(), String::new());
+        assert_eq!(answer(app.clone(), request).await, expected, "{path}");
+    }
 }
 
 #[tokio::test]

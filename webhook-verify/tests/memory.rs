@@ -1,11 +1,14 @@
-//! Verification allocates nothing, whatever the request looks like.
+//! What is taken from memory: nothing to verify a request, and no more than its capacity by a guard.
 //!
 //! A program of its own with one thread: the counter is the whole process's allocator.
 
 use std::alloc::System;
 use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, UNIX_EPOCH};
 
+use shared_inbox_webhooks::replay::{Claim, Delivery, MemoryGuard, ReplayGuard};
 use shared_inbox_webhooks::{Parts, Secret, Signer, Verifier};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -13,8 +16,31 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const NOW: u64 = 1_700_000_000;
+const TESTS: [(&str, fn()); 3] = [
+    ("verification_allocates_nothing", verification_allocates_nothing),
+    ("a_guard_takes_no_more_than_its_capacity", a_guard_takes_no_more_than_its_capacity),
+    ("endless_failures_take_no_memory", endless_failures_take_no_memory),
+];
 
+/// Speaks with those who run tests: `--list` names them, a name chooses one.
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let given = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let chosen: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    for (name, test) in TESTS {
+        if given("--ignored") || !(chosen.is_empty() || chosen.iter().any(|part| name.contains(*part))) {
+            continue;
+        }
+        if given("--list") {
+            println!("{name}: test");
+        } else {
+            test();
+            println!("test {name} ... ok");
+        }
+    }
+}
+
+fn verification_allocates_nothing() {
     let secrets = || [[1; 24], [2; 24], [3; 24]].map(|bytes| Secret::from_bytes(&bytes).unwrap());
     let verifier = Verifier::new(secrets()).clock(|| UNIX_EPOCH + Duration::from_secs(NOW));
     let body = vec![b'x'; 100_000];
@@ -65,5 +91,50 @@ fn main() {
     let region = Region::new(ALLOCATOR);
     black_box(Signer::new([last]));
     assert!(region.change().allocations > 0);
-    println!("verify: no allocation in {} requests read in 4 ways", requests.len());
+}
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a guard in memory has nothing to wait for"),
+    }
+}
+
+/// Bytes held now that were not held when the region began.
+fn held(region: &Region<'_, System>) -> isize {
+    let change = region.change();
+    change.bytes_allocated as isize - change.bytes_deallocated as isize
+}
+
+fn delivery(event: &str) -> Delivery<'_> {
+    Delivery { endpoint: "orders", event }
+}
+
+fn a_guard_takes_no_more_than_its_capacity() {
+    const CAPACITY: usize = 1000;
+    let region = Region::new(ALLOCATOR);
+    let guard = MemoryGuard::new().capacity(CAPACITY);
+    for n in 0..20 * CAPACITY {
+        let event = format!("evt_{n:026}");
+        assert!(matches!(now(guard.claim(delivery(&event))), Ok(Claim::Granted(_))));
+        now(guard.commit(delivery(&event))).unwrap();
+    }
+    assert_eq!(guard.len(), CAPACITY);
+    let each = held(&region) / CAPACITY as isize;
+    assert!((100..=500).contains(&each), "{each} bytes for an event");
+}
+
+fn endless_failures_take_no_memory() {
+    let guard = MemoryGuard::new();
+    // One that takes its time: whatever fails after it stands behind it in line.
+    now(guard.claim(delivery("evt_slow"))).unwrap();
+    let region = Region::new(ALLOCATOR);
+    for _ in 0..100_000 {
+        let Ok(Claim::Granted(ticket)) = now(guard.claim(delivery("evt_1"))) else {
+            panic!("it was given back")
+        };
+        now(guard.release(delivery("evt_1"), ticket)).unwrap();
+    }
+    assert!(held(&region) < 64 * 1024, "{} bytes", held(&region));
+    assert_eq!(guard.len(), 1);
 }
