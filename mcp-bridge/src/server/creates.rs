@@ -1,18 +1,23 @@
 //! Creates: notes, replies, document requests. Each is made once, however often it is asked for.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
-    ConversationId, Done, Error, Operation, ReplyResult, Sighting, TimelineItem,
+    Conversation, ConversationId, Created, Done, Error, Operation, ReplyResult, Sighting, TimelineItem,
+    Unconfirmed,
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Bridge, Linked, changed, error, failed, ok};
 use crate::{digest::Digest, recent::Fate};
+
+/// How long a create may take to show in its conversation.
+const SETTLED: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// One thing to create.
 pub(super) struct Create {
@@ -54,20 +59,29 @@ impl Bridge {
     /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
     /// sent.
     pub(super) async fn create(&self, linked: &Linked, create: &Create, why: Option<&str>) -> CallToolResult {
-        match self.claim(linked, create).await {
-            Ok(mut slot) => self.make(linked, create, &mut slot, why).await,
-            Err(result) => result,
+        let mut slot = match self.claim(linked, create, why).await {
+            Ok(slot) => slot,
+            Err(result) => return result,
+        };
+        match linked.client.conversation(&create.id).get().await {
+            Ok(seen) => self.make(linked, create, &mut slot, &seen, why).await,
+            Err(e) => not_made(create, &e, why),
         }
     }
 
     /// The create's place in the memory; an error is its result when it was made a moment ago.
-    pub(super) async fn claim(&self, linked: &Linked, create: &Create) -> Result<Slot, CallToolResult> {
+    pub(super) async fn claim(
+        &self,
+        linked: &Linked,
+        create: &Create,
+        why: Option<&str>,
+    ) -> Result<Slot, CallToolResult> {
         let mut slot = self.recent.slot(create.digest()?, Instant::now()).await;
-        let answer = match &*slot {
+        let (at, answer) = match &*slot {
             Fate::None => return Ok(slot),
-            Fate::Made(at, answer) => (at.elapsed().as_secs(), answer.clone()),
-            Fate::Unknown(at, unconfirmed) => match linked.client.look_for(unconfirmed).await {
-                Ok(Sighting::Found(item)) => (at.elapsed().as_secs(), seen(&item)),
+            Fate::Made(at, answer) => (*at, answer.clone()),
+            Fate::Unknown(at, unconfirmed) => match look_for(linked, unconfirmed, *at).await {
+                Ok(Sighting::Found(item)) => (*at, seen(&item)),
                 Ok(Sighting::NotFound) => {
                     *slot = Fate::None;
                     return Ok(slot);
@@ -80,75 +94,107 @@ impl Bridge {
                 }
             },
         };
-        let (ago, answer) = answer;
         let added = format!(
-            "This repeats a call of {ago} seconds ago, so nothing new was made: this is the first result. Change the text if \
-             a second one is meant."
+            "This repeats a call of {} seconds ago, so nothing new was made: this is the first result. Change the text if \
+             a second one is meant.",
+            at.elapsed().as_secs()
         );
+        let added = why.map_or(added.clone(), |why| format!("{} {added}", a_draft(why)));
+        // What was found out now need not be found out again.
+        *slot = Fate::Made(at, answer.clone());
         Err(changed("Already done.", answer, Some(&added)))
     }
 
-    /// Makes it, and remembers what became of it.
+    /// Makes it, and remembers what became of it. `seen` is the conversation as it was a moment ago.
     pub(super) async fn make(
         &self,
         linked: &Linked,
         create: &Create,
         slot: &mut Fate,
+        seen: &Conversation,
         why: Option<&str>,
     ) -> CallToolResult {
-        match send(linked, create).await {
-            Ok((answer, recovered)) => {
-                *slot = Fate::Made(Instant::now(), answer.clone());
-                let mut added = Vec::new();
-                if let Some(why) = why {
-                    added.push(format!("It is a draft because {why}."));
-                }
-                if recovered {
-                    added.push("The answer was lost and the item was found in the conversation.".to_owned());
-                }
-                let added = (!added.is_empty()).then(|| added.join(" "));
-                changed(&sentence(&create.what, &answer), answer, added.as_deref())
-            }
-            Err(e) => {
-                if let Some(unconfirmed) = e.unconfirmed() {
-                    *slot = Fate::Unknown(Instant::now(), unconfirmed.clone());
-                }
-                // Not the error itself: a service's sentence may repeat what was written.
-                let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
-                tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
-                match why {
-                    Some(why) => failed(format!(
-                        "Nothing was sent because {why}, and a draft could not be made either: {}",
-                        super::explain(&e)
-                    )),
-                    None => error(&e),
-                }
-            }
-        }
+        let (answer, recovered) = match send(linked, create, slot, seen).await {
+            Ok(made) => made,
+            Err(e) => return not_made(create, &e, why),
+        };
+        *slot = Fate::Made(Instant::now(), answer.clone());
+        let lost = "The answer was lost and the item was found in the conversation.";
+        let added = [why.map(a_draft), recovered.then(|| lost.to_owned())];
+        let added = added.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        changed(&sentence(&create.what, &answer), answer, (!added.is_empty()).then_some(&added))
     }
 }
 
-async fn send(linked: &Linked, create: &Create) -> Result<(Value, bool), Error> {
+fn a_draft(why: &str) -> String {
+    format!("It is a draft because {why}.")
+}
+
+fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
+    // Not the error itself: a service's sentence may repeat what was written.
+    let (status, certainty) = (e.status().map(|status| status.as_u16()), e.certainty());
+    tracing::warn!(operation = ?create.operation(), status, ?certainty, "a create failed");
+    match why {
+        Some(why) => failed(format!(
+            "Nothing was sent because {why}, and a draft could not be made either: {}",
+            super::explain(e)
+        )),
+        None => error(e),
+    }
+}
+
+/// Looks for a create of unknown effect until it is there, or would be.
+async fn look_for(linked: &Linked, unconfirmed: &Unconfirmed, since: Instant) -> Result<Sighting, Error> {
+    loop {
+        let sighting = linked.client.look_for(unconfirmed).await?;
+        let left = SETTLED.saturating_sub(since.elapsed());
+        if sighting != Sighting::NotFound || left.is_zero() {
+            return Ok(sighting);
+        }
+        tokio::time::sleep(left.min(LOOK_AGAIN)).await;
+    }
+}
+
+async fn send(
+    linked: &Linked,
+    create: &Create,
+    slot: &mut Fate,
+    seen: &Conversation,
+) -> Result<(Value, bool), Error> {
     let thread = linked.client.conversation(&create.id);
     let value = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
     match create.what.clone() {
         What::Note(note) => {
-            let created = thread.add_note(note.body).await?;
+            let created = follow(thread.add_note(note.body).seen(seen), slot).await?;
             Ok((done(&created), created.recovered()))
         }
         What::Reply(reply) => {
             let call = thread.reply(reply.body.clone());
             let call = if reply.send { call.and_send() } else { call };
-            let created = call.input(reply).await?;
+            let created = follow(call.input(reply).seen(seen), slot).await?;
             Ok((value(&created), created.recovered()))
         }
         What::Request(request) => {
             let call = thread.request_documents(request.documents.clone());
             let call = if request.send { call.and_send() } else { call };
-            let created = call.input(request).await?;
+            let created = follow(call.input(request).seen(seen), slot).await?;
             Ok((value(&created), created.recovered()))
         }
     }
+}
+
+/// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its fate
+/// is unknown until there is a result.
+async fn follow<I, O>(call: shared_inbox::Create<I, O>, slot: &mut Fate) -> Result<Created<O>, Error>
+where
+    shared_inbox::Create<I, O>: IntoFuture<Output = Result<Created<O>, Error>>,
+{
+    *slot = Fate::Unknown(Instant::now(), call.unconfirmed());
+    let result = call.await;
+    if let Err(e) = &result {
+        *slot = e.unconfirmed().map_or(Fate::None, |u| Fate::Unknown(Instant::now(), u.clone()));
+    }
+    result
 }
 
 fn done(done: &Done) -> Value {

@@ -11,7 +11,7 @@ use rmcp::{
     service::{RequestContext, ServiceError},
 };
 use shared_inbox::{
-    ConversationId, Scope,
+    Conversation, ConversationId, Scope,
     input::{Reply, RequestDocuments},
 };
 
@@ -34,7 +34,8 @@ pub(super) struct Mail(Create);
 
 /// Whether a mail may go out.
 enum Verdict {
-    Send,
+    /// Yes; this is the conversation as it is now.
+    Send(Box<Conversation>),
     /// No, but a draft may be made, because of this.
     Draft(&'static str),
     /// Not before this question is answered, in a call of its own.
@@ -67,7 +68,7 @@ impl Mail {
         self.0
     }
 
-    fn letter(&self, conversation: &shared_inbox::Conversation) -> Letter {
+    fn letter(&self, conversation: &Conversation) -> Letter {
         match &self.0.what {
             What::Reply(r) => {
                 Letter::new(conversation, &r.body, r.documents.as_deref().unwrap_or_default(), None)
@@ -78,6 +79,11 @@ impl Mail {
             }
             What::Note(n) => Letter::new(conversation, &n.body, &[], None),
         }
+    }
+
+    /// What a consent is bound to: what the person sees as well as what is sent. Another recipient is another mail.
+    fn digest(&self, letter: &Letter) -> Result<Digest, CallToolResult> {
+        Digest::of(&(&self.0.id, &self.0.what, letter)).map_err(|e| failed(e.to_string()))
     }
 }
 
@@ -103,9 +109,9 @@ impl Bridge {
             let why = "the bridge was started with --send=never";
             return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
         }
-        let mut slot = self.claim(linked, &mail.0).await?;
+        let mut slot = self.claim(linked, &mail.0, None).await?;
         match self.verdict(linked, &mail, request, ctx).await? {
-            Verdict::Send => Ok(self.make(linked, &mail.0, &mut slot, None).await.into()),
+            Verdict::Send(seen) => Ok(self.make(linked, &mail.0, &mut slot, &seen, None).await.into()),
             Verdict::Draft(why) => {
                 drop(slot);
                 Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into())
@@ -121,13 +127,13 @@ impl Bridge {
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<Verdict, CallToolResult> {
-        let conversation = linked.client.conversation(&mail.0.id).get().await.map_err(|e| error(&e))?;
+        let read = async || linked.client.conversation(&mail.0.id).get().await.map_err(|e| error(&e));
+        let conversation = read().await?;
         if self.send == SendPolicy::Allow && conversation.risk.is_none() {
-            return Ok(Verdict::Send);
+            return Ok(Verdict::Send(conversation.into()));
         }
         let letter = mail.letter(&conversation);
-        // Bound to what the person sees as well as to what is sent: another recipient is another mail.
-        let digest = Digest::of(&(&mail.0.id, &mail.0.what, &letter)).map_err(|e| failed(e.to_string()))?;
+        let digest = mail.digest(&letter)?;
         if self.book.is_refused(digest, Instant::now()) {
             return Err(failed(
                 "Not sent: the person refused exactly this mail a moment ago and is not asked again. Do not try to send it; ask \
@@ -160,7 +166,18 @@ impl Bridge {
             }
         };
         match answer {
-            Answer::Yes => Ok(Verdict::Send),
+            Answer::Yes if newer => Ok(Verdict::Send(conversation.into())),
+            Answer::Yes => {
+                // The person took a while, and the mail would go to whoever is the contact now.
+                let conversation = read().await?;
+                if mail.digest(&mail.letter(&conversation))? == digest {
+                    Ok(Verdict::Send(conversation.into()))
+                } else {
+                    Err(failed(
+                        "Not sent: the conversation changed while the person was asked. Read it again.",
+                    ))
+                }
+            }
             Answer::No => {
                 self.book.refuse(digest, Instant::now());
                 Err(failed(

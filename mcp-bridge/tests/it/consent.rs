@@ -3,8 +3,9 @@
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
+use shared_inbox_mock::InboundMail;
 
-use crate::desk::{Desk, ERAS, Mails, Newer, Older, Person, Says, is_error, params, text};
+use crate::desk::{Desk, ERAS, Mails, Newer, Older, Person, Says, is_error, params, text, until};
 
 const BODY: &str = "Hello Kim,\n\nit left today.";
 
@@ -49,6 +50,24 @@ async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
             assert_eq!(desk.mails().await, Mails::none(), "{era:?} {says:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_yes_does_not_count_when_the_conversation_changed_meanwhile() {
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = desk.sit_down(&person, Older, &[]).await;
+    let meanwhile = async {
+        until(async || person.questions().len() == 1).await;
+        let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "Pay here instead.");
+        mail.conversation_id = Some(desk.conversation.clone());
+        mail.risk = Some("phishing".into());
+        desk.mock.control().inbound(mail).await.unwrap();
+        person.answers.add_permits(1);
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), meanwhile);
+    assert!(is_error(&result) && text(&result).contains("changed"), "{}", text(&result));
+    assert_eq!(desk.mails().await, Mails::none());
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
 //! Creates are made once: repeats, lost answers, two at a time.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shared_inbox::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
-use crate::desk::{Desk, ERAS, Mails, Older, Person, Says, is_error, text};
+use crate::desk::{Client, Desk, ERAS, Mails, Older, Person, Says, is_error, params, text, until};
 
 #[tokio::test]
 async fn the_same_create_again_gives_the_first_result_and_says_so() {
@@ -48,7 +51,9 @@ async fn a_draft_made_for_want_of_consent_is_made_once_too() {
     let desk = Desk::new().await;
     let client = desk.sit_down(&Person::who(Says::CannotBeAsked), Older, &[]).await;
     for send in [true, true, false] {
-        client.call("reply", json!({ "id": desk.conversation, "body": "Hello", "send": send })).await;
+        let reply = json!({ "id": desk.conversation, "body": "Hello", "send": send });
+        let result = client.call("reply", reply).await;
+        assert_eq!(text(&result).contains("cannot ask"), send, "{}", text(&result));
     }
     assert_eq!(desk.mails().await.drafts, ["Hello"]);
 }
@@ -62,5 +67,71 @@ async fn a_lost_answer_does_not_make_a_second_note() {
     let result = client.call("add_note", json!({ "id": desk.conversation, "body": "Once" })).await;
     assert!(!is_error(&result), "{}", text(&result));
     assert!(text(&result).contains("answer was lost"), "{}", text(&result));
+    assert_eq!(desk.notes().await, ["Once"]);
+}
+
+#[tokio::test]
+async fn a_repeat_after_an_unknown_outcome_finds_the_first_and_says_so() {
+    let desk = Desk::new().await;
+    let control = desk.mock.control();
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    control.add_fault(FaultRule::new(Effect::drop_after()).path("/conversations/*/notes")).await.unwrap();
+    // The read before the create works, those after it do not.
+    let gone = FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").skip(1).always();
+    control.add_fault(gone).await.unwrap();
+    let note = json!({ "id": desk.conversation, "body": "Once" });
+
+    let unknown = client.call("add_note", note.clone()).await;
+    assert!(is_error(&unknown), "{}", text(&unknown));
+    let still = client.call("add_note", note.clone()).await;
+    assert!(is_error(&still) && text(&still).contains("not clear"), "{}", text(&still));
+    control.clear_faults().await;
+    for _ in 0..2 {
+        let found = client.call("add_note", note.clone()).await;
+        assert!(!is_error(&found) && text(&found).contains("repeats a call"), "{}", text(&found));
+    }
+    assert_eq!(desk.notes().await, ["Once"]);
+}
+
+/// Asks for a note whose answer never comes, and cancels the call once the service has it.
+async fn cancelled_note(desk: &Desk, client: &Client, effect: Effect) -> Value {
+    let rule = FaultRule::new(effect.delayed(Duration::from_secs(60))).path("/conversations/*/notes");
+    desk.mock.control().add_fault(rule).await.unwrap();
+    let note = json!({ "id": desk.conversation, "body": "Once" });
+    let call = client.start(params("add_note", note.clone())).await;
+    until(async || desk.mock.control().faults().await.iter().any(|fault| fault.fired > 0)).await;
+    call.cancel(None).await.unwrap();
+    note
+}
+
+#[tokio::test]
+async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let note = cancelled_note(&desk, &client, Effect::delay(Duration::ZERO)).await;
+    let again = client.call("add_note", note).await;
+    assert!(text(&again).contains("repeats a call"), "{}", text(&again));
+    assert_eq!(desk.notes().await, ["Once"]);
+}
+
+#[tokio::test]
+async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let note = cancelled_note(&desk, &client, Effect::drop_before()).await;
+    desk.mock.control().clear_requests().await;
+    let late = async {
+        until(async || !desk.mock.control().requests().await.is_empty()).await;
+        let id = desk.conversation.parse().unwrap();
+        desk.mock
+            .client()
+            .conversation(&id)
+            .add_note("Once")
+            .verification(Verification::Never)
+            .await
+            .unwrap();
+    };
+    let (again, ()) = tokio::join!(client.call("add_note", note), late);
+    assert!(text(&again).contains("repeats a call"), "{}", text(&again));
     assert_eq!(desk.notes().await, ["Once"]);
 }

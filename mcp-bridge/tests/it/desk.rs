@@ -12,16 +12,20 @@ use std::{
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
-        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
-        ElicitResult, ElicitationAction, Implementation, ProgressNotificationParam, ProtocolVersion,
+        CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
+        ClientRequest, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
+        ProgressNotificationParam, ProtocolVersion,
     },
-    service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService},
+    service::{
+        ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions, RequestContext,
+        RequestHandle, RunningService,
+    },
     transport::TokioChildProcess,
 };
 use serde_json::{Value, json};
 use shared_inbox::Scope;
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
-use tokio::process::Command;
+use tokio::{process::Command, sync::Semaphore};
 
 pub(crate) use Era::{Newer, Older};
 
@@ -65,6 +69,8 @@ pub(crate) enum Says {
 #[derive(Clone)]
 pub(crate) struct Person {
     says: Says,
+    /// How many questions they may answer now.
+    pub(crate) answers: Arc<Semaphore>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) progress: Arc<AtomicUsize>,
     pub(crate) tools_changed: Arc<AtomicUsize>,
@@ -72,7 +78,13 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn who(says: Says) -> Self {
-        Self { says, asked: Arc::default(), progress: Arc::default(), tools_changed: Arc::default() }
+        let answers = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+        Self { says, answers, asked: Arc::default(), progress: Arc::default(), tools_changed: Arc::default() }
+    }
+
+    /// Someone who answers only as often as the test adds permits to `answers`.
+    pub(crate) fn who_takes_time(says: Says) -> Self {
+        Self { answers: Arc::new(Semaphore::new(0)), ..Self::who(says) }
     }
 
     pub(crate) fn questions(&self) -> Vec<String> {
@@ -96,6 +108,7 @@ impl ClientHandler for Person {
     ) -> Result<ElicitResult, ErrorData> {
         let ElicitRequestParams::FormElicitationParams { message, .. } = request else { panic!("a form") };
         self.asked.lock().unwrap().push(message);
+        self.answers.acquire().await.unwrap().forget();
         let accept =
             |send: bool| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "send": send }));
         Ok(match self.says {
@@ -203,6 +216,12 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) async fn call(&self, tool: &'static str, arguments: Value) -> CallToolResult {
         self.service.call_tool(params(tool, arguments)).await.unwrap()
+    }
+
+    /// A call that can be cancelled.
+    pub(crate) async fn start(&self, params: CallToolRequestParams) -> RequestHandle<RoleClient> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap()
     }
 
     pub(crate) async fn tools(&self) -> Vec<String> {

@@ -6,8 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rmcp::model::{CallToolRequest, ClientRequest};
-use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 use tokio::{
@@ -246,9 +244,7 @@ async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
     let person = Person::who(Says::No);
     let service = tokio::spawn(silent_service(listener));
     let client = connect(command, &person, Older).await;
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("list_tags", json!({}))));
-    let call =
-        client.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
+    let call = client.start(params("list_tags", json!({}))).await;
     let mut request = service.await.unwrap();
     until(async || person.progress.load(Ordering::SeqCst) >= 2).await;
     call.cancel(Some("enough".into())).await.unwrap();
