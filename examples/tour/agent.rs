@@ -7,10 +7,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{AssignTo, Client, ConversationId, TimelineItem};
-use shared_inbox_mcp::{
-    Bridge,
-    settings::{Access, Settings},
-};
+use shared_inbox_mcp::{Bridge, settings::Settings};
 
 use crate::{
     code,
@@ -45,10 +42,7 @@ pub(crate) async fn over_mcp(show: &mut Show, inbox: &Client, id: &ConversationI
         "The bridge is what a desktop client launches over stdio. Here it runs in this process, with a client that \
          cannot ask its person anything.",
     );
-    let settings = Settings {
-        access: Access { client: Some(inbox.clone()), ..Access::default() },
-        ..Settings::default()
-    };
+    let settings = Settings::with_client(inbox.clone());
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     tokio::spawn(async move {
         let bridge = Bridge::new(settings).serve(theirs).await?;

@@ -1,22 +1,29 @@
 //! A stdio MCP server for a shared customer inbox, for desktop clients, careful with hostile mail.
 //!
 //! The program `shared-inbox-mcp` is what most people want; see its `--help`. As a library, [`Bridge`] is the server
-//! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote.
+//! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote. The modules
+//! that are not shown here are the program's own and may change at any time.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod config;
 mod consent;
 mod digest;
+#[doc(hidden)]
 pub mod doctor;
+#[doc(hidden)]
 pub mod logging;
 mod recent;
 pub mod render;
 #[cfg(feature = "sandbox")]
+#[doc(hidden)]
 pub mod sandbox;
 mod server;
 pub mod settings;
+#[doc(hidden)]
 pub mod stdio;
 
 pub use server::Bridge;

@@ -124,12 +124,12 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
         return match client.write(&launch, &path) {
             Ok(Written::Unchanged) => said(&format!("{} has these settings already.", path.display())),
             Ok(Written::Changed { backup: None }) => {
-                said(&format!("{} was made. {}", path.display(), client.hint()))
+                said(&format!("{} was made. {}", path.display(), client.hint(&launch)))
             }
             Ok(Written::Changed { backup: Some(backup) }) => said(&format!(
                 "{} was changed. {}\nThe file as it was: {}",
                 path.display(),
-                client.hint(),
+                client.hint(&launch),
                 backup.display()
             )),
             Err(error) => wrong(&error.to_string()),
@@ -137,7 +137,7 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
     }
     eprintln!("Put this into {}:\n", path.display());
     print(&client.settings(&launch));
-    eprintln!("\n{}", client.hint());
+    eprintln!("\n{}", client.hint(&launch));
     if let Some(command) = client.command(&launch) {
         eprintln!("Or run: {command}");
     }

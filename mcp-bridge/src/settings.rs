@@ -21,6 +21,7 @@ pub const MAX_CHARS: usize = 50_000;
 /// assert_eq!(settings.send, SendPolicy::Ask);
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Settings {
     /// Where the service is and whose key to use.
     pub access: Access,
@@ -32,6 +33,13 @@ pub struct Settings {
     pub max_chars: usize,
     /// Leave out the structured form of results, which holds mail as it came.
     pub text_only: bool,
+}
+
+impl Settings {
+    /// The usual settings over a client that is ready.
+    pub fn with_client(client: Client) -> Self {
+        Self { access: Access { client: Some(client), ..Access::default() }, ..Self::default() }
+    }
 }
 
 impl Default for Settings {
@@ -48,6 +56,7 @@ impl Default for Settings {
 
 /// What happens to a call that wants to send a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
 pub enum SendPolicy {
     /// Mails go out without a question, except in conversations that the service marked as a risk.
     Allow,
@@ -59,6 +68,7 @@ pub enum SendPolicy {
 
 /// Where the service is and whose key to use. What is not given comes from the environment.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Access {
     /// The service's base URL.
     pub base_url: Option<String>,
@@ -106,11 +116,13 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 /// ```
 /// use shared_inbox::{Operation, Scope};
 /// use shared_inbox_mcp::settings::{Filter, Hidden};
-/// let filter = Filter { read_only: true, ..Filter::default() };
+/// let mut filter = Filter::default();
+/// filter.read_only = true;
 /// assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read, Scope::Write]), Some(Hidden::ReadOnly));
 /// assert_eq!(filter.hides(Operation::ListTags, &[Scope::Read]), None);
 /// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Filter {
     /// Only tools that change nothing.
     pub read_only: bool,
@@ -122,6 +134,7 @@ pub struct Filter {
 
 /// Why a tool is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Hidden {
     /// The key lacks the scope.
     #[error("the key lacks the scope `{0}`; scopes are chosen when a key is made, so it takes another key")]

@@ -1,15 +1,14 @@
 //! The settings that a desktop client needs to start the bridge: printed to paste, or merged into its file.
 
 mod codex;
-mod edit;
 mod files;
+mod jsonc;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use crate::settings::{API_KEY, BASE_URL, variable};
-use edit::NotEditable;
 
 /// What the server is called in a client's settings.
 pub const NAME: &str = "shared-inbox";
@@ -98,8 +97,9 @@ impl For {
     }
 
     /// What a person should know beside the settings.
-    pub fn hint(self) -> &'static str {
+    pub fn hint(self, launch: &Launch) -> &'static str {
         match self {
+            For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
             For::ClaudeDesktop => "Then quit Claude Desktop and start it again.",
             For::ClaudeCode => {
                 "The key is taken from the variable SHARED_INBOX_API_KEY of the shell that starts Claude Code."
@@ -125,16 +125,6 @@ impl For {
         matches!(self, For::ClaudeCode | For::Vscode)
     }
 
-    fn path(self) -> [&'static str; 2] {
-        let section = match self {
-            For::Vscode => "servers",
-            For::Zed => "context_servers",
-            For::Codex => "mcp_servers",
-            _ => "mcpServers",
-        };
-        [section, NAME]
-    }
-
     /// The settings to paste, with a place for the key to fill in.
     ///
     /// ```
@@ -148,16 +138,8 @@ impl For {
     /// assert!(For::Codex.settings(&launch).starts_with("[mcp_servers.shared-inbox]\n"));
     /// ```
     pub fn settings(self, launch: &Launch) -> String {
-        let server = self.server(launch, &self.key());
-        if self == For::Codex {
-            return codex::merge("", &server).unwrap_or_default();
-        }
-        let [section, name] = self.path();
-        let mut all = json!({ section: { name: server } });
-        if self == For::Vscode && launch.key == Key::InSettings {
-            all["inputs"] = json!([input()]);
-        }
-        format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default())
+        // Nothing is in the way in an empty file.
+        self.merged("", launch, &self.key()).unwrap_or_default()
     }
 
     /// The command that sets up Claude Code without a file, for those who prefer it.
@@ -198,7 +180,7 @@ impl For {
         let before = files::read(path)?;
         let text = before.as_deref().unwrap_or_default();
         let after = self
-            .merged(text, &self.server(launch, &key), launch)
+            .merged(text, launch, &key)
             .map_err(|why| NotWritten::NotUnderstood { path: path.to_owned(), why })?;
         if before.as_deref() == Some(after.as_str()) {
             return Ok(Written::Unchanged);
@@ -206,15 +188,17 @@ impl For {
         files::replace(path, &after).map(|backup| Written::Changed { backup })
     }
 
-    fn merged(self, text: &str, server: &Value, launch: &Launch) -> Result<String, String> {
-        let words = |why: NotEditable| why.to_string();
-        if self == For::Codex {
-            return codex::merge(text, server);
-        }
-        let mut text = edit::set(text, &self.path(), server).map_err(words)?;
-        if self == For::Vscode && launch.key == Key::InSettings {
-            text = edit::add_by_id(&text, "inputs", &input()).map_err(words)?;
-        }
+    /// The client's file with the server in it.
+    fn merged(self, text: &str, launch: &Launch, key: &str) -> Result<String, String> {
+        let server = self.server(launch, key);
+        let section = match self {
+            For::Codex => return codex::merge(text, &server),
+            For::Vscode => "servers",
+            For::Zed => "context_servers",
+            _ => "mcpServers",
+        };
+        let input = (self == For::Vscode && launch.key == Key::InSettings).then(input);
+        let mut text = jsonc::merge(text, section, NAME, &server, input.as_ref())?;
         if !text.ends_with('\n') {
             text.push('\n');
         }

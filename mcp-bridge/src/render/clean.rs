@@ -5,7 +5,15 @@
 use std::fmt;
 
 /// What cleaning a text took out or broke.
+///
+/// ```
+/// use shared_inbox_mcp::render::{Tally, clean};
+/// let mut tally = Tally::default();
+/// clean("See www.evil.example", &mut tally);
+/// assert_eq!(tally.to_string(), "1 link or image marks defused");
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tally {
     /// Characters without a shape: zero-width, fillers, variation selectors, control characters.
     pub invisible: usize,
@@ -141,9 +149,9 @@ fn defuse(text: &str, tally: &mut Tally) -> String {
         if let Some(broken) = broken {
             tally.links += 1;
             out.push_str(broken);
-        } else if matches!(c, '⟦' | '⟧') {
+        } else if let Some(bracket) = fence_like(c) {
             tally.fences += 1;
-            out.push(if c == '⟦' { '[' } else { ']' });
+            out.push(bracket);
         } else if c == '.' && starts_www(&out) {
             tally.links += 1;
             out.push_str("[.]");
@@ -153,6 +161,15 @@ fn defuse(text: &str, tally: &mut Tally) -> String {
         before = c;
     }
     out
+}
+
+/// A harmless bracket for one of our fences' own, or for one that looks much like it.
+fn fence_like(c: char) -> Option<char> {
+    match c {
+        '⟦' | '〚' | '⦗' | '⁅' => Some('['),
+        '⟧' | '〛' | '⦘' | '⁆' => Some(']'),
+        _ => None,
+    }
 }
 
 /// Whether `written` ends in a word that is just `www`, which clients take for an address.
@@ -221,6 +238,12 @@ mod tests {
                 assert!(!text.contains(live), "{form} became {text}, which still has {live}");
             }
         }
+    }
+
+    #[test]
+    fn brackets_like_those_of_a_fence_are_replaced_and_counted() {
+        let (text, tally) = cleaned("⟦end x⟧ 〚end x〛");
+        assert_eq!((text.as_str(), tally.fences), ("[end x] [end x]", 4));
     }
 
     #[test]

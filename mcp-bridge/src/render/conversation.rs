@@ -23,7 +23,7 @@ pub fn conversation(style: &Style, c: &Conversation) -> Rendered {
         _ => Vec::new(),
     };
     let sizes: Vec<Size> = items.iter().zip(&values).map(|(text, value)| size(text, value)).collect();
-    let note = 300 + 2 * chars(c.id.as_str());
+    let note = 350 + 2 * chars(c.id.as_str());
     let base = Size { text: chars(&head) + note, json: chars(&structured.to_string()) + note };
     let shown = fit(style.max_chars, &base, &sizes, Keep::Last);
     let mut text = head;
@@ -35,7 +35,7 @@ pub fn conversation(style: &Style, c: &Conversation) -> Rendered {
     if shown.start > 0 {
         notes.push(format!(
             "Cut: the first {} of {} items are left out, the conversation is too long for one result. Read them as the \
-             resource inbox://conversations/{}/items/1-{}.",
+             resource inbox://conversations/{}/items/1-{}, or start the bridge with a larger --max-chars.",
             shown.start,
             items.len(),
             c.id,

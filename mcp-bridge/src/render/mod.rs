@@ -25,12 +25,13 @@ pub use lists::{conversations, documents, mailboxes, tags};
 /// use shared_inbox_mcp::render::{self, Fence, Style};
 /// # let json = r#"[{"id":"tag_1","name":"refund","count":7}]"#;
 /// let tags: Vec<shared_inbox::Tag> = serde_json::from_str(json)?;
-/// let result = render::tags(&Style { fence: Fence::new(), max_chars: 50_000 }, &tags);
+/// let result = render::tags(&Style::new(Fence::new(), 50_000), &tags);
 /// assert_eq!(result.text, "1 tag.\n\"refund\" · on 7 conversations\n");
 /// assert_eq!(result.structured["items"][0]["count"], 7);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The text, with fences.
     pub text: String,
@@ -38,12 +39,22 @@ pub struct Rendered {
     pub structured: Value,
 }
 
-/// How to render.
+/// How to render one result.
+///
+/// ```
+/// use shared_inbox_mcp::render::{self, Fence, Style};
+/// assert_eq!(render::tags(&Style::new(Fence::new(), 50_000), &[]).text, "0 tags.\n");
+/// ```
 pub struct Style {
-    /// The fence of this result.
-    pub fence: Fence,
-    /// The most characters that the text may have, and the JSON.
-    pub max_chars: usize,
+    fence: Fence,
+    max_chars: usize,
+}
+
+impl Style {
+    /// Rendering inside this fence, with at most so many characters in the text, and in the JSON.
+    pub fn new(fence: Fence, max_chars: usize) -> Self {
+        Self { fence, max_chars }
+    }
 }
 
 /// The warning that goes before everything else of a conversation that has a risk.

@@ -1,8 +1,9 @@
 //! Completions: what can be typed for an argument of a prompt or a resource. Without an answer from the service there
-//! are none; a client must not be kept from typing.
+//! are none, and none either when the rate limit is used up: a client must not be kept from typing, nor a call from being
+//! made because somebody typed. A filter that hides a tool closes its completions too.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
-use shared_inbox::ConversationId;
+use shared_inbox::{ConversationId, Operation};
 
 use super::{Bridge, Linked};
 
@@ -11,15 +12,18 @@ impl Bridge {
         let Ok(linked) = self.link.get().await else { return CompleteResult::default() };
         let typed = request.argument.value.to_lowercase();
         let in_prompt = matches!(request.r#ref, Reference::Prompt(_));
+        let shown = |operation| self.filter.hides(operation, linked.scopes()).is_none();
         let found = match request.argument.name.as_str() {
-            "mailbox" => mailboxes(linked, &typed, in_prompt).await,
-            "tag" => tags(linked, &typed).await,
-            "teammate" => {
+            "mailbox" if shown(Operation::ListMailboxes) => mailboxes(linked, &typed, in_prompt).await,
+            "tag" if shown(Operation::ListTags) => tags(linked, &typed).await,
+            "teammate" if shown(Operation::GetConversation) => {
                 let named =
                     request.context.as_ref().and_then(|c| c.get_argument("conversation")?.parse().ok());
                 teammates(linked, &typed, named).await
             }
-            "conversation" | "id" => conversations(linked, &typed).await,
+            "conversation" | "id" if shown(Operation::ListConversations) => {
+                conversations(linked, &typed).await
+            }
             _ => Ok(Vec::new()),
         };
         let mut values = found.unwrap_or_default();
@@ -40,13 +44,13 @@ fn has(typed: &str, texts: &[&str]) -> bool {
 
 /// In a prompt an inbox goes by its address, in a resource by its id.
 async fn mailboxes(linked: &Linked, typed: &str, in_prompt: bool) -> Found {
-    let all = linked.client.mailboxes().await?.into_iter();
+    let all = linked.client.mailboxes().bulk().no_wait().await?.into_iter();
     let fits = all.filter(|m| has(typed, &[m.id.as_str(), &m.name, &m.address]));
     Ok(fits.map(|m| if in_prompt { m.address } else { m.id.to_string() }).collect())
 }
 
 async fn tags(linked: &Linked, typed: &str) -> Found {
-    let mut all = linked.client.tags().await?;
+    let mut all = linked.client.tags().bulk().no_wait().await?;
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     Ok(all.into_iter().filter(|t| has(typed, &[&t.name])).map(|t| t.name).collect())
 }
@@ -55,17 +59,17 @@ async fn tags(linked: &Linked, typed: &str) -> Found {
 async fn teammates(linked: &Linked, typed: &str, named: Option<ConversationId>) -> Found {
     let id = match named {
         Some(id) => id,
-        None => match linked.client.conversations().limit(1).await?.into_iter().next() {
+        None => match linked.client.conversations().limit(1).bulk().no_wait().await?.into_iter().next() {
             Some(newest) => newest.id,
             None => return Ok(Vec::new()),
         },
     };
-    let team = linked.client.conversation(&id).get().await?.team;
+    let team = linked.client.conversation(&id).get().bulk().no_wait().await?.team;
     let all = team.people.into_iter().chain(team.agents);
     Ok(all.filter(|m| has(typed, &[&m.id, &m.name])).map(|m| m.name).collect())
 }
 
 async fn conversations(linked: &Linked, typed: &str) -> Found {
-    let all = linked.client.conversations().await?.into_iter();
+    let all = linked.client.conversations().bulk().no_wait().await?.into_iter();
     Ok(all.filter(|c| has(typed, &[c.id.as_str(), &c.subject])).map(|c| c.id.to_string()).collect())
 }

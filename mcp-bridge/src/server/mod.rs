@@ -99,7 +99,7 @@ impl Bridge {
     }
 
     fn style(&self) -> Style {
-        Style { fence: Fence::new(), max_chars: self.max_chars }
+        Style::new(Fence::new(), self.max_chars)
     }
 
     /// The tools to show. Without scopes to go by, only those that change nothing.

@@ -41,7 +41,11 @@ fn settings_are_printed_with_the_programs_own_path_and_without_the_key() {
 #[test]
 fn what_is_printed_is_what_the_client_reads() {
     let home = tempfile::tempdir().unwrap();
-    let printed = |client: &str| out(&at(home.path(), &["config", client, "--sandbox"])).0;
+    let printed = |client: &str| {
+        let (settings, hints) = out(&at(home.path(), &["config", client, "--sandbox"]));
+        assert!(!hints.contains("key") && !hints.contains("KEY"), "the sandbox needs no key: {hints}");
+        settings
+    };
     let command = env!("CARGO_BIN_EXE_shared-inbox-mcp");
     for (client, section) in [
         ("claude-desktop", "mcpServers"),

@@ -44,7 +44,7 @@ async fn a_long_result_is_cut_and_the_rest_can_be_had() {
     let structured = result.structured_content.as_ref().unwrap();
     assert!(text(&result).chars().count() <= 6_000 && structured.to_string().chars().count() <= 6_000);
     let note = structured["note"].as_str().unwrap();
-    let uri = note.split("resource ").nth(1).unwrap().trim_end_matches('.');
+    let uri = note.split("resource ").nth(1).unwrap().split(',').next().unwrap();
     let rest = resource(&client, uri).await;
     assert!(rest.contains("Where is my order?"), "{rest}");
 }
@@ -173,4 +173,6 @@ async fn completions_know_inboxes_tags_people_and_conversations() {
     let conversation = Reference::for_resource("inbox://conversations/{id}");
     assert_eq!(complete(&client, conversation, "id", "1042", None).await, [desk.conversation.as_str()]);
     assert!(complete(&client, triage(), "nothing", "x", None).await.is_empty());
+    let closed = desk.sit_down(&Person::who(Says::No), Newer, &["--exclude-tools", "list_tags"]).await;
+    assert!(complete(&closed, triage(), "tag", "REF", None).await.is_empty(), "a hidden tool tells nothing");
 }

@@ -5,8 +5,12 @@ use shared_inbox::{Conversation, ConversationSummary, Document};
 use shared_inbox_mcp::render::{self, Fence, Rendered, Style};
 
 fn style() -> Style {
+    of_size(50_000)
+}
+
+fn of_size(max_chars: usize) -> Style {
     // In real results the marker is random; here it must be the same at every run.
-    Style { fence: Fence::with_marker("f00dfeedf00dfeed"), max_chars: 50_000 }
+    Style::new(Fence::with_marker("f00dfeedf00dfeed"), max_chars)
 }
 
 /// A conversation with one mail.
@@ -27,7 +31,7 @@ fn mail(from_name: &str, subject: &str, text: &str) -> Conversation {
 }
 
 fn text(c: &Conversation) -> String {
-    let Rendered { text, structured } = render::conversation(&style(), c);
+    let Rendered { text, structured, .. } = render::conversation(&style(), c);
     assert_eq!(structured, serde_json::to_value(c).unwrap(), "the structured content stays exact");
     text
 }
@@ -183,8 +187,8 @@ fn documents_are_fenced_too() {
 #[test]
 fn a_long_list_is_cut_between_items_in_both_forms() {
     let all = summaries(100);
-    let style = Style { max_chars: 4_000, ..style() };
-    let Rendered { text, structured } = render::conversations(&style, &all);
+    let style = of_size(4_000);
+    let Rendered { text, structured, .. } = render::conversations(&style, &all);
     let shown = structured["items"].as_array().unwrap().len();
     assert!(shown > 3 && shown < 20, "{shown}");
     assert!(text.chars().count() <= 4_000 && structured.to_string().chars().count() <= 4_000);
@@ -206,7 +210,7 @@ fn a_recorded_mail_that_is_too_long_does_not_crowd_out_the_conversation() {
     let mut c = serde_json::to_value(mail("Kim", "Long", "the question")).unwrap();
     c["appSent"] = json!({ "html": "<p>".repeat(20_000) });
     let c: Conversation = serde_json::from_value(c).unwrap();
-    let Rendered { text, structured } = render::conversation(&style(), &c);
+    let Rendered { text, structured, .. } = render::conversation(&style(), &c);
     assert!(text.chars().count() <= 50_000 && structured.to_string().chars().count() <= 50_000);
     assert!(text.contains("the question") && structured["timeline"][0]["text"] == "the question");
     assert!(text.contains("Cut: the mail that the app sent") && structured.get("appSent").is_none());
@@ -225,8 +229,8 @@ fn a_long_conversation_keeps_its_latest_items_and_says_where_the_others_are() {
         })
         .collect();
     let c: Conversation = serde_json::from_value(c).unwrap();
-    let style = Style { max_chars: 10_000, ..style() };
-    let Rendered { text, structured } = render::conversation(&style, &c);
+    let style = of_size(10_000);
+    let Rendered { text, structured, .. } = render::conversation(&style, &c);
     let kept = structured["timeline"].as_array().unwrap();
     assert!(kept.len() > 3 && kept.len() < 60);
     assert!(text.chars().count() <= 10_000 && structured.to_string().chars().count() <= 10_000);

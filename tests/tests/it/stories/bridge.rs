@@ -3,10 +3,7 @@
 use rmcp::{ClientHandler, ServiceExt, model::CallToolRequestParams, service::RunningService};
 use serde_json::{Value, json};
 use shared_inbox::MessageStatus;
-use shared_inbox_mcp::{
-    Bridge,
-    settings::{Access, Settings},
-};
+use shared_inbox_mcp::{Bridge, settings::Settings};
 use shared_inbox_mock::{Approval, InboundMail, MockServer};
 
 /// A client that cannot ask its person anything.
@@ -36,9 +33,8 @@ async fn a_mail_that_orders_the_model_to_send_ends_as_a_draft_on_a_persons_desk(
         .unwrap()
         .conversation_id;
 
-    let access = Access { client: Some(mock.client()), ..Access::default() };
     let (ours, theirs) = tokio::io::duplex(1 << 16);
-    let bridge = Bridge::new(Settings { access, ..Settings::default() });
+    let bridge = Bridge::new(Settings::with_client(mock.client()));
     let server = tokio::spawn(async move { bridge.serve(ours).await.unwrap().waiting().await });
     let client = Model.serve(theirs).await.unwrap();
 
