@@ -1,6 +1,10 @@
 //! The program: serves MCP over stdio, or helps to set that up.
 
-use std::{io::Write, process::ExitCode, time::Duration};
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+    time::Duration,
+};
 
 use clap::Parser;
 use rmcp::ServiceExt;
@@ -60,6 +64,14 @@ async fn run(cli: &Cli) -> ExitCode {
 }
 
 async fn serve(settings: Settings) -> ExitCode {
+    if std::io::stdin().is_terminal() {
+        eprintln!(
+            "A client starts this program and speaks MCP with it on stdin and stdout; nothing happens in a terminal.\n\
+             To set a client up:      shared-inbox-mcp config --help\n\
+             To see whether it works: shared-inbox-mcp doctor\n\
+             Ctrl-D ends it."
+        );
+    }
     let (transport, closed) = Stdio::new();
     let bridge = std::sync::Arc::new(Bridge::new(settings));
     tokio::spawn({
@@ -101,7 +113,7 @@ async fn terminated() -> std::io::Result<()> {
 async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mcp::sandbox::Sandbox, String> {
     let sandbox = shared_inbox_mcp::sandbox::Sandbox::start().await?;
     settings.access.client = Some(sandbox.client());
-    eprintln!("A demo inbox runs inside this program; watch it at {}", sandbox.page());
+    eprintln!("A demo inbox runs inside this program; how to look into it: {}", sandbox.page());
     Ok(sandbox)
 }
 

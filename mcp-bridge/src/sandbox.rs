@@ -31,7 +31,7 @@ impl Sandbox {
         self.server.client()
     }
 
-    /// Where a person can watch what happens in it, in a browser.
+    /// The page that tells a person how to look into it, for a browser.
     pub fn page(&self) -> &str {
         &self.server.ready().console_url
     }
