@@ -3,6 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use shared_inbox::Timestamp;
@@ -17,7 +18,7 @@ use crate::{
     server::{
         App,
         clock::ClockMode,
-        connection::Phase,
+        connection::{Limits, Phase},
         deliver::Deliverer,
         document::Origin,
         hub::{Hub, Settings},
@@ -46,7 +47,9 @@ pub struct MockServerBuilder {
     pub(crate) origin: Origin,
     pub(crate) rate_limit: Option<u32>,
     pub(crate) targets: Targets,
+    pub(crate) webhook_answer_time: Duration,
     pub(crate) control_token: Option<String>,
+    pub(crate) patience: Duration,
     pub(crate) log: bool,
 }
 
@@ -104,7 +107,9 @@ impl Default for MockServerBuilder {
             origin: Origin::Demo,
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
             targets: Targets::default(),
+            webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
             control_token: None,
+            patience: Limits::default().patience,
             log: false,
         }
     }
@@ -153,6 +158,12 @@ impl MockServerBuilder {
         self
     }
 
+    /// How long a webhook's receiver has for its answer, in real time whatever the clock; 10 seconds unless set.
+    pub fn webhook_answer_time(mut self, time: Duration) -> Self {
+        self.webhook_answer_time = time;
+        self
+    }
+
     /// The address to listen on; a free port of the loopback address unless set.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
@@ -162,6 +173,13 @@ impl MockServerBuilder {
     /// What the control API then wants as its bearer token over HTTP.
     pub fn control_token(mut self, token: impl Into<String>) -> Self {
         self.control_token = Some(token.into());
+        self
+    }
+
+    /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
+    /// answered 408), for the next request on a connection that is kept, and to take its answer; 30 seconds unless set.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -225,7 +243,7 @@ impl MockServerBuilder {
             clock: self.clock,
             start: self.start_at,
             rate_limit: self.rate_limit,
-            deliverer: Deliverer::new(self.targets),
+            deliverer: Deliverer::new(self.targets, self.webhook_answer_time),
             runtime: runtime.clone(),
         };
         let hub =
@@ -235,6 +253,17 @@ impl MockServerBuilder {
         let _context = runtime.enter();
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        Ok((App::new(hub, bound, self.control_token.as_deref(), self.log, stop), listener))
+        let limits = Limits { patience: self.patience, ..Limits::default() };
+        Ok((App::new(hub, bound, self.control_token.as_deref(), limits, self.log, stop), listener))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_has_ten_seconds_for_its_answer_unless_set() {
+        assert_eq!(MockServerBuilder::default().webhook_answer_time, Duration::from_secs(10));
     }
 }

@@ -16,7 +16,7 @@ use tokio::{runtime, sync::watch};
 
 use crate::{
     MockServer, World,
-    builder::MockServerBuilder,
+    builder::{MockServerBuilder, StartError},
     ready::Ready,
     server::{clock::ClockMode, connection::Phase, target::Targets},
 };
@@ -148,11 +148,9 @@ fn serve(options: Options) -> Result<(), String> {
     let ended = runtime.block_on(async {
         let (phase, stop) = watch::channel(Phase::Running);
         let (app, listener) =
-            builder.bind(runtime.handle(), stop).map_err(|error| match (&seed, error.to_string()) {
-                (Some(file), message) if message.starts_with("the seed") => {
-                    format!("{}: {message}", file.display())
-                }
-                (_, message) => message,
+            builder.bind(runtime.handle(), stop).map_err(|error| match (&seed, &error) {
+                (Some(file), StartError::Seed(_)) => format!("--seed {}: {error}", file.display()),
+                _ => error.to_string(),
             })?;
         let signalled = signal().map_err(|error| format!("cannot wait for signals: {error}"))?;
         let ready = app.control().ready();

@@ -12,20 +12,18 @@ use crate::world::Refusal;
 pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
 /// Enough for the document of a large world.
 pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
-/// A client that has not sent its body by then has gone away, or means no good.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How many times the limit is read and thrown away, so that a client that is still sending hears the answer.
 const DRAINED: usize = 4;
 
-/// The whole body.
-pub(crate) async fn read<B>(body: B, limit: usize) -> Result<Bytes, Refusal>
+/// The whole body. A client that has not sent it when the patience ends has gone away, or means no good.
+pub(crate) async fn read<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes>,
 {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    match tokio::time::timeout(PATIENCE, collect(body, limit)).await {
+    match tokio::time::timeout(patience, collect(body, limit)).await {
         Ok(read) => read,
         Err(_) => Err(Refusal::new(408, "The body did not arrive in time.")),
     }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
@@ -13,7 +14,7 @@ use shared_inbox::Timestamp;
 /// use shared_inbox_mock::ClockMode;
 /// assert_eq!("manual".parse(), Ok(ClockMode::Manual));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockMode {
     /// With the machine's clock; moving it ahead adds an offset.

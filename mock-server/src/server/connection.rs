@@ -22,17 +22,27 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::{Semaphore, watch},
-    time::{Instant, Sleep},
+    time::Sleep,
 };
 
-/// Connections at one time; more wait to be accepted.
-const MAX_CONNECTIONS: usize = 2_000;
-/// How long a connection may take to send a request's head, and how long it may be idle.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may refuse to take an answer.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long requests under way have to end when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// What clients may take up, so that slow or half-open ones do not pile up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Connections at one time; more wait to be accepted.
+    pub(crate) connections: u32,
+    /// How long a client may take to send a request's head, and again its body; how long its connection may be idle;
+    /// and how long it may refuse to take an answer.
+    pub(crate) patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 2_000, patience: Duration::from_secs(30) }
+    }
+}
 
 /// What becomes of a request.
 #[derive(Debug)]
@@ -62,12 +72,16 @@ pub(crate) enum Phase {
 }
 
 /// Accepts connections until `stop` says so, then lets those under way end.
-pub(crate) async fn serve<H, F>(listener: TcpListener, mut stop: watch::Receiver<Phase>, handle: H)
-where
+pub(crate) async fn serve<H, F>(
+    listener: TcpListener,
+    limits: Limits,
+    mut stop: watch::Receiver<Phase>,
+    handle: H,
+) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(limits.connections as usize));
     loop {
         let place = Arc::clone(&places).acquire_owned();
         let accept = async {
@@ -85,15 +99,14 @@ where
         };
         let (handle, stop) = (handle.clone(), stop.clone());
         tokio::spawn(async move {
-            serve_one(stream, stop, handle).await;
+            serve_one(stream, limits.patience, stop, handle).await;
             drop(place);
         });
     }
     drop(listener);
     // All places free again: every connection has ended.
-    let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
     tokio::select! {
-        _ = tokio::time::timeout(GRACE, places.acquire_many(all)) => {}
+        _ = tokio::time::timeout(GRACE, places.acquire_many(limits.connections)) => {}
         _ = stop.wait_for(|phase| *phase == Phase::Over) => {}
     }
 }
@@ -103,7 +116,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<Phase>) {
     let _ = stop.wait_for(|phase| *phase != Phase::Running).await;
 }
 
-async fn serve_one<H, F>(stream: TcpStream, mut stop: watch::Receiver<Phase>, handle: H)
+async fn serve_one<H, F>(stream: TcpStream, patience: Duration, mut stop: watch::Receiver<Phase>, handle: H)
 where
     H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
@@ -121,8 +134,8 @@ where
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(Impatient::new(stream)), service);
+        .header_read_timeout(patience)
+        .serve_connection(TokioIo::new(Impatient::new(stream, patience)), service);
     let mut connection = std::pin::pin!(connection);
     // What a client did wrong is its own affair: it has been told, or it has gone.
     tokio::select! {
@@ -154,12 +167,13 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
 /// A connection that gives up when its client takes nothing for too long.
 struct Impatient {
     stream: TcpStream,
+    patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl Impatient {
-    fn new(stream: TcpStream) -> Self {
-        Self { stream, stalled: None }
+    fn new(stream: TcpStream, patience: Duration) -> Self {
+        Self { stream, patience, stalled: None }
     }
 
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -167,9 +181,8 @@ impl Impatient {
             self.stalled = None;
             return written;
         }
-        let stalled = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + WRITE_TIMEOUT)));
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -217,5 +230,63 @@ impl AsyncWrite for Impatient {
 impl From<Response<Bytes>> for Reply {
     fn from(response: Response<Bytes>) -> Self {
         Reply::Answer(response.map(Body::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// A server with places for two, and a way to connect to it.
+    async fn two_places(patience: Duration) -> (std::net::SocketAddr, watch::Sender<Phase>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (phase, stop) = watch::channel(Phase::Running);
+        let limits = Limits { connections: 2, patience };
+        tokio::spawn(serve(listener, limits, stop, |_| async { Reply::from(Response::new("ok".into())) }));
+        (address, phase)
+    }
+
+    #[tokio::test]
+    async fn half_open_connections_give_their_places_back() {
+        let (address, _phase) = two_places(Duration::from_millis(50)).await;
+        let mut half = Vec::new();
+        for _ in 0..8 {
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            stream.write_all(b"GET / HTTP/1.1\r\nhost").await.expect("written");
+            half.push(stream);
+        }
+        // It comes after four pairs of others.
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an orderly end");
+        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("ok"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn more_connections_than_there_are_places_wait_their_turn() {
+        let (address, _phase) = two_places(Duration::from_secs(600)).await;
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+            stream.read_u8().await.expect("it was accepted");
+            held.push(stream);
+        }
+        let mut third = TcpStream::connect(address).await.expect("the system accepts it");
+        third.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+        let early = tokio::time::timeout(Duration::from_millis(50), third.read_u8()).await;
+        assert!(early.is_err(), "both places are taken");
+        held.pop();
+        third.read_u8().await.expect("its turn has come");
+    }
+
+    #[test]
+    fn a_client_has_thirty_seconds_and_two_thousand_have_a_place() {
+        let Limits { connections, patience } = Limits::default();
+        assert_eq!((connections, patience), (2_000, Duration::from_secs(30)));
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use reqwest::{Client, header::CONTENT_TYPE, redirect};
-use shared_inbox::{Timestamp, limits};
+use shared_inbox::Timestamp;
 use shared_inbox_webhooks::{SignedHeaders, Signer};
 use tokio::sync::Semaphore;
 
@@ -58,8 +58,8 @@ pub(super) struct Answer {
 /// Why nothing came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoAnswer {
-    #[error("no answer within {} seconds", limits::WEBHOOK_ANSWER.as_secs())]
-    TimedOut,
+    #[error("no answer within {} seconds", .0.as_secs_f64())]
+    TimedOut(Duration),
     #[error("not sent: the address {0}")]
     Forbidden(Forbidden),
     #[error("the connection was refused: nothing listens there")]
@@ -75,12 +75,8 @@ pub(super) enum NoAnswer {
 }
 
 impl Deliverer {
-    /// Sends where `targets` lets it.
-    pub(crate) fn new(targets: Targets) -> Self {
-        Self::answering_within(targets, limits::WEBHOOK_ANSWER)
-    }
-
-    fn answering_within(targets: Targets, answer_within: Duration) -> Self {
+    /// Sends where `targets` lets it, and waits so long for each answer.
+    pub(crate) fn new(targets: Targets, answer_within: Duration) -> Self {
         Self(Arc::new(Inner {
             targets,
             answer_within,
@@ -115,7 +111,7 @@ impl Deliverer {
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         match result {
             Ok(status) => TryOutcome::answered(&request, at, status, took),
-            Err(why @ NoAnswer::TimedOut) => TryOutcome::timed_out(&request, at, why.to_string(), took),
+            Err(why @ NoAnswer::TimedOut(_)) => TryOutcome::timed_out(&request, at, why.to_string(), took),
             Err(why) => TryOutcome::unanswered(&request, at, why.to_string(), took),
         }
     }
@@ -123,8 +119,9 @@ impl Deliverer {
     /// Posts a body with these headers; never longer than the time for an answer.
     pub(super) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Answer {
         let started = Instant::now();
-        let answer = tokio::time::timeout(self.0.answer_within, self.exchange(url, headers, body)).await;
-        Answer { result: answer.unwrap_or(Err(NoAnswer::TimedOut)), took: started.elapsed() }
+        let within = self.0.answer_within;
+        let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
+        Answer { result: answer.unwrap_or(Err(NoAnswer::TimedOut(within))), took: started.elapsed() }
     }
 
     async fn exchange(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Result<u16, NoAnswer> {

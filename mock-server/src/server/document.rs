@@ -1,8 +1,10 @@
 //! World documents: where a world starts from, and reading one with errors that say where to look.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use crate::world::{Refusal, World};
+use serde_json::value::RawValue;
+
+use crate::world::{InvalidWorld, Refusal, World};
 
 /// What a world is at its start.
 #[derive(Debug, Clone)]
@@ -28,6 +30,35 @@ pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
     })?;
     json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
     Ok(world)
+}
+
+/// The refusal of a document that can be read, and in which something does not fit together.
+pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
+    let problems = invalid.problems().iter().map(|problem| match line(document, &problem.field) {
+        Some(line) => format!("line {line}: {problem}"),
+        None => problem.to_string(),
+    });
+    Refusal::new(400, problems.collect::<Vec<_>>().join("; "))
+}
+
+/// The line on which a field such as `conversations[3].mailbox` stands, or as much of its path as there is.
+fn line(document: &[u8], field: &str) -> Option<usize> {
+    let text = std::str::from_utf8(document).ok()?;
+    let mut at: &RawValue = serde_json::from_str(text).ok()?;
+    for name in field.split(['.', '[']) {
+        let inner = match name.strip_suffix(']') {
+            Some(index) => serde_json::from_str::<Vec<&RawValue>>(at.get())
+                .ok()
+                .and_then(|items| items.get(index.parse::<usize>().ok()?).copied()),
+            None => serde_json::from_str::<HashMap<&str, &RawValue>>(at.get())
+                .ok()
+                .and_then(|fields| fields.get(name).copied()),
+        };
+        let Some(inner) = inner else { break };
+        at = inner;
+    }
+    let before = (at.get().as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    Some(1 + text.get(..before)?.matches('\n').count())
 }
 
 /// The field that an error is about, empty for the whole, and what is wrong with it.

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const MAX_DELAY_MS: u64 = 3_600_000;
@@ -24,7 +25,7 @@ const MAX_DELAY_MS: u64 = 3_600_000;
 ///     }),
 /// );
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FaultRule {
@@ -136,7 +137,7 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 /// assert_eq!(serde_json::to_value(&slow_failure).unwrap(), serde_json::json!({ "status": 500, "delayMs": 50 }));
 /// assert!(serde_json::from_str::<Effect>(r#"{ "status": 500, "drop": "before" }"#).is_err());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Form", into = "Form")]
 pub struct Effect {
     pub(crate) act: Act,
@@ -157,7 +158,7 @@ pub(crate) enum Act {
 }
 
 /// Whether the request has taken effect when it goes wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum When {
     Before,
@@ -212,7 +213,7 @@ impl Effect {
 }
 
 /// An effect as it is written.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Form {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,7 @@ use super::{
     caller::Caller,
     connection::Reply,
     faults::{Act, When},
-    journal::{Entry, Transport},
+    journal::{Entry, Journal, Transport},
     log, mcp,
     realm::Realm,
     rest,
@@ -56,11 +56,8 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let caller = Caller::of(&app.hub, &parts.headers);
     let realm = caller.as_ref().map_or(app.hub.main(), Caller::realm);
     let mut record = Record::new(app, realm, &parts, caller.as_ref().ok());
-    let body = match body::read(body, body::SERVICE_LIMIT).await {
-        Ok(body) => body,
-        Err(refused) => return record.answered(answer::refusal(&refused)),
-    };
-    record.body = body.clone();
+    let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
+    record.body = body.clone().unwrap_or_default();
     let path = parts.uri.path().to_owned();
     let Some(target) = Target::of(&path) else {
         return record.answered(answer::error(404, "There is nothing at this path."));
@@ -98,7 +95,7 @@ async fn perform(
     caller: Result<Caller, Refusal>,
     target: &Target<'_>,
     parts: Parts,
-    body: Bytes,
+    body: Result<Bytes, Refusal>,
 ) -> Response<Bytes> {
     if let Err(refused) = app.guard.origin(&parts.headers) {
         return answer::refusal(&refused);
@@ -106,9 +103,9 @@ async fn perform(
     let performed = async {
         match target {
             Target::Rest("/openapi.json") => app.openapi(&parts.method, caller.as_ref()),
-            Target::Rest(path) => rest::handle(caller.as_ref(), path, &parts, &body),
+            Target::Rest(path) => rest::handle(caller.as_ref(), path, &parts, body),
             Target::Mcp => match caller {
-                Ok(caller) => mcp::handle(caller, Request::from_parts(parts, body)).await,
+                Ok(caller) => mcp::handle(caller, parts, body).await,
                 Err(refused) => answer::refusal(&refused),
             },
         }
@@ -132,6 +129,7 @@ fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
 struct Record {
     realm: Arc<Realm>,
     log: bool,
+    number: u64,
     at: Timestamp,
     started: Instant,
     transport: Transport,
@@ -147,6 +145,7 @@ impl Record {
         Self {
             realm: Arc::clone(realm),
             log: app.log,
+            number: realm.journal(Journal::begin),
             at: realm.clock().now,
             started: Instant::now(),
             transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
@@ -171,6 +170,7 @@ impl Drop for Record {
             log::request(&self.method, self.uri.path(), self.status, duration, self.agent.as_ref());
         }
         let entry = Entry {
+            number: self.number,
             at: self.at,
             transport: self.transport,
             method: self.method.clone(),

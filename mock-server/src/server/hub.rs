@@ -19,6 +19,10 @@ use super::{
 };
 use crate::world::{KeyHash, Keys, Refusal};
 
+/// Worlds beside the main one, at one time: enough for one in each test of a large suite, and an end to one that
+/// forgets to delete them.
+const MAX_WORLDS: usize = 10_000;
+
 /// What all worlds of a server have in common.
 #[derive(Clone)]
 pub(crate) struct Settings {
@@ -86,8 +90,9 @@ impl Hub {
     /// Looks up again which keys this world has.
     pub(crate) fn index(&self, realm: &Arc<Realm>) {
         let number = realm.number();
-        let hashes: Vec<KeyHash> = realm.enter(|world, _| world.key_hashes().collect());
+        // Locked first: of two who look at once, the one who saw less must not be the last to write.
         let mut worlds = self.write();
+        let hashes: Vec<KeyHash> = realm.enter(|world, _| world.key_hashes().collect());
         if number != 0 && !worlds.others.contains_key(&number) {
             return;
         }
@@ -99,6 +104,10 @@ impl Hub {
     pub(crate) fn create(&self, origin: Origin, clock: Option<ClockMode>) -> Result<Arc<Realm>, Refusal> {
         let number = {
             let mut worlds = self.write();
+            if worlds.others.len() >= MAX_WORLDS {
+                let full = format!("There are {MAX_WORLDS} worlds already; delete those that are done with.");
+                return Err(Refusal::new(409, full));
+            }
             worlds.made += 1;
             worlds.made
         };
@@ -115,6 +124,7 @@ impl Hub {
         let mut worlds = self.write();
         let realm = worlds.others.remove(&number).ok_or_else(no_such_world)?;
         worlds.keys.retain(|(_, of)| *of != number);
+        // A large world takes a while to take down; nobody else has to wait for it.
         drop(worlds);
         drop(realm);
         Ok(())

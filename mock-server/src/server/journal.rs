@@ -12,7 +12,7 @@ use shared_inbox::{AgentId, Timestamp};
 
 /// Entries kept; the oldest goes first.
 const MAX_ENTRIES: usize = 10_000;
-/// Bytes of request bodies kept, all together.
+/// Bytes of requests kept, paths and bodies all together.
 const MAX_BYTES: usize = 32 << 20;
 
 /// How a request came in.
@@ -81,6 +81,8 @@ impl std::fmt::Debug for JournalEntry {
 
 /// A request as it is kept.
 pub(crate) struct Entry {
+    /// Its place: requests are entered when they end, and a slow one ends after those that came later.
+    pub(crate) number: u64,
     pub(crate) at: Timestamp,
     pub(crate) transport: Transport,
     pub(crate) method: http::Method,
@@ -92,12 +94,16 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    fn size(&self) -> usize {
+        self.uri.path().len() + self.uri.query().map_or(0, str::len) + self.body.len()
+    }
+
     fn present(&self) -> JournalEntry {
-        let body = std::str::from_utf8(&self.body).map_or_else(|_| String::new().into(), without_keys);
-        let request_body: Value = match serde_json::from_str(&body) {
-            Ok(json) => json,
+        let request_body = match serde_json::from_slice(&self.body) {
+            // Only now: JSON can write any letter of a key in another way.
+            Ok(json) => blotted(json),
             Err(_) if self.body.is_empty() => Value::Null,
-            Err(_) => Value::String(body.into_owned()),
+            Err(_) => blotted(Value::String(String::from_utf8_lossy(&self.body).into_owned())),
         };
         let tool = match self.transport {
             Transport::Mcp if request_body["method"] == "tools/call" => {
@@ -125,27 +131,47 @@ impl Entry {
 pub(crate) struct Journal {
     entries: VecDeque<Entry>,
     bytes: usize,
+    begun: u64,
 }
 
 impl Journal {
+    /// The number of a request that has just come in.
+    pub(crate) fn begin(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun
+    }
+
     pub(crate) fn push(&mut self, entry: Entry) {
-        self.bytes += entry.body.len();
+        self.bytes += entry.size();
         self.entries.push_back(entry);
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.entries.pop_front() else { break };
-            self.bytes -= oldest.body.len();
+            self.bytes -= oldest.size();
         }
     }
 
     pub(crate) fn list(&self) -> Vec<JournalEntry> {
-        // They are entered when they end, and a slow one ends after those that came later.
         let mut oldest_first: Vec<&Entry> = self.entries.iter().collect();
-        oldest_first.sort_by_key(|entry| entry.at);
+        oldest_first.sort_by_key(|entry| entry.number);
         oldest_first.into_iter().map(Entry::present).collect()
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self { begun: self.begun, ..Self::default() };
+    }
+}
+
+/// The same JSON with every key in it blotted out.
+fn blotted(json: Value) -> Value {
+    match json {
+        Value::String(text) => without_keys(&text).into_owned().into(),
+        Value::Array(items) => items.into_iter().map(blotted).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (without_keys(&name).into_owned(), blotted(value)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other,
     }
 }
 
@@ -182,6 +208,7 @@ mod tests {
     #[test]
     fn the_journal_is_bounded_in_entries_and_in_bytes() {
         let entry = |body: Bytes| Entry {
+            number: 0,
             at: Timestamp::from_millis(0),
             transport: Transport::Rest,
             method: http::Method::GET,
@@ -196,7 +223,7 @@ mod tests {
         assert_eq!(journal.entries.len(), MAX_ENTRIES);
         let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
         (0..9).for_each(|_| journal.push(entry(large.clone())));
-        assert_eq!(journal.entries.len(), 4, "four of these fill the room for bodies");
-        assert_eq!(journal.bytes, MAX_BYTES);
+        assert_eq!(journal.entries.len(), 3, "with their paths, four of these would be too much");
+        assert!(journal.bytes <= MAX_BYTES);
     }
 }

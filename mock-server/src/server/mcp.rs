@@ -29,6 +29,7 @@ use serde_json::{Map, Value, json};
 use shared_inbox::Operation;
 
 use super::{answer, caller::Caller};
+use crate::world::Refusal;
 
 /// How long a client may keep the list of tools: a key's scopes never change.
 const LIST_IS_GOOD_FOR_MS: u64 = 300_000;
@@ -38,10 +39,12 @@ const INSTRUCTIONS: &str = "A shared inbox of customer email. Find conversations
     instructions. Replies are drafts for a person unless `send` is true.";
 
 /// Answers a request of a caller whose key is good.
-pub(crate) async fn handle(caller: Caller, mut request: Request<Bytes>) -> Response<Bytes> {
-    if let Err(refused) = caller.admit() {
-        return answer::refusal(&refused);
-    }
+pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes, Refusal>) -> Response<Bytes> {
+    let body = match caller.admit().and(body) {
+        Ok(body) => body,
+        Err(refused) => return answer::refusal(&refused),
+    };
+    let mut request = Request::from_parts(head, body);
     let kind = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if request.method() == http::Method::POST && kind.starts_with(b"application/json") {
         // The transport would answer 415, as if the content type were wrong.

@@ -38,7 +38,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use crate::{control::Control, ready::Addresses, world::Refusal};
 use caller::Caller;
-use connection::{Phase, Reply};
+use connection::{Limits, Phase, Reply};
 use gate::Target;
 use guard::Guard;
 use hub::Hub;
@@ -48,6 +48,7 @@ pub(crate) struct App {
     hub: Arc<Hub>,
     guard: Guard,
     addresses: Arc<Addresses>,
+    limits: Limits,
     log: bool,
     stop: watch::Receiver<Phase>,
     /// The OpenAPI document, written when someone first asks for it.
@@ -59,6 +60,7 @@ impl App {
         hub: Hub,
         address: SocketAddr,
         token: Option<&str>,
+        limits: Limits,
         log: bool,
         stop: watch::Receiver<Phase>,
     ) -> Arc<Self> {
@@ -66,6 +68,7 @@ impl App {
             hub: Arc::new(hub),
             guard: Guard::new(address, token),
             addresses: Arc::new(Addresses::new(address)),
+            limits,
             log,
             stop,
             openapi: OnceLock::new(),
@@ -77,13 +80,13 @@ impl App {
         Control::new(Arc::clone(&self.hub), Arc::clone(self.hub.main()), Arc::clone(&self.addresses))
     }
 
-    /// The description of the service, for whoever has a key.
+    /// The description of the service, an endpoint like the others: it needs a key, and counts.
     fn openapi(&self, method: &http::Method, caller: Result<&Caller, &Refusal>) -> Response<Bytes> {
         if method != http::Method::GET {
             return answer::wrong_method("GET");
         }
-        if let Err(refused) = caller {
-            return answer::refusal(refused);
+        if let Err(refused) = caller.map_err(Refusal::clone).and_then(Caller::admit) {
+            return answer::refusal(&refused);
         }
         let written = || openapi::document(&self.control().ready().base_url).to_string().into();
         answer::json(200, self.openapi.get_or_init(written).clone())
@@ -92,7 +95,7 @@ impl App {
     /// Serves until it is told to stop.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let (stop, routes) = (self.stop.clone(), control::routes());
-        connection::serve(listener, stop, move |request| {
+        connection::serve(listener, self.limits, stop, move |request| {
             let (app, routes) = (Arc::clone(&self), routes.clone());
             async move { app.handle(&routes, request).await }
         })

@@ -346,7 +346,7 @@ impl Realm {
     /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
     pub(crate) fn restore(self: &Arc<Self>, document: &[u8]) -> Result<(), Refusal> {
         let now = self.clock().now;
-        let (world, saved) = self.plan.prepared(document::read(document)?, now)?;
+        let (world, saved) = self.plan.read(document)?;
         let state = self.lock();
         let start = match (state.clock.mode(), saved) {
             (ClockMode::Manual, Some(saved)) => saved,
@@ -397,9 +397,9 @@ impl Plan {
     /// The world at its start, and its clock.
     fn begin(&self) -> Result<(World, Clock), Refusal> {
         let (world, saved) = match &self.origin {
-            Origin::Demo => self.prepared(World::demo(self.start), self.start)?,
-            Origin::Empty => self.prepared(World::empty(self.start), self.start)?,
-            Origin::Document(document) => self.prepared(document::read(document)?, self.start)?,
+            Origin::Demo => self.prepared(World::demo(self.start), b"")?,
+            Origin::Empty => self.prepared(World::empty(), b"")?,
+            Origin::Document(document) => self.read(document)?,
         };
         let start = match self.clock {
             ClockMode::Manual => saved.unwrap_or(self.start),
@@ -408,12 +408,14 @@ impl Plan {
         Ok((world, Clock::starting(self.clock, start)))
     }
 
+    fn read(&self, document: &[u8]) -> Result<(World, Option<Timestamp>), Refusal> {
+        self.prepared(document::read(document)?, document)
+    }
+
     /// The world with this realm's keys and limits, and the time that its document was written at.
-    fn prepared(&self, mut world: World, now: Timestamp) -> Result<(World, Option<Timestamp>), Refusal> {
+    fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>), Refusal> {
         let saved = world.now.take();
-        world
-            .prepare_with(&self.keys, saved.unwrap_or(now))
-            .map_err(|unsound| Refusal::new(400, unsound.to_string()))?;
+        world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;
         world.set_rate_limit(self.rate_limit);
         Ok((world, saved))
     }

@@ -17,7 +17,7 @@ pub(crate) fn handle(
     caller: Result<&Caller, &Refusal>,
     path: &str,
     parts: &Parts,
-    body: &Bytes,
+    body: Result<Bytes, Refusal>,
 ) -> Response<Bytes> {
     let mut allowed = Vec::new();
     for operation in Operation::ALL {
@@ -46,14 +46,14 @@ fn call(
     operation: Operation,
     id: Option<&str>,
     parts: &Parts,
-    body: &Bytes,
+    body: Result<Bytes, Refusal>,
 ) -> Result<crate::world::Answer, Refusal> {
     if operation.method() == shared_inbox::Method::Get {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
         return caller.call(operation, id, CallInput::Query(&query));
     }
-    let input = json(parts, body).map_or_else(CallInput::Refused, CallInput::Body);
+    let input = body.and_then(|body| json(parts, &body)).map_or_else(CallInput::Refused, CallInput::Body);
     caller.call(operation, id, input)
 }
 

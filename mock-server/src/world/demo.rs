@@ -29,7 +29,7 @@ impl World {
     /// assert_eq!(world.approvals().len(), 1);
     /// ```
     pub fn demo(now: Timestamp) -> World {
-        let mut demo = Demo { world: World::bare(2, now), now, live: 0, test: 1, billing: 2 };
+        let mut demo = Demo { world: World::bare(2), now, live: 0, test: 1, billing: 2 };
         demo.people();
         demo.new_mail();
         demo.answered_mail();
@@ -420,7 +420,7 @@ impl Demo {
         let mut world = self.world;
         // The conversations were told one after the other, not in the order of time.
         world.outbox.sort_by_key(|mail| mail.at);
-        world.prepare(self.now).expect(HOLDS);
+        world.prepare().expect(HOLDS);
         world
     }
 }

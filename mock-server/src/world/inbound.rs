@@ -30,7 +30,7 @@ pub enum Dmarc {
 /// use shared_inbox_mock::world::{InboundMail, World};
 ///
 /// let now = Timestamp::from_millis(0);
-/// let mut world = World::empty(now);
+/// let mut world = World::empty();
 /// let mail = InboundMail::new("help@acme.example", "kim@example.com", "Where is my order?").subject("Order 1042");
 /// let first = world.inbound(mail, now)?;
 /// let more = InboundMail::new("help@acme.example", "kim@example.com", "It came!").on(&first.conversation_id);

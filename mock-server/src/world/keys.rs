@@ -147,10 +147,10 @@ impl Keys {
 /// A key to make.
 ///
 /// ```
-/// use shared_inbox::{Scope, Timestamp};
+/// use shared_inbox::Scope;
 /// use shared_inbox_mock::world::{KeyHash, NewKey, World};
 ///
-/// let mut world = World::empty(Timestamp::from_millis(0));
+/// let mut world = World::empty();
 /// let made = world.create_key(NewKey::live("Billing bot", [Scope::Draft]))?;
 /// assert_eq!(world.authenticate(&KeyHash::of(&made.key)), Some(made.agent_id));
 /// # Ok::<(), shared_inbox_mock::world::Refusal>(())

@@ -8,6 +8,7 @@ mod app_mail;
 mod assign;
 mod bookings;
 mod call;
+mod check;
 mod demo;
 mod documents;
 mod drafts;
@@ -126,13 +127,12 @@ impl World {
     /// A workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.
     ///
     /// ```
-    /// use shared_inbox::Timestamp;
     /// use shared_inbox_mock::world::World;
-    /// let world = World::empty(Timestamp::from_millis(0));
+    /// let world = World::empty();
     /// assert_eq!((world.users().len(), world.mailboxes().len(), world.keys().len()), (1, 2, 2));
     /// ```
-    pub fn empty(now: Timestamp) -> World {
-        World::bare(1, now)
+    pub fn empty() -> World {
+        World::bare(1)
     }
 
     fn blank(ids: Ids) -> World {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{MailboxId, Problems, ReplyAddress, Timestamp, UserId, WorkspaceId, limits};
+use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
 
 use super::{Fresh, Ids, Keys, Refusal, World};
 
@@ -102,10 +102,9 @@ impl NewUser {
 /// An inbox to add.
 ///
 /// ```
-/// use shared_inbox::Timestamp;
 /// use shared_inbox_mock::world::{NewMailbox, World};
 ///
-/// let mut world = World::empty(Timestamp::from_millis(0));
+/// let mut world = World::empty();
 /// let anna = world.users()[0].id.clone();
 /// let private = world.create_mailbox(NewMailbox::new("anna@acme.example", "Anna").owner(anna.clone()))?;
 /// assert_eq!(private.owner, Some(anna));
@@ -245,13 +244,16 @@ impl World {
     /// The inbox that receives for this address, which carries no reference any more. A plus tag that is not a
     /// reference is an ordinary plus address: it is the inbox's own, or else that of the inbox without the tag.
     pub(crate) fn mailbox_for(&self, address: &str) -> Option<usize> {
-        let find =
-            |address: &str| self.mailboxes.iter().position(|m| m.address.eq_ignore_ascii_case(address));
-        find(address).or_else(|| {
+        self.mailbox_at(address).or_else(|| {
             let (local, domain) = address.rsplit_once('@')?;
             let (base, _) = local.split_once('+')?;
-            find(&format!("{base}@{domain}"))
+            self.mailbox_at(&format!("{base}@{domain}"))
         })
+    }
+
+    /// The inbox with exactly this address, in any case.
+    pub(super) fn mailbox_at(&self, address: &str) -> Option<usize> {
+        self.mailboxes.iter().position(|m| m.address.eq_ignore_ascii_case(address))
     }
 
     pub(crate) fn sandbox(&self) -> Option<usize> {
@@ -264,7 +266,7 @@ impl World {
     }
 
     /// The world that a sandbox, one team inbox, one person and nothing else make.
-    pub(crate) fn bare(seed: u64, _now: Timestamp) -> World {
+    pub(crate) fn bare(seed: u64) -> World {
         let mut ids = Ids::seeded(seed);
         let workspace = Workspace { id: ids.fresh(), plan: Plan::default() };
         let user = User { id: ids.fresh(), name: "Anna Berg".to_owned() };

@@ -52,10 +52,6 @@ impl World {
     ) -> Result<SandboxReceipt, Refusal> {
         let sandbox =
             self.sandbox().ok_or_else(|| Refusal::new(404, "This workspace has no sandbox inbox."))?;
-        let conversation = match &mail.conversation_id {
-            Some(id) => Some(self.conversation_for(key, id)?),
-            None => None,
-        };
         let reference = match mail.to.as_deref().map(ReplyAddress::parse) {
             None => None,
             Some(Ok(to)) if self.mailbox_for(to.inbox()) == Some(sandbox) => {
@@ -63,6 +59,8 @@ impl World {
             }
             Some(_) => return Err(Refusal::field("to", "must be the sandbox inbox's address")),
         };
+        let conversation =
+            mail.conversation_id.as_deref().map(|id| self.conversation_for(key, id)).transpose()?;
         self.limits.count_inbound(now);
         let received = self.simulate(
             Mail {

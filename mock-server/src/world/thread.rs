@@ -198,10 +198,10 @@ impl Thread {
         self.timeline.iter().filter_map(|item| if let Item::Message(m) = item { Some(m) } else { None })
     }
 
-    /// When the latest message came or was written; without one, when anything happened.
+    /// When the latest message came or was written; without one, when the conversation began.
     pub fn last_message_at(&self) -> Timestamp {
         let message = self.messages().next_back().map(|message| message.at);
-        message.or_else(|| self.timeline.last().map(Item::at)).unwrap_or(Timestamp::from_millis(0))
+        message.or_else(|| self.timeline.first().map(Item::at)).unwrap_or(Timestamp::from_millis(0))
     }
 
     /// Whether mail from this address came on it, or it is the customer's.

@@ -107,8 +107,8 @@ async fn tagging_takes_no_body_at_all_and_everything_else_that_is_required_does_
         ("document-requests", 400),
     ] {
         let url = format!("{}/conversations/{id}/{rest}", kit.mock.base_url());
-        let answer = kit.http().post(url).bearer_auth(kit.mock.live_key()).send().await.expect("an answer");
-        assert_eq!(answer.status().as_u16(), status, "{rest}");
+        let answer = kit.ask(kit.http().post(url).bearer_auth(kit.mock.live_key())).await;
+        assert_eq!(answer.status, status, "{rest}");
     }
     assert_eq!(kit.live().timeline(&id).await.len(), 1, "nothing was recorded");
 }

@@ -17,7 +17,7 @@ async fn the_journal_is_oldest_first_although_a_slow_request_ends_last() {
     while kit.look("/faults").await[0]["fired"] == json!(0) {
         tokio::task::yield_now().await;
     }
-    kit.advance(1).await;
+    // The clock stands still: no time tells them apart.
     kit.live().get("/me").await.expect(200);
     assert_eq!(slow.await.expect("it ends"), 200);
     let journal = kit.look("/requests").await;
@@ -199,4 +199,42 @@ async fn the_helpers_do_not_run_in_the_sandbox_and_files_are_still_filed() {
     assert!(text(&documents[0]["filename"]).ends_with(".pdf"));
     assert_eq!(read["team"]["people"], json!([]), "people in the app never see the sandbox");
     assert_eq!(kit.live().get("/documents").await.expect(200), json!([]));
+}
+
+#[tokio::test]
+async fn the_input_of_a_simulated_mail_is_looked_at_before_its_conversation() {
+    let kit = Kit::start().await;
+    let mail = |to: &str| json!({ "from": "a@x.test", "text": "x", "to": to, "conversationId": "cnv_none" });
+    let error = kit.sandbox().post("/sandbox/inbound", mail("help@acme.example")).await.error(400);
+    assert!(error.starts_with("to: "), "{error}");
+    kit.sandbox().post("/sandbox/inbound", mail("sandbox@acme.test")).await.error(404);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_found_only_after_the_key_and_the_scope() {
+    let kit = Kit::start().await;
+    let (reader, _) = kit.key("Reader", &["read"]).await;
+    let note = "/conversations/cnv_none/notes";
+    let live = kit.mock.live_key();
+    for (key, path, status) in [
+        ("rk_wrong", note, 401),
+        (reader.key(), note, 403),
+        (live, "/nowhere", 404),
+        (live, "/me", 405),
+        (live, note, 413),
+    ] {
+        let url = format!("{}{path}", kit.mock.base_url());
+        let request = kit.http().post(url).bearer_auth(key).body(vec![b'x'; (4 << 20) + 1]);
+        kit.ask(request).await.error(status);
+    }
+}
+
+#[tokio::test]
+async fn the_description_counts_as_a_request_and_needs_a_plan() {
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().rate_limit(2)).await;
+    kit.live().get("/openapi.json").await.expect(200);
+    kit.live().get("/me").await.expect(200);
+    kit.live().get("/openapi.json").await.error(429);
+    kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
+    kit.live().get("/openapi.json").await.error(403);
 }

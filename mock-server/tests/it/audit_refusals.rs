@@ -258,7 +258,7 @@ async fn what_is_only_planned_changes_nothing_yet() {
         let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
         let request = kit.http().post(url).bearer_auth(kit.mock.live_key()).header("idempotency-key", "same");
         let request = request.header("content-type", "application/json").body(r#"{"body":"x","cursor":1}"#);
-        assert_eq!(request.send().await.expect("an answer").status(), 201);
+        kit.ask(request).await.expect(201);
     }
     let notes = kit.live().timeline(&id).await.iter().filter(|item| item["type"] == "note").count();
     assert_eq!(notes, 2, "no header makes a create safe to repeat");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use shared_inbox::Operation;
 use shared_inbox_mock::MockServer;
 
-use crate::kit::{Kit, Reply, text};
+use crate::kit::{Api, Kit, Reply, text};
 
 /// A path and body of every operation, right in every way but perhaps the id.
 fn calls(id: &str) -> Vec<(Operation, String, Option<Value>)> {
@@ -24,7 +24,7 @@ fn calls(id: &str) -> Vec<(Operation, String, Option<Value>)> {
     Operation::ALL.iter().map(|op| (*op, op.path().replace("{id}", id), body(*op))).collect()
 }
 
-async fn call(api: &crate::kit::Api, path: &str, body: Option<Value>) -> Reply {
+async fn call(api: &Api, path: &str, body: Option<Value>) -> Reply {
     match body {
         Some(body) => api.post(path, body).await,
         None => api.get(path).await,
@@ -40,10 +40,10 @@ async fn every_operation_needs_a_key() {
             .error(401);
         let url = format!("{}{path}", kit.mock.base_url());
         let request = kit.http().request(op.method().as_str().parse().expect("a method"), url);
-        let bare = Reply::of(request.try_clone().expect("no body").send().await.expect("an answer")).await;
+        let bare = kit.ask(request.try_clone().expect("no body")).await;
         bare.error(401);
         let basic = request.header("authorization", format!("Basic {}", kit.mock.live_key()));
-        Reply::of(basic.send().await.expect("an answer")).await.error(401);
+        kit.ask(basic).await.error(401);
     }
 }
 

@@ -1,20 +1,28 @@
 //! Connections as they are on the wire: cut off, cut short, reused, and many at once.
 
-use std::io::{Read, Write};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
+use shared_inbox_mock::MockServer;
 
 use crate::kit::Kit;
 
+/// A connection of its own, on which nothing takes for ever.
+fn connect(kit: &Kit) -> TcpStream {
+    let address = kit.mock.base_url().strip_prefix("http://").and_then(|it| it.strip_suffix("/api/v1"));
+    let stream = TcpStream::connect(address.expect("an address")).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream.set_write_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream
+}
+
 /// What comes back over a connection of its own until the server closes it.
 fn exchange(kit: &Kit, request: &str) -> String {
-    let address = kit
-        .mock
-        .base_url()
-        .strip_prefix("http://")
-        .and_then(|it| it.strip_suffix("/api/v1"))
-        .expect("an address");
-    let mut stream = std::net::TcpStream::connect(address).expect("a connection");
+    let mut stream = connect(kit);
     stream.write_all(request.as_bytes()).expect("written");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an orderly end");
@@ -89,15 +97,9 @@ async fn a_request_whose_client_has_gone_took_effect_and_is_in_the_journal() {
 #[tokio::test]
 async fn half_open_clients_do_not_keep_others_out() {
     let kit = Kit::start().await;
-    let address = kit
-        .mock
-        .base_url()
-        .strip_prefix("http://")
-        .and_then(|it| it.strip_suffix("/api/v1"))
-        .expect("an address");
     let mut idle = Vec::new();
     for i in 0..200 {
-        let mut stream = std::net::TcpStream::connect(address).expect("a connection");
+        let mut stream = connect(&kit);
         if i % 2 == 0 {
             stream
                 .write_all(b"POST /api/v1/app-mail HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
@@ -106,6 +108,82 @@ async fn half_open_clients_do_not_keep_others_out() {
         idle.push(stream);
     }
     kit.live().get("/me").await.expect(200);
+}
+
+/// A server that gives up on slow clients at once.
+async fn impatient() -> Kit {
+    Kit::with(MockServer::builder().manual_clock().empty().no_rate_limit().patience(PATIENCE)).await
+}
+
+const PATIENCE: Duration = Duration::from_millis(100);
+
+#[tokio::test]
+async fn half_a_head_and_an_idle_connection_are_closed_without_an_answer() {
+    let kit = impatient().await;
+    let started = Instant::now();
+    assert_eq!(exchange(&kit, "GET /api/v1/me HTTP/1.1\r\nhost: x\r\nauthori"), "");
+    assert_eq!(exchange(&kit, ""), "", "nothing was ever asked");
+    assert!(started.elapsed() >= 2 * PATIENCE);
+    let answer = exchange(&kit, &get_me(&kit, ""));
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK"),
+        "a connection that is kept and not used ends too: {answer}"
+    );
+}
+
+#[tokio::test]
+async fn half_a_body_answers_408_and_nothing_happened() {
+    let kit = impatient().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let (reader, _) = kit.key("Reader", &["read"]).await;
+    let half = |path: &str, key: &str, body: &str| {
+        let head = format!("host: x\r\nauthorization: Bearer {key}\r\ncontent-length: 100");
+        exchange(&kit, &format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n{body}"))
+    };
+    let note = format!("/api/v1/conversations/{id}/notes");
+    for path in [note.as_str(), "/mcp"] {
+        let answer = half(path, kit.mock.live_key(), r#"{"body":"Se"#);
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 408 "), "{head}");
+        assert_eq!(body, r#"{"error":"The body did not arrive in time."}"#);
+    }
+    for (path, key, status) in
+        [(note.as_str(), "rk_wrong", 401), (&note, reader.key(), 403), ("/api/v1/x", "", 404)]
+    {
+        let answer = half(path, key, "{");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "what stands before the input comes first: {answer}"
+        );
+    }
+    let stamp = format!("host: {}", kit.mock.control_url().split('/').nth(2).expect("a host"));
+    let state =
+        exchange(&kit, &format!("PUT /_mock/state HTTP/1.1\r\n{stamp}\r\ncontent-length: 100\r\n\r\n{{"));
+    assert!(state.starts_with("HTTP/1.1 408 "), "{state}");
+    // The client's own connection has been idle for too long by now.
+    let after = Kit::over(kit.mock).await;
+    assert_eq!(after.live().timeline(&id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_takes_no_answer_is_given_up() {
+    let kit = impatient().await;
+    let id = kit.mail("vera@customer.example", &"long ".repeat(1_500)).await;
+    let read = format!(
+        "GET /api/v1/conversations/{id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
+        kit.mock.live_key()
+    );
+    let mut stream = connect(&kit);
+    // Answers pile up until the server can write no more. Were it to wait, so would these writes, for 20 seconds.
+    let error = loop {
+        if let Err(error) = stream.write_all(read.as_bytes()) {
+            break error.kind();
+        }
+    };
+    assert!(
+        matches!(error, std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe),
+        "{error:?}: the server closed it"
+    );
 }
 
 #[tokio::test]

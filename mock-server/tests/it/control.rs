@@ -27,8 +27,7 @@ async fn unknown_paths_and_methods_have_the_services_error_body() {
     assert!(reply.headers.contains_key("allow"));
     kit.control("POST", "/users", json!([])).await.error(400);
     let url = format!("{}/users", kit.mock.control_url());
-    let sent = kit.http().post(url).body("{").send().await.expect("an answer");
-    crate::kit::Reply::of(sent).await.error(400);
+    kit.ask(kit.http().post(url).body("{")).await.error(400);
 }
 
 #[tokio::test]
@@ -282,10 +281,16 @@ async fn the_journal_shows_each_request_and_no_key() {
         .await
         .expect(201);
     kit.api("rk_live_wrong").get("/me").await.error(401);
+    let escaped = format!(r#"{{"body":"\u0072{}","{key}":["{key}"]}}"#, &key[1..]);
+    let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
+    kit.ask(kit.http().post(&url).bearer_auth(&key).body(escaped)).await.expect(201);
+    kit.ask(kit.http().post(&url).bearer_auth(&key).body(format!("not json: {key}"))).await.error(400);
+    let bytes = [b"\xff".as_slice(), key.as_bytes()].concat();
+    kit.ask(kit.http().post(&url).bearer_auth(&key).body(bytes)).await.error(400);
 
     let journal = kit.look("/requests").await;
     let journal = journal.as_array().expect("a list");
-    assert_eq!(journal.len(), 3);
+    assert_eq!(journal.len(), 6);
     let names = [
         "agentId",
         "at",
@@ -308,4 +313,38 @@ async fn the_journal_shows_each_request_and_no_key() {
     assert!(text(&journal[0]["query"]).starts_with("limit=5"));
     assert!(text(&journal[1]["requestBody"]["body"]).starts_with("The key is "));
     assert!(!json!(journal).to_string().contains(&key["rk_live_".len()..]));
+    assert_eq!(journal[3]["requestBody"], json!({ "body": "rk_(key)", "rk_(key)": ["rk_(key)"] }));
+    assert_eq!(journal[4]["requestBody"], "not json: rk_(key)");
+    assert_eq!(journal[5]["requestBody"], "\u{fffd}rk_(key)", "what is no text is shown as far as it can be");
+}
+
+#[tokio::test]
+async fn a_body_with_several_faults_is_refused_with_all_of_them() {
+    let kit = Kit::start().await;
+    for (path, body, named) in [
+        ("/users", json!({ "name": 3 }), vec!["name"]),
+        ("/mailboxes", json!({ "name": [], "owner": "anna" }), vec!["name", "owner", "address"]),
+        ("/keys", json!({ "name": null, "scopes": "read" }), vec!["name", "scopes", "livemode"]),
+        (
+            "/inbound",
+            json!({ "to": 1, "attachments": [{ "filename": "a" }], "dmarc": "maybe", "held": "yes" }),
+            vec!["attachments[0].contentType", "dmarc", "held", "to", "from", "text"],
+        ),
+        ("/bookings", json!({ "startsAt": "soon" }), vec!["startsAt", "hostUserId", "endsAt"]),
+        ("/webhooks", json!({ "livemode": 1, "scope": "all" }), vec!["livemode", "scope", "url"]),
+        ("/faults", json!({ "times": -1, "other": 1 }), vec!["other", "times", "effect"]),
+        ("/worlds", json!({ "clock": "fast", "empty": 1 }), vec!["clock", "empty"]),
+        ("/clock", json!({}), vec!["advanceSeconds"]),
+        ("/clock", json!([]), vec!["body"]),
+        ("/clock", json!("text"), vec!["body"]),
+    ] {
+        let error = kit.control("POST", path, body.clone()).await.error(400);
+        let fields: Vec<&str> =
+            error.split("; ").map(|problem| problem.split(':').next().unwrap_or_default()).collect();
+        assert_eq!(fields, named, "{path} {body}: {error}");
+    }
+    let twice =
+        kit.http().post(format!("{}/users", kit.mock.control_url())).body(r#"{"name":"A","name":"B"}"#);
+    let error = kit.ask(twice).await.error(400);
+    assert!(error.contains("name"), "{error}");
 }

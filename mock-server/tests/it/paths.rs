@@ -13,7 +13,7 @@ async fn unknown_paths_answer_404_with_the_one_field() {
     }
     let root = kit.mock.base_url().strip_suffix("/api/v1").expect("the prefix").to_owned();
     for path in ["/api/v1", "/api/v2/me", "/api", "/nope", "/_mocks"] {
-        Reply::of(kit.http().get(format!("{root}{path}")).send().await.expect("an answer")).await.error(404);
+        kit.ask(kit.http().get(format!("{root}{path}"))).await.error(404);
     }
 }
 
@@ -31,7 +31,7 @@ async fn wrong_methods_answer_405_and_name_the_right_one() {
         let url = format!("{}{path}", kit.mock.base_url());
         let request =
             kit.http().request(method.parse().expect("a method"), url).bearer_auth(kit.mock.live_key());
-        let reply = Reply::of(request.send().await.expect("an answer")).await;
+        let reply = kit.ask(request).await;
         reply.error(405);
         assert_eq!(reply.headers["allow"], allowed, "{method} {path}");
     }
@@ -81,16 +81,15 @@ async fn bad_json_is_found_only_after_the_key_and_the_scope() {
     let id = kit.mail("vera@customer.example", "Hello").await;
     reader.post(&format!("/conversations/{id}/notes"), json!("not an object")).await.error(403);
     let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
-    Reply::of(kit.http().post(url).body("{").send().await.expect("an answer")).await.error(401);
+    kit.ask(kit.http().post(url).body("{")).await.error(401);
 }
 
 #[tokio::test]
 async fn the_description_needs_a_key_like_every_endpoint() {
     let kit = Kit::start().await;
     let url = format!("{}/openapi.json", kit.mock.base_url());
-    Reply::of(kit.http().get(&url).send().await.expect("an answer")).await.error(401);
-    let document = kit.http().get(url).bearer_auth(kit.mock.live_key()).send().await.expect("an answer");
-    let document = Reply::of(document).await.expect(200);
+    kit.ask(kit.http().get(&url)).await.error(401);
+    let document = kit.live().get("/openapi.json").await.expect(200);
     assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
     assert_eq!(document["servers"][0]["url"], kit.mock.base_url());
 }
@@ -105,8 +104,7 @@ async fn a_body_over_the_limit_answers_413() {
 #[tokio::test]
 async fn the_root_is_a_page_with_the_addresses() {
     let kit = Kit::start().await;
-    let page =
-        Reply::of(kit.http().get(&kit.mock.ready().console_url).send().await.expect("an answer")).await;
+    let page = kit.ask(kit.http().get(&kit.mock.ready().console_url)).await;
     assert_eq!(page.status, 200);
     assert!(page.headers["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/html")));
     assert!(page.text.contains(kit.mock.base_url()) && page.text.contains("curl"));
@@ -119,5 +117,5 @@ async fn raw(kit: &Kit, path: &str, content_type: &str, body: &str) -> Reply {
         .bearer_auth(kit.mock.live_key())
         .header("content-type", content_type)
         .body(body.to_owned());
-    Reply::of(request.send().await.expect("an answer")).await
+    kit.ask(request).await
 }

@@ -183,8 +183,7 @@ async fn a_document_that_is_not_sound_is_refused_with_line_and_field() {
         ("{", &["line 1"]),
         ("", &["line 1"]),
     ] {
-        let sent = kit.http().put(&url).body(document).send().await.expect("an answer");
-        let error = crate::kit::Reply::of(sent).await.error(400);
+        let error = kit.ask(kit.http().put(&url).body(document)).await.error(400);
         for part in named {
             assert!(error.contains(part), "{error} should name {part}");
         }
@@ -206,4 +205,26 @@ async fn a_start_can_be_set_so_that_every_run_shows_the_same_times() {
         lists.push(kit.live().get("/conversations?limit=100").await.text);
     }
     assert_eq!(lists[0], lists[1]);
+}
+
+#[tokio::test]
+async fn a_document_that_does_not_fit_together_is_refused_with_line_and_field() {
+    let kit = Kit::start().await;
+    kit.mail("vera@customer.example", "Hello").await;
+    let mut document = kit.look("/state").await;
+    document["conversations"][0]["mailbox"] = json!("mbx_nowhere");
+    document["keys"][1]["createdBy"] = json!("usr_nobody");
+    let before = kit.look("/state").await;
+    let text = serde_json::to_string_pretty(&document).expect("JSON");
+    let line = |of: &str| 1 + text.lines().position(|line| line.contains(of)).expect("it is there");
+    let (mailbox, maker) = (line("mbx_nowhere"), line("usr_nobody"));
+    let url = format!("{}/state", kit.mock.control_url());
+    let error = kit.ask(kit.http().put(url).body(text.clone())).await.error(400);
+    for part in [
+        format!("line {mailbox}: conversations[0].mailbox: is not one of the mailboxes"),
+        format!("line {maker}: keys[1].createdBy: is not one of the users"),
+    ] {
+        assert!(error.contains(&part), "{error} should have {part}");
+    }
+    assert_eq!(kit.look("/state").await, before, "nothing happened");
 }

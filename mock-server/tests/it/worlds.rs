@@ -1,6 +1,8 @@
 //! Many worlds in one server, told apart by the key, none seeing another.
 
 use serde_json::{Value, json};
+use shared_inbox::Scope;
+use shared_inbox_mock::{MockServer, NewKey};
 
 use crate::kit::{Kit, text};
 
@@ -136,4 +138,48 @@ async fn a_bad_world_is_refused_with_the_field() {
     assert!(error.contains("workspace.id"), "{error}");
     kit.control("POST", "/worlds", json!({ "clock": "sundial" })).await.error(400);
     kit.control("POST", "/worlds", json!({ "seed": {}, "empty": true })).await.error(400);
+}
+
+#[test]
+fn keys_that_are_made_at_the_same_time_all_work() {
+    let block_on = |future: std::pin::Pin<Box<dyn Future<Output = Vec<String>>>>| {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime")
+            .block_on(future)
+    };
+    let mock = tokio::runtime::Runtime::new()
+        .expect("a runtime")
+        .block_on(MockServer::builder().empty().manual_clock().start());
+    let keys: Vec<String> = std::thread::scope(|scope| {
+        let makers: Vec<_> = (0..8)
+            .map(|_| {
+                let control = mock.control().clone();
+                scope.spawn(move || {
+                    block_on(Box::pin(async move {
+                        let mut made = Vec::new();
+                        for _ in 0..40 {
+                            let new = NewKey::live("Maker", [Scope::Read]);
+                            made.push(control.create_key(new).await.expect("a key").key);
+                        }
+                        made
+                    }))
+                })
+            })
+            .collect();
+        makers.into_iter().flat_map(|maker| maker.join().expect("no panic")).collect()
+    });
+    let (http, url) = (reqwest::Client::new(), format!("{}/me", mock.base_url()));
+    let refused = block_on(Box::pin(async move {
+        let mut refused = Vec::new();
+        for key in keys {
+            let answer = http.get(&url).bearer_auth(&key).send().await.expect("an answer");
+            if answer.status() != 200 {
+                refused.push(answer.status().to_string());
+            }
+        }
+        refused
+    }));
+    assert!(refused.is_empty(), "{refused:?}");
 }

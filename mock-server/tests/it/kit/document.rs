@@ -8,6 +8,7 @@ use std::{
 use jsonschema::Validator;
 use reqwest::Method;
 use serde_json::{Value, json};
+use shared_inbox_mock::{MockServer, NewWorld};
 
 use super::Reply;
 
@@ -19,24 +20,46 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub(crate) async fn served(http: &reqwest::Client, base_url: &str, key: &str) -> Self {
-        let request = http.get(format!("{base_url}/openapi.json")).bearer_auth(key);
+    /// As this server serves it, read in a world of its own: it leaves no trace in the one under test.
+    pub(crate) async fn served(http: &reqwest::Client, mock: &MockServer) -> Self {
+        let world = mock.control().create_world(NewWorld::empty()).await.expect("a world");
+        let ready = world.ready();
+        let request = http.get(format!("{}/openapi.json", ready.base_url)).bearer_auth(&ready.keys.live);
         let response = request.send().await.expect("an answer");
         let value = Reply::of(response).await.expect(200);
+        mock.control().delete_world(ready.id.as_deref().expect("an id")).await.expect("it was there");
         Self { value: Arc::new(value), validators: Arc::default() }
     }
 
-    /// Panics when the document does not allow this answer to this request.
-    pub(crate) fn check(&self, method: &Method, path: &str, reply: &Reply) {
-        let path = path.split('?').next().unwrap_or_default();
+    /// Sends a request of any kind. Panics when its answer is not allowed: by the document for a path of the service, by
+    /// the one shape of errors for all others.
+    pub(crate) async fn ask(&self, request: reqwest::RequestBuilder) -> Reply {
+        let (http, request) = request.build_split();
+        let request = request.expect("a request");
+        let (method, path) = (request.method().clone(), request.url().path().to_owned());
+        let reply = Reply::of(http.execute(request).await.expect("an answer")).await;
+        match path.strip_prefix("/api/v1") {
+            Some("/openapi.json") => {}
+            Some(path) => self.check(&method, path, &reply),
+            None if reply.status >= 400 => drop(reply.error(reply.status)),
+            None => {}
+        }
+        reply
+    }
+
+    fn check(&self, method: &Method, path: &str, reply: &Reply) {
         let method = method.as_str().to_lowercase();
         let Some(template) = self.template(path) else {
-            assert!(reply.status == 404, "{path} is not in the document, and yet answered {}", reply.status);
+            assert!(
+                reply.status == 404 && !reply.error(404).is_empty(),
+                "{path} is not in the document, and yet answered {}",
+                reply.status
+            );
             return;
         };
         let operation = format!("/paths/{}/{method}", template.replace('~', "~0").replace('/', "~1"));
         if self.value.pointer(&operation).is_none() {
-            assert_eq!(reply.status, 405, "{method} {path} is not in the document");
+            assert!(!reply.error(405).is_empty(), "{method} {path} is not in the document");
             return;
         }
         let mut response = format!("{operation}/responses/{}", reply.status);

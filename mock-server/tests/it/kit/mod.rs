@@ -78,14 +78,11 @@ impl Api {
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
-        let mut request =
-            self.http.request(method.clone(), format!("{}{path}", self.base)).bearer_auth(&self.key);
+        let mut request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key);
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let reply = Reply::of(request.send().await.expect("an answer")).await;
-        self.document.check(&method, path, &reply);
-        reply
+        self.document.ask(request).await
     }
 
     /// The timeline of a conversation.
@@ -115,7 +112,11 @@ impl Kit {
     }
 
     pub(crate) async fn with(builder: MockServerBuilder) -> Self {
-        let mock = builder.start().await;
+        Self::over(builder.start().await).await
+    }
+
+    /// A kit for a server that runs already, with connections of its own.
+    pub(crate) async fn over(mock: MockServer) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
@@ -123,7 +124,7 @@ impl Kit {
             .timeout(Duration::from_secs(30))
             .build()
             .expect("a client");
-        let document = Document::served(&http, mock.base_url(), mock.live_key()).await;
+        let document = Document::served(&http, &mock).await;
         Self { mock, http, document }
     }
 
@@ -168,7 +169,12 @@ impl Kit {
         if !body.is_null() {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        Reply::of(request.send().await.expect("an answer")).await
+        self.ask(request).await
+    }
+
+    /// Sends a request of any kind, and holds its answer against what is allowed.
+    pub(crate) async fn ask(&self, request: reqwest::RequestBuilder) -> Reply {
+        self.document.ask(request).await
     }
 
     /// What the control API shows.

@@ -41,9 +41,9 @@ async fn a_revoked_key_is_401() {
 
 #[tokio::test]
 async fn a_page_of_another_site_is_refused() {
-    let (_kit, mcp) = server().await;
+    let (kit, mcp) = server().await;
     let request = mcp.request(Era::Modern, "tools/list", json!({})).header("Origin", "https://evil.example");
-    Reply::of(request.send().await.expect("an answer")).await.error(403);
+    kit.ask(request).await.error(403);
 }
 
 #[tokio::test]

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use shared_inbox_mock::{MockServer, MockServerBuilder};
 
 use super::receiver::Receiver;
+use crate::kit::{Api, Kit};
 
 pub(crate) struct Mock {
-    pub(crate) server: MockServer,
-    http: reqwest::Client,
+    pub(crate) kit: Kit,
 }
 
 /// A webhook that was added.
@@ -26,32 +26,13 @@ impl Mock {
     }
 
     pub(crate) async fn with(builder: MockServerBuilder) -> Self {
-        let server = builder.no_rate_limit().start().await;
-        Self { server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
-    }
-
-    async fn call(&self, method: &str, url: String, key: Option<&str>, body: Option<Value>) -> (u16, Value) {
-        let mut request = self.http.request(method.parse().unwrap(), url);
-        if let Some(key) = key {
-            request = request.bearer_auth(key);
-        }
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
-        }
-        let response = request.send().await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = response.bytes().await.unwrap();
-        let answer = if bytes.is_empty() {
-            Value::Null
-        } else {
-            serde_json::from_slice(&bytes).unwrap_or_else(|_| panic!("not JSON, with {status}"))
-        };
-        (status, answer)
+        Self { kit: Kit::with(builder.no_rate_limit()).await }
     }
 
     /// Calls the control API.
     pub(crate) async fn control(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        self.call(method, format!("{}{path}", self.server.control_url()), None, body).await
+        let reply = self.kit.control(method, path, body.unwrap_or_default()).await;
+        (reply.status, if reply.text.is_empty() { Value::Null } else { reply.json() })
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
@@ -68,20 +49,12 @@ impl Mock {
 
     /// Calls the service with the live key.
     pub(crate) async fn live(&self, method: &str, path: &str, body: Value) -> Value {
-        self.service(self.server.live_key(), method, path, body).await
+        service(self.kit.live(), method, path, body).await
     }
 
     /// Calls the service with the test key.
     pub(crate) async fn test(&self, method: &str, path: &str, body: Value) -> Value {
-        self.service(self.server.test_key(), method, path, body).await
-    }
-
-    async fn service(&self, key: &str, method: &str, path: &str, body: Value) -> Value {
-        let url = format!("{}{path}", self.server.base_url());
-        let body = (!body.is_null()).then_some(body);
-        let (status, answer) = self.call(method, url, Some(key), body).await;
-        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
-        answer
+        service(self.kit.sandbox(), method, path, body).await
     }
 
     /// Moves the clock; all tries that fell due have been made when this returns.
@@ -163,6 +136,12 @@ impl Mock {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.post("/inbound", body).await
     }
+}
+
+async fn service(api: Api, method: &str, path: &str, body: Value) -> Value {
+    let reply = if method == "GET" { api.get(path).await } else { api.post(path, body).await };
+    assert!((200..300).contains(&reply.status), "{method} {path}: {reply:?}");
+    reply.json()
 }
 
 /// A time as the API writes it, in seconds since 1970.

@@ -15,7 +15,7 @@ fn start() -> Timestamp {
 }
 
 fn world(webhooks: usize) -> (World, Vec<String>) {
-    let mut world = World::empty(start());
+    let mut world = World::empty();
     let ids = (0..webhooks)
         .map(|n| {
             let new = CreateWebhook::new(format!("https://hooks.example.com/{n}"));
@@ -125,7 +125,7 @@ fn an_answer_counts_once_and_only_for_the_world_that_made_the_try() {
     assert_eq!(outcomes(&world, &ids[0]), [DeliveryOutcome::Delivered]);
 
     let mut restored: World = serde_json::from_value(saved).unwrap();
-    restored.prepare(start()).unwrap();
+    restored.prepare().unwrap();
     finish(&mut restored, &flying, 410);
     assert_eq!(outcomes(&restored, &ids[0]), [DeliveryOutcome::Pending]);
     let own = due(&mut restored, start()).remove(0);
@@ -143,7 +143,7 @@ fn a_world_saved_with_tries_under_way_and_waiting_makes_them_all() {
     due(&mut world, start());
     assert!(world.jobs().is_empty(), "one is under way and two wait for it");
     let mut restored: World = serde_json::from_value(serde_json::to_value(&world).unwrap()).unwrap();
-    restored.prepare(start()).unwrap();
+    restored.prepare().unwrap();
     assert_eq!(restored.jobs().len(), 3);
     for _ in 0..3 {
         let request = due(&mut restored, start()).remove(0);

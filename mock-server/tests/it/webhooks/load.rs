@@ -42,7 +42,7 @@ async fn five_thousand_events_to_twenty_failing_receivers_arrive_exactly_as_the_
         hooks.push((receiver, hook));
     }
     // Each event goes to one of them; the clock moves on now and then, so that first tries and later ones mix.
-    let control = mock.server.control();
+    let control = mock.kit.mock.control();
     let mut sent: Vec<HashSet<String>> = vec![HashSet::new(); RECEIVERS];
     for n in 0..EVENTS {
         let to = n % RECEIVERS;
@@ -97,7 +97,7 @@ async fn a_thousand_endpoints_and_ten_thousand_queued_events_are_worked_off() {
     const ALIVE: usize = ENDPOINTS / 10;
     let mock = Mock::start().await;
     let receiver = Receiver::answering(503).await;
-    let control = mock.server.control();
+    let control = mock.kit.mock.control();
     for n in 0..ENDPOINTS {
         let url =
             if n < ALIVE { format!("{}/{n}", receiver.url()) } else { "http://127.0.0.1:9/hook".to_owned() };

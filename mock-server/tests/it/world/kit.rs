@@ -21,7 +21,7 @@ pub(crate) struct Kit {
 impl Kit {
     pub(crate) fn new() -> Self {
         let now = Timestamp::from_millis(START);
-        let mut world = World::empty(now);
+        let mut world = World::empty();
         world.set_rate_limit(None);
         let agent = |key| world.authenticate(&KeyHash::of(key)).expect("a fixed key");
         Self { live: agent(LIVE_KEY), test: agent(TEST_KEY), now, world }

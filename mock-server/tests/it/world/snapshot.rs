@@ -8,7 +8,7 @@ use super::kit::{Kit, START};
 
 fn restored(document: &Value) -> World {
     let mut world: World = serde_json::from_value(document.clone()).expect("a good document");
-    world.prepare(Timestamp::from_millis(START)).expect("a good world");
+    world.prepare().expect("a good world");
     world
 }
 
@@ -63,7 +63,8 @@ fn every_conversation_of_the_demo_reads_as_the_type_of_the_api() {
 #[test]
 fn what_does_not_fit_together_is_named() {
     let good = serde_json::to_value(World::demo(Timestamp::from_millis(START))).unwrap();
-    let cases: [(&str, Value, &str); 4] = [
+    let message = good["conversations"][0]["timeline"][0]["id"].clone();
+    let cases = [
         (
             "/conversations/0/mailbox",
             json!("mbx_nowhere"),
@@ -72,19 +73,80 @@ fn what_does_not_fit_together_is_named() {
         ("/conversations/1/id", good["conversations"][0]["id"].clone(), "conversations[1].id: "),
         ("/keys/0/createdBy", json!("usr_nobody"), "keys[0].createdBy: is not one of the users"),
         ("/mailboxes/1/sandbox", json!(false), "mailboxes: must have exactly one that is the sandbox"),
+        ("/mailboxes/1/address", json!("HELP@acme.example"), "mailboxes[1].address: is there twice"),
+        ("/users/1/id", good["users"][0]["id"].clone(), "users[1].id: "),
+        ("/mailboxes/3/owner", json!("usr_nobody"), "mailboxes[3].owner: is not one of the users"),
+        ("/keys/1/keyHash", good["keys"][0]["keyHash"].clone(), "keys[1].keyHash: "),
+        (
+            "/keys/0/scopes/0",
+            json!("admin"),
+            "keys[0].scopes: must be one of read, write, draft, send, record",
+        ),
+        ("/tags/1/name", good["tags"][0]["name"].clone(), "tags[1].name: is there twice"),
+        (
+            "/conversations/0/status",
+            json!("gone"),
+            "conversations[0].status: must be one of open, waiting, closed",
+        ),
+        (
+            "/conversations/0/urgency",
+            json!("huge"),
+            "conversations[0].urgency: must be one of low, normal, high",
+        ),
+        ("/conversations/0/assignee", json!("usr_nobody"), "conversations[0].assignee: "),
+        ("/conversations/0/tags", json!(["no such tag"]), "conversations[0].tags: "),
+        ("/conversations/1/timeline/0/id", message, "conversations[1].timeline[0].id: "),
+        (
+            "/conversations/0/timeline/0/direction",
+            json!("up"),
+            "conversations[0].timeline[0].direction: must be one of",
+        ),
+        (
+            "/conversations/0/timeline/0/status",
+            json!("lost"),
+            "conversations[0].timeline[0].status: must be one of",
+        ),
+        (
+            "/conversations/0/timeline/0/status",
+            json!("scheduled"),
+            "conversations[0].timeline[0].sendsAt: is required for a message that is scheduled",
+        ),
+        ("/documents/0/mailbox", json!("mbx_nowhere"), "documents[0].mailbox: is not one of the mailboxes"),
+        ("/documents/0/document/conversationId", json!("cnv_none"), "documents[0].document.conversationId: "),
+        ("/documents/0/document/kind", json!("letter"), "documents[0].document.kind: must be one of"),
+        ("/documentRequests/0/conversation", json!("cnv_none"), "documentRequests[0].conversation: "),
+        ("/documentRequests/0/message", json!("msg_none"), "documentRequests[0].message: "),
+        ("/bookings/0/hostUserId", json!("usr_nobody"), "bookings[0].hostUserId: "),
+        ("/bookings/0/conversationId", json!("cnv_none"), "bookings[0].conversationId: "),
+        ("/appMail/0/conversation", json!("cnv_none"), "appMail[0].conversation: "),
+        (
+            "/jobs/0",
+            json!({ "dueAt": "2027-01-01T00:00:00Z", "job": "wake", "conversation": "cnv_none" }),
+            "jobs[",
+        ),
+        (
+            "/jobs/0",
+            json!({ "dueAt": "2027-01-01T00:00:00Z", "job": "send", "message": "msg_none" }),
+            "jobs[",
+        ),
+        (
+            "/jobs/0",
+            json!({ "dueAt": "2027-01-01T00:00:00Z", "job": "reminder", "request": "req_none", "number": 1 }),
+            "jobs[",
+        ),
     ];
     for (place, value, expected) in cases {
         let mut document = good.clone();
         *document.pointer_mut(place).unwrap() = value;
         let mut world: World = serde_json::from_value(document).unwrap();
-        let error = world.prepare(Timestamp::from_millis(START)).unwrap_err().to_string();
+        let error = world.prepare().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }
 
 #[test]
 fn a_copy_with_other_keys_does_not_answer_to_the_first_ones() {
-    let mut world = World::empty(Timestamp::from_millis(START));
+    let mut world = World::empty();
     let keys = Keys::numbered(7);
     world.use_keys(&keys);
     assert_eq!(world.authenticate(&KeyHash::of(LIVE_KEY)), None);
@@ -131,4 +193,55 @@ fn a_document_written_by_hand_needs_little_more_than_inboxes_and_mail() {
     kit.world = restored(&document);
     let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed keys are added");
     assert_eq!(kit.list(&live, &[])[0]["snippet"], "Please");
+}
+
+#[test]
+fn a_document_need_not_list_the_jobs_that_follow_from_the_rest() {
+    let mut kit = Kit::new();
+    kit.world = World::demo(kit.now);
+    let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed key");
+    let sent =
+        json!({ "messageId": "m1@app", "reference": "ref-1", "to": ["kim@example.com"], "subject": "s" });
+    kit.post(&live, Operation::RecordSent, "", sent).unwrap();
+    let good = serde_json::to_value(&kit.world).unwrap();
+    let mut without = good.clone();
+    let follows = |job: &Value| ["send", "wake", "forget-app-mail"].contains(&job["job"].as_str().unwrap());
+    let jobs = without["jobs"].as_array_mut().unwrap();
+    let before = jobs.len();
+    jobs.retain(|job| !follows(job));
+    assert!(jobs.len() + 2 < before, "the demo has some of each kind");
+    assert_eq!(serde_json::to_value(restored(&without)).unwrap()["jobs"], good["jobs"]);
+}
+
+#[test]
+fn a_conversation_without_mail_is_placed_by_its_beginning_and_notes_do_not_move_it() {
+    let mut document = serde_json::to_value(World::empty()).unwrap();
+    let inbox = document["mailboxes"][0]["id"].clone();
+    let event = |minute: u32| {
+        json!([{
+            "type": "event", "at": format!("2026-03-01T09:{minute}:00Z"), "actor": "Anna", "event": "moved", "data": {},
+        }])
+    };
+    document["conversations"] = json!([
+        { "id": "cnv_1", "mailbox": inbox, "subject": "One", "contact": {}, "timeline": event(10) },
+        { "id": "cnv_2", "mailbox": inbox, "subject": "Two", "contact": {}, "timeline": event(20) },
+        { "id": "cnv_3", "mailbox": inbox, "subject": "Three", "contact": {}, "timeline": [] },
+    ]);
+    let mut kit = Kit::new();
+    kit.world = restored(&document);
+    let live = kit.world.authenticate(&KeyHash::of(LIVE_KEY)).expect("the fixed keys are added");
+    for op in [Operation::AddNote, Operation::SetStatus] {
+        let body =
+            if op == Operation::AddNote { json!({ "body": "Seen" }) } else { json!({ "status": "waiting" }) };
+        kit.post(&live, op, "cnv_1", body).unwrap();
+    }
+    kit.post(&live, Operation::SetStatus, "cnv_1", json!({ "status": "open" })).unwrap();
+    let list = kit.list(&live, &[]);
+    let shown: Vec<_> =
+        list.iter().map(|it| (it["id"].as_str().unwrap(), it["lastMessageAt"].clone())).collect();
+    let at = |time: &str| json!(format!("2026-03-01T{time}.000Z"));
+    assert_eq!(
+        shown,
+        [("cnv_2", at("09:20:00")), ("cnv_1", at("09:10:00")), ("cnv_3", json!("1970-01-01T00:00:00.000Z"))]
+    );
 }

@@ -1,20 +1,22 @@
 //! The control API over HTTP: reads a body, calls [`Control`], writes the answer.
 
+mod input;
+
 use axum::{
     Json, Router,
     body::Body,
-    extract::{FromRequest, FromRequestParts, Path, Query, Request},
-    http::request::Parts,
+    extract::{Path, Request},
     response::{IntoResponse, Response},
     routing::{delete, get, post, put},
 };
-use bytes::Bytes;
 use http::StatusCode;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::{App, answer, body, connection::Phase, document, faults::FaultRule, sse};
+use self::input::{Id, Input, Search, Whole};
+use super::{App, answer, body, connection::Phase, faults::FaultRule, sse};
 use crate::{
     control::{Control, NewWorld},
     world::{
@@ -42,9 +44,15 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
         Ok(uri) => uri,
         Err(_) => return answer::error(404, "There is nothing at this path.").map(Body::from),
     };
+    // Only now: whoever may not use the control API cannot make the server read a large document.
+    let body = match body::read(body, body::DOCUMENT_LIMIT, app.limits.patience).await {
+        Ok(body) => body,
+        Err(refused) => return refused.into_response(),
+    };
+    parts.extensions.insert(Whole(body));
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
-    match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, body)).await {
+    match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
@@ -203,8 +211,7 @@ async fn state(it: Control) -> Result<Response, Refusal> {
     it.document().map(|document| answer::json(200, document).map(Body::from))
 }
 
-async fn restore(it: Control, request: Request) -> Result<impl IntoResponse, Refusal> {
-    let document = body::read(request.into_body(), body::DOCUMENT_LIMIT).await?;
+async fn restore(it: Control, Whole(document): Whole) -> Result<impl IntoResponse, Refusal> {
     it.restore(document).await.map(done)
 }
 
@@ -219,7 +226,7 @@ async fn advance(it: Control, Input(by): Input<Advance>) -> Result<impl IntoResp
 /// A hundred years; the clock's own range ends in 9999.
 const MOST_SECONDS: u64 = 3_155_760_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Advance {
     advance_seconds: f64,
@@ -247,7 +254,7 @@ async fn set_plan(it: Control, Input(to): Input<PlanChange>) -> Result<impl Into
     it.set_plan(to.plan).await.map(done)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct PlanChange {
     plan: Plan,
 }
@@ -283,63 +290,4 @@ fn done((): ()) -> impl IntoResponse {
 
 fn gone((): ()) -> impl IntoResponse {
     StatusCode::NO_CONTENT
-}
-
-/// The id in the path.
-struct Id(String);
-
-impl<S: Send + Sync> FromRequestParts<S> for Id {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Path(id) = Path::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Refusal::new(404, "There is nothing at this path."))?;
-        Ok(Self(id))
-    }
-}
-
-/// The query.
-struct Search<T>(T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Search<T> {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Query(query) = Query::from_request_parts(parts, state)
-            .await
-            .map_err(|rejection| Refusal::field("query", rejection.body_text()))?;
-        Ok(Self(query))
-    }
-}
-
-/// A JSON body; an empty one is `{}`. What is wrong with it is said with the field's name.
-struct Input<T>(T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
-    type Rejection = Refusal;
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
-        let mut bytes = body::read(request.into_body(), body::DOCUMENT_LIMIT).await?;
-        if bytes.is_empty() {
-            bytes = Bytes::from_static(b"{}");
-        }
-        let mut json = serde_json::Deserializer::from_slice(&bytes);
-        let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let (field, reason) = document::explain(&error);
-            Refusal::field(if field.is_empty() { "body" } else { &field }, reason)
-        })?;
-        json.end().map_err(|error| Refusal::field("body", error.to_string()))?;
-        Ok(Self(value))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Control {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        parts.extensions.get().cloned().ok_or_else(|| Refusal::new(404, "There is no such world."))
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        answer::refusal(&self).map(Body::from)
-    }
 }

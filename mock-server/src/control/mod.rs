@@ -1,0 +1,76 @@
+//! Everything a test can do that is not part of the service: what people and customers do, the passing of time, and
+//! failures on demand.
+//!
+//! [`Control`] is the control API, one file for each of its families. The HTTP handlers below `/_mock` and a test that
+//! embeds the server call the same methods.
+
+mod actions;
+mod faults;
+mod people;
+mod webhooks;
+mod world;
+
+use std::sync::Arc;
+
+use shared_inbox::Timestamp;
+
+use crate::{
+    ready::Addresses,
+    server::{hub::Hub, realm::Realm, sse::Cause},
+    world::{Refusal, World},
+};
+
+pub use world::NewWorld;
+
+/// What a call of the control API gives.
+pub type Controlled<T> = Result<T, Refusal>;
+
+/// Plays everyone but the program under test, in one world: people, customers, time, bad luck.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use shared_inbox_mock::{InboundMail, MockServer};
+///
+/// let mock = MockServer::builder().manual_clock().empty().start().await;
+/// let inbox = &mock.control().mailboxes().await?[0];
+///
+/// let mail = InboundMail::new(&inbox.address, "vera@customer.example", "Where is my parcel?");
+/// let received = mock.control().inbound(mail).await?;
+/// assert!(received.created);
+///
+/// let before = mock.control().clock().await.now;
+/// let after = mock.control().advance(Duration::from_secs(600)).await?.now;
+/// assert_eq!(after.duration_since(before), Duration::from_secs(600));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Control {
+    hub: Arc<Hub>,
+    realm: Arc<Realm>,
+    addresses: Arc<Addresses>,
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("world", &self.realm.number()).finish_non_exhaustive()
+    }
+}
+
+impl Control {
+    pub(crate) fn new(hub: Arc<Hub>, realm: Arc<Realm>, addresses: Arc<Addresses>) -> Self {
+        Self { hub, realm, addresses }
+    }
+
+    /// Reads the world.
+    fn read<R>(&self, act: impl FnOnce(&World, Timestamp) -> R) -> R {
+        self.realm.enter(|world, now| act(world, now))
+    }
+
+    /// Does something to the world.
+    fn act<R>(&self, what: &str, act: impl FnOnce(&mut World, Timestamp) -> Controlled<R>) -> Controlled<R> {
+        self.realm.change(Cause::Control, what, act)
+    }
+}

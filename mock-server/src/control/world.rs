@@ -1,0 +1,182 @@
+//! The world as a whole: its document, its clock, its journal, and worlds beside it.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+
+use super::{Control, Controlled};
+use crate::{
+    ready::Ready,
+    server::{
+        clock::ClockMode,
+        document::Origin,
+        journal::JournalEntry,
+        realm::{Advanced, ClockReading},
+        sse::Change,
+    },
+    world::{JobEntry, Refusal},
+};
+
+/// How a new world starts.
+///
+/// ```
+/// use shared_inbox_mock::{ClockMode, NewWorld};
+/// let new = NewWorld::empty().clock(ClockMode::Manual);
+/// assert_eq!(serde_json::to_string(&new).unwrap(), r#"{"empty":true,"clock":"manual"}"#);
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct NewWorld {
+    /// The document it starts from; the demo workspace when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub seed: Option<Box<RawValue>>,
+    /// Starts with nothing in it.
+    #[serde(default)]
+    pub empty: bool,
+    /// How its clock runs; as the server's when not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockMode>,
+}
+
+impl NewWorld {
+    /// The demo workspace.
+    pub fn demo() -> Self {
+        Self::default()
+    }
+
+    /// A workspace with nothing in it.
+    pub fn empty() -> Self {
+        Self { empty: true, ..Self::default() }
+    }
+
+    /// The world that a document describes.
+    ///
+    /// # Errors
+    ///
+    /// When the document is not JSON.
+    pub fn seed(document: impl Into<String>) -> serde_json::Result<Self> {
+        Ok(Self { seed: Some(RawValue::from_string(document.into())?), ..Self::default() })
+    }
+
+    /// How its clock runs.
+    pub fn clock(mut self, mode: ClockMode) -> Self {
+        self.clock = Some(mode);
+        self
+    }
+}
+
+impl Control {
+    /// The addresses and keys of this world.
+    pub fn ready(&self) -> Ready {
+        self.addresses.ready(self.realm.number(), self.realm.keys())
+    }
+
+    /// The world as it was at the start, its clock too; no faults, an empty journal.
+    ///
+    /// # Errors
+    ///
+    /// None that a world that has started could give.
+    pub async fn reset(&self) -> Controlled<()> {
+        self.realm.reset()?;
+        self.hub.index(&self.realm);
+        Ok(())
+    }
+
+    /// The whole world as one document.
+    ///
+    /// # Errors
+    ///
+    /// When the world cannot be written as JSON, which would be a mistake of this crate.
+    pub async fn state(&self) -> Controlled<String> {
+        String::from_utf8(self.document()?).map_err(|_| Refusal::new(500, "The world is not text."))
+    }
+
+    pub(crate) fn document(&self) -> Controlled<Vec<u8>> {
+        self.realm.document()
+    }
+
+    /// The world becomes what the document says.
+    ///
+    /// # Errors
+    ///
+    /// 400 with line, field and reason when the document is not sound.
+    pub async fn restore(&self, document: impl AsRef<[u8]>) -> Controlled<()> {
+        self.realm.restore(document.as_ref())?;
+        self.hub.index(&self.realm);
+        Ok(())
+    }
+
+    /// What the clock shows.
+    pub async fn clock(&self) -> ClockReading {
+        self.realm.clock()
+    }
+
+    /// Moves the clock ahead. Everything that falls due on the way happens in order, each at its own time; webhook
+    /// tries that fell due or were under way have ended when this returns.
+    ///
+    /// # Errors
+    ///
+    /// 409 when the world is replaced or reset meanwhile.
+    pub async fn advance(&self, by: Duration) -> Controlled<Advanced> {
+        self.realm.advance(by).await
+    }
+
+    /// The requests to the service so far, oldest first.
+    pub async fn requests(&self) -> Vec<JournalEntry> {
+        self.realm.journal(|journal| journal.list())
+    }
+
+    /// Forgets the requests so far.
+    pub async fn clear_requests(&self) {
+        self.realm.journal(|journal| journal.clear());
+    }
+
+    /// What is due and when, soonest first.
+    pub async fn jobs(&self) -> Vec<JobEntry> {
+        self.read(|world, _| world.jobs())
+    }
+
+    /// Every change of the world from now on.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.realm.follow()
+    }
+
+    /// A new world beside this one, with keys, data, clock, faults, journal and limits of its own.
+    ///
+    /// # Errors
+    ///
+    /// 400 when the seed is not sound, or goes together with `empty`.
+    pub async fn create_world(&self, new: NewWorld) -> Controlled<Control> {
+        let origin = match (&new.seed, new.empty) {
+            (Some(_), true) => return Err(Refusal::field("empty", "goes with no seed")),
+            (Some(seed), false) => Origin::Document(seed.get().as_bytes().into()),
+            (None, true) => Origin::Empty,
+            (None, false) => Origin::Demo,
+        };
+        let realm = self.hub.create(origin, new.clock)?;
+        Ok(Self { realm, ..self.clone() })
+    }
+
+    /// The control of the world with this id.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub fn world(&self, id: &str) -> Controlled<Control> {
+        Ok(Self { realm: self.hub.world(id)?, ..self.clone() })
+    }
+
+    /// Ends a world beside the main one; its keys are wrong from now on.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn delete_world(&self, id: &str) -> Controlled<()> {
+        self.hub.delete(id)
+    }
+}
