@@ -81,7 +81,7 @@ def find_program():
 class OrderQuestions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        command = [find_program(), "--listen", "127.0.0.1:0", "--clock", "manual", "--json"]
+        command = [find_program(), "--listen", "127.0.0.1:0", "--clock", "manual", "--json", "--quiet"]
         cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         cls.ready = json.loads(cls.server.stdout.readline())  # one line, once it accepts connections
 

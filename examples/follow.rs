@@ -16,7 +16,8 @@ use tokio::sync::mpsc;
 async fn main() -> Result<()> {
     let service = Service::connect().await?;
     let inbox = &service.inbox;
-    let wanted: Option<usize> = env::args().nth(1).map(|count| count.parse()).transpose()?;
+    let wanted = env::args().nth(1).map(|count| count.parse::<usize>()).transpose();
+    let wanted = wanted.map_err(|_| "the only argument is how many changes to wait for, such as 3")?;
     // The story below makes at least three changes.
     let wanted = wanted.or(service.mock.is_some().then_some(3));
 
@@ -42,7 +43,7 @@ async fn main() -> Result<()> {
             Ok(Change::New(now)) => println!("new      {}  {}", now.id, now.subject),
             Ok(Change::Changed { before, after }) => {
                 let mail = after.message_count.saturating_sub(before.message_count);
-                println!("changed  {}  {mail} more messages, tags {:?}", after.id, after.tags);
+                println!("changed  {}  messages +{mail}, tags {:?}", after.id, after.tags);
             }
             Ok(Change::Left(before)) => println!("left     {}  {}", before.id, before.subject),
             Ok(Change::Gap(_)) => println!("more conversations than a page: something may be missing"),

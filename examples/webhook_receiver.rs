@@ -8,9 +8,9 @@
 //!
 //!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_receiver
 
-use std::{env, sync::Arc, time::Duration};
+use std::{env, sync::LazyLock, time::Duration};
 
-use axum::{Router, extract::FromRef, extract::State, http::StatusCode, routing::post};
+use axum::{Router, response::IntoResponse, routing::post};
 use shared_inbox_examples::Result;
 use shared_inbox_mock::{CreateWebhook, DeliveryFilter, InboundMail, MockServer};
 use shared_inbox_webhooks::{
@@ -19,44 +19,24 @@ use shared_inbox_webhooks::{
 };
 use tokio::net::TcpListener;
 
-#[derive(Clone)]
-struct App {
-    receiver: Receiver,
-    /// One machine; a store that several share would be Redis or a database.
-    guard: Arc<MemoryGuard>,
-}
+/// One machine; a store that several share would be Redis or a database.
+static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
 
-impl FromRef<App> for Receiver {
-    fn from_ref(app: &App) -> Receiver {
-        app.receiver.clone()
-    }
-}
-
-impl App {
-    fn new(secrets: Vec<Secret>) -> Self {
-        let receiver = Receiver::new(Verifier::new(secrets)).on_refused(|refused| {
-            // For the log alone: the sender gets a bare status.
-            eprintln!("refused: {}", refused.rejection());
-        });
-        Self { receiver, guard: Arc::default() }
-    }
-
-    fn router(self) -> Router {
-        Router::new().route("/webhooks", post(receive)).with_state(self)
-    }
+fn router(secrets: Vec<Secret>) -> Router {
+    let receiver = Receiver::new(Verifier::new(secrets)).on_refused(|refused| {
+        // For the log alone: the sender gets a bare status.
+        eprintln!("refused: {}", refused.rejection());
+    });
+    Router::new().route("/webhooks", post(receive)).with_state(receiver)
 }
 
 /// Runs for verified requests only; everything else was answered before.
-async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> StatusCode {
+async fn receive(Webhook(event): Webhook<Event>) -> impl IntoResponse {
     let delivery = Delivery { endpoint: "inbox", event: event.proof().id() };
-    match once(&*app.guard, delivery, handle(&event)).await {
-        Ok(outcome) => StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::OK),
-        // The service tries again, for about a day.
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    once(&*SEEN, delivery, handle(&event)).await
 }
 
-/// What the app does with an event. When it fails, the event comes again.
+/// What the app does with an event. When it fails, the answer is a 500 and the service tries again, for about a day.
 async fn handle(event: &Event) -> Result<()> {
     match &event.kind {
         EventKind::ClientReplied(reply) => println!("{}: reply in {}", event.id, reply.conversation_id),
@@ -73,7 +53,7 @@ async fn main() -> Result<()> {
         let secrets = secrets.split_whitespace().map(Secret::parse).collect::<Result<Vec<_>, _>>()?;
         let listener = TcpListener::bind("127.0.0.1:8080").await?;
         println!("waiting for webhooks on http://{}/webhooks", listener.local_addr()?);
-        axum::serve(listener, App::new(secrets).router()).await?;
+        axum::serve(listener, router(secrets)).await?;
         return Ok(());
     }
 
@@ -84,7 +64,7 @@ async fn main() -> Result<()> {
     let control = mock.control();
     let webhook = control.create_webhook(CreateWebhook::new(url).events(["client.replied"])).await?;
     let secret = Secret::parse(&webhook.secret)?;
-    tokio::spawn(async { axum::serve(listener, App::new(vec![secret]).router()).await });
+    tokio::spawn(async { axum::serve(listener, router(vec![secret])).await });
 
     let inboxes = mock.client().mailboxes().await?;
     let address = &inboxes.first().ok_or("the demo has an inbox")?.address;
@@ -99,6 +79,8 @@ async fn main() -> Result<()> {
     control.redeliver(id, log[0].event_id.as_str()).await?;
     control.advance(Duration::ZERO).await?;
     let log = control.deliveries(id, DeliveryFilter::default()).await?;
-    println!("{} tries of one event, each answered with {:?}", log[0].tries.len(), log[0].tries[1].status);
+    for (number, attempt) in log[0].tries.iter().enumerate() {
+        println!("try {}: answered with {}", number + 1, attempt.status.unwrap_or_default());
+    }
     Ok(())
 }

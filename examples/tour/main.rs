@@ -50,7 +50,7 @@ async fn tour(show: &mut Show) -> Result<(), Error> {
         ("cargo run --example triage", "an agent that sorts mail and drafts answers"),
         ("cargo run --example webhook_receiver", "webhooks in an axum server, each handled once"),
         ("cargo test --example ci_test", "how to test an app of yours against the mock"),
-        ("cargo run --bin shared-inbox-mock", "the mock as a server, with a page to look at"),
+        ("cargo run --bin shared-inbox-mock", "the mock as a server, for tests in any language"),
         ("cargo run --bin shared-inbox-mcp -- --help", "the inbox in a desktop MCP client"),
         ("cargo doc --open -p shared-inbox", "everything the client can do"),
     ] {

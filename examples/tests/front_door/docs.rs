@@ -132,6 +132,15 @@ fn the_tour_in_the_docs_is_a_real_run() {
     assert_eq!(lasting(&shown).len(), lasting(&tour).len(), "{hint}");
 }
 
+#[test]
+fn the_readme_shows_a_part_of_that_run() {
+    let page = fs::read_to_string(root().join("docs/tour.md")).expect("there is a tour in the docs");
+    let part = lasting(&blocks(&readme(), "text").concat());
+    let whole = lasting(&blocks(&page, "text").concat());
+    assert!(part.len() > 3, "the README has lost its part of the tour");
+    assert!(whole.windows(part.len()).any(|lines| lines == part), "{part:#?}");
+}
+
 /// The lines of a tour without what differs from run to run: how long things took, ids, ports, dates.
 fn lasting(tour: &str) -> Vec<String> {
     let lines =
