@@ -116,9 +116,9 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Error, Gap, InvalidApiKey, InvalidDomain, Lane, LimitError, MemoryLimiter, RateLimiter, Raw, RawAnswer,
-    Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, Verification, WaitForReply,
-    WaitUntilSent, new_message_id,
+    Error, ForReply, Gap, InvalidApiKey, InvalidDomain, Lane, LimitError, MemoryLimiter, RateLimiter, Raw,
+    RawAnswer, Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, UntilSent, Verification, Wait,
+    new_message_id,
 };
 pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.

@@ -11,10 +11,11 @@ use futures_util::Stream;
 use super::clock::BoxFuture;
 use super::error::Result;
 use super::limiter::Lane;
+use super::operations::list_filters;
 use super::options::{Options, call_options};
 use super::{Call, Client};
 use crate::input::ListConversations;
-use crate::{Assigned, ConversationId, ConversationSummary, MailboxId, Operation, Timestamp, View, limits};
+use crate::{ConversationId, ConversationSummary, Operation, Timestamp, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -107,36 +108,6 @@ impl Changes {
         }
     }
 
-    /// Which conversations by status; the open ones unless set.
-    pub fn view(mut self, view: View) -> Self {
-        self.input.view = Some(view);
-        self
-    }
-
-    /// Only those of this inbox.
-    pub fn mailbox(mut self, id: &MailboxId) -> Self {
-        self.input.mailbox = Some(id.clone());
-        self
-    }
-
-    /// Only those of this key's agent, or of nobody.
-    pub fn assigned(mut self, assigned: Assigned) -> Self {
-        self.input.assigned = Some(assigned);
-        self
-    }
-
-    /// Only those with this app reference.
-    pub fn reference(mut self, reference: impl Into<String>) -> Self {
-        self.input.reference = Some(reference.into());
-        self
-    }
-
-    /// The size of a page, 100 unless set.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.input.limit = Some(limit);
-        self
-    }
-
     /// The time between two looks, 30 seconds unless set.
     pub fn every(mut self, every: Duration) -> Self {
         self.every = every;
@@ -149,6 +120,7 @@ impl Changes {
         self
     }
 
+    list_filters!();
     call_options!();
 
     /// The next change. Dropping the future loses nothing.

@@ -49,7 +49,7 @@ pub use raw::{Raw, RawAnswer};
 pub use retry::RetryPolicy;
 pub use thread::Thread;
 pub use verify::{Sighting, Unconfirmed, Verification};
-pub use wait::{WaitForReply, WaitUntilSent};
+pub use wait::{ForReply, UntilSent, Wait};
 
 /// The client. Cheap to clone; clones share connections, the rate limit and what is known about creates under way.
 ///

@@ -9,8 +9,8 @@ use super::raw::Raw;
 use super::thread::Thread;
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
-    Assigned, ConversationId, ConversationSummary, Document, DocumentKind, Done, Mailbox, MailboxId, Me,
-    Operation, Reference, SandboxReceipt, Tag, View,
+    ConversationId, ConversationSummary, Document, DocumentKind, Done, Mailbox, Me, Operation, Reference,
+    SandboxReceipt, Tag,
 };
 
 impl Client {
@@ -110,42 +110,51 @@ impl Client {
     }
 }
 
+/// What narrows a list of conversations, for whatever holds a [`ListConversations`] as its `input`.
+macro_rules! list_filters {
+    () => {
+        /// Which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
+        /// [`reference`](Self::reference).
+        pub fn view(mut self, view: $crate::View) -> Self {
+            self.input.view = Some(view);
+            self
+        }
+
+        /// Only those of this inbox.
+        pub fn mailbox(mut self, id: &$crate::MailboxId) -> Self {
+            self.input.mailbox = Some(id.clone());
+            self
+        }
+
+        /// Only those whose mail has these words; at most 200 characters.
+        pub fn q(mut self, words: impl Into<String>) -> Self {
+            self.input.q = Some(words.into());
+            self
+        }
+
+        /// Only those of this key's agent, or of nobody.
+        pub fn assigned(mut self, assigned: $crate::Assigned) -> Self {
+            self.input.assigned = Some(assigned);
+            self
+        }
+
+        /// Only those with this app reference.
+        pub fn reference(mut self, reference: impl Into<String>) -> Self {
+            self.input.reference = Some(reference.into());
+            self
+        }
+
+        /// How many at the most: 1 to 100.
+        pub fn limit(mut self, limit: u32) -> Self {
+            self.input.limit = Some(limit);
+            self
+        }
+    };
+}
+pub(super) use list_filters;
+
 impl Call<ListConversations, Vec<ConversationSummary>> {
-    /// Which ones by status. [`View::All`] goes only together with [`reference`](Self::reference).
-    pub fn view(mut self, view: View) -> Self {
-        self.input.view = Some(view);
-        self
-    }
-
-    /// Only those of this inbox.
-    pub fn mailbox(mut self, id: &MailboxId) -> Self {
-        self.input.mailbox = Some(id.clone());
-        self
-    }
-
-    /// Only those whose mail has these words; at most 200 characters.
-    pub fn q(mut self, words: impl Into<String>) -> Self {
-        self.input.q = Some(words.into());
-        self
-    }
-
-    /// Only those of this key's agent, or of nobody.
-    pub fn assigned(mut self, assigned: Assigned) -> Self {
-        self.input.assigned = Some(assigned);
-        self
-    }
-
-    /// How many at the most: 1 to 100.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.input.limit = Some(limit);
-        self
-    }
-
-    /// Only those with this app reference.
-    pub fn reference(mut self, reference: impl Into<String>) -> Self {
-        self.input.reference = Some(reference.into());
-        self
-    }
+    list_filters!();
 }
 
 impl Call<SearchDocuments, Vec<Document>> {

@@ -3,7 +3,7 @@
 use super::Client;
 use super::call::Call;
 use super::create::Create;
-use super::wait::{WaitForReply, WaitUntilSent};
+use super::wait::{ForReply, UntilSent, Wait};
 use crate::input::{
     AddNote, AssignConversation, DocumentItem, Reply, RequestDocuments, SetStatus, TagConversation,
 };
@@ -77,14 +77,15 @@ impl Thread {
         Create::document_request(&self.client, &self.id, RequestDocuments::new(documents))
     }
 
-    /// Waits until the customer writes.
-    pub fn wait_for_reply(&self) -> WaitForReply {
-        WaitForReply::new(&self.client, &self.id)
+    /// Waits until the customer writes, as long as it is awaited unless [`within`](Wait::within) is set.
+    pub fn wait_for_reply(&self) -> Wait<ForReply> {
+        Wait::for_reply(&self.client, &self.id)
     }
 
-    /// Waits until this message has gone out.
-    pub fn wait_until_sent(&self, message: &MessageId) -> WaitUntilSent {
-        WaitUntilSent::new(&self.client, &self.id, message)
+    /// Waits until this message has gone out: one and a half times the undo window and half a minute, unless
+    /// [`within`](Wait::within) is set.
+    pub fn wait_until_sent(&self, message: &MessageId) -> Wait<UntilSent> {
+        Wait::until_sent(&self.client, &self.id, message)
     }
 }
 
