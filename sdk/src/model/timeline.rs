@@ -105,10 +105,13 @@ impl schemars::JsonSchema for TimelineItem {
             generator.subschema_for::<Note>(),
             generator.subschema_for::<TimelineEvent>(),
         );
+        // As open as the type: a strict reader of the schema must not refuse what `Unknown` keeps.
+        let other = schemars::json_schema!({
+            "properties": { "type": { "not": { "enum": ["message", "note", "event"] } } },
+        });
         schemars::json_schema!({
             "description": "A message, a note or an event. More types may come.",
-            "type": "object",
-            "oneOf": [tagged("message", message), tagged("note", note), tagged("event", event)],
+            "oneOf": [tagged("message", message), tagged("note", note), tagged("event", event), other],
         })
     }
 }

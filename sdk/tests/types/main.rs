@@ -6,3 +6,5 @@ mod golden;
 mod limits;
 mod parsing;
 mod properties;
+#[cfg(feature = "schemas")]
+mod schemas;
