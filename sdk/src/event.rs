@@ -76,6 +76,23 @@ macro_rules! kinds {
                 }
             }
 
+            /// The JSON Schema of an event of each kind, by its name, and the parts that they share, which they name
+            /// by `path`.
+            ///
+            /// ```
+            /// let (kinds, parts) = shared_inbox::EventKind::schemas("/components/schemas");
+            /// assert_eq!((kinds[0].0, kinds.len()), ("ask.completed", 10));
+            /// assert!(parts.contains_key("AskCompleted"));
+            /// ```
+            #[cfg(feature = "schemas")]
+            pub fn schemas(path: &str) -> (Vec<(&'static str, Value)>, Map<String, Value>) {
+                let mut generator = crate::operation::answers(path);
+                let kinds = vec![$(($name, schema_of::<$data>($name, &mut generator))),*];
+                let mut parts = generator.take_definitions(true);
+                parts.insert(COMMON.to_owned(), common());
+                (kinds, parts)
+            }
+
             fn read(event_type: String, version: u32, data: &Map<String, Value>) -> Result<Self, serde_json::Error> {
                 match event_type.as_str() {
                     $($name if version == 1 => $data::deserialize(data).map(EventKind::$variant),)*
@@ -137,15 +154,59 @@ pub struct UnknownEvent {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Event"))]
 struct Envelope {
+    /// The same on every try of one event.
     id: EventId,
+    /// What happened.
     #[serde(rename = "type")]
     event_type: String,
+    /// 1 for every event today; another number means a breaking change of the kind.
     version: u32,
+    /// When it happened.
     created_at: Timestamp,
+    /// In which workspace.
     workspace: WorkspaceId,
+    /// `false` for the sandbox.
     livemode: bool,
+    /// What goes with it.
     data: Map<String, Value>,
+}
+
+/// The envelope, with the data of one kind in it.
+#[cfg(feature = "schemas")]
+fn schema_of<T: schemars::JsonSchema>(name: &str, generator: &mut schemars::SchemaGenerator) -> Value {
+    let (envelope, data) = (generator.subschema_for::<Envelope>(), generator.subschema_for::<T>());
+    let common = format!("#{}/{COMMON}", generator.settings().definitions_path);
+    serde_json::json!({ "allOf": [envelope, {
+        "type": "object",
+        "properties": {
+            "type": { "const": name },
+            "version": { "const": 1 },
+            "data": { "allOf": [{ "$ref": common }, data] },
+        },
+    }] })
+}
+
+#[cfg(feature = "schemas")]
+const COMMON: &str = "EventData";
+
+/// What every `data` has besides the fields of its kind.
+#[cfg(feature = "schemas")]
+fn common() -> Value {
+    serde_json::json!({
+        "type": "object",
+        "description": "What every event has.",
+        "properties": {
+            "summary": {
+                "type": "string",
+                "maxLength": crate::limits::EVENT_SUMMARY,
+                "description": "One line on what happened; never the email's own words.",
+            },
+            "url": { "type": "string", "format": "uri", "description": "The conversation in the app." },
+        },
+        "required": ["summary"],
+    })
 }
 
 impl<'de> Deserialize<'de> for Event {
@@ -193,6 +254,7 @@ macro_rules! data {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
         #[cfg_attr(not(feature = "construct"), non_exhaustive)]
         pub struct $name { $($body)* }
     )*};
@@ -238,6 +300,7 @@ data! {
         pub secure: bool,
         /// The app's reference, when there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
         pub reference: Option<String>,
     }
 

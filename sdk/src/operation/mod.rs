@@ -8,6 +8,8 @@ mod schema;
 mod tool;
 
 #[cfg(feature = "schemas")]
+pub(crate) use schema::answers;
+#[cfg(feature = "schemas")]
 pub use tool::Tool;
 
 use crate::{

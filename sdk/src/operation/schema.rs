@@ -29,7 +29,7 @@ impl Operation {
     /// assert_eq!(schema["type"], "array");
     /// ```
     pub fn output_schema(self) -> Value {
-        let mut generator = answers().with(|s| s.inline_subschemas = true).into_generator();
+        let mut generator = settings().with(|s| s.inline_subschemas = true).into_generator();
         let mut schema = self.output_with(&mut generator);
         if let Value::Object(fields) = &mut schema {
             fields.remove("title");
@@ -47,7 +47,7 @@ impl Operation {
     /// assert_eq!(parts["ReplyResult"]["type"], "object");
     /// ```
     pub fn output_schemas(path: &str) -> (Vec<(Operation, Value)>, Map<String, Value>) {
-        let mut generator = answers().with(|s| s.definitions_path = path.to_owned().into()).into_generator();
+        let mut generator = answers(path);
         let schemas = Self::ALL.into_iter().map(|op| (op, op.output_with(&mut generator))).collect();
         (schemas, generator.take_definitions(true))
     }
@@ -76,8 +76,13 @@ impl Operation {
     }
 }
 
+/// For what the service writes, with its parts under `path`.
+pub(crate) fn answers(path: &str) -> SchemaGenerator {
+    settings().with(|s| s.definitions_path = path.to_owned().into()).into_generator()
+}
+
 /// What callers read is what the service writes: optional fields are those that it may leave out.
-fn answers() -> SchemaSettings {
+fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .with(|s| s.meta_schema = None)
