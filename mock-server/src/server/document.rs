@@ -2,9 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, value::RawValue};
+use shared_inbox::{Note, TimelineEvent};
 
-use crate::world::{InvalidWorld, Refusal, World};
+use crate::world::{InvalidWorld, MessageRecord, Refusal, World};
 
 /// What a world is at its start.
 #[derive(Debug, Clone)]
@@ -26,7 +28,7 @@ pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
     };
     let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, reason) = explain(&error);
-        refuse(error.inner(), &field, &reason)
+        in_item(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
     })?;
     json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
     Ok(world)
@@ -41,8 +43,38 @@ pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
     Refusal::new(400, problems.collect::<Vec<_>>().join("; "))
 }
 
+/// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor
+/// line. Reads it once more as what it says it is.
+fn in_item(document: &[u8], field: &str) -> Option<Refusal> {
+    let (text, raw) = find(document, field)?;
+    let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
+    let kind = item.remove("type")?;
+    fn problem<T: DeserializeOwned>(item: Map<String, Value>) -> Option<(String, String)> {
+        serde_path_to_error::deserialize::<_, T>(Value::Object(item)).err().map(|error| explain(&error))
+    }
+    let (inner, reason) = match kind.as_str()? {
+        "message" => problem::<MessageRecord>(item),
+        "note" => problem::<Note>(item),
+        "event" => problem::<TimelineEvent>(item),
+        _ => None,
+    }?;
+    let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
+    let line = line(document, &field).unwrap_or_else(|| line_of(text, raw));
+    Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
+}
+
 /// The line on which a field such as `conversations[3].mailbox` stands, or as much of its path as there is.
 fn line(document: &[u8], field: &str) -> Option<usize> {
+    find(document, field).map(|(text, raw)| line_of(text, raw))
+}
+
+fn line_of(text: &str, part: &RawValue) -> usize {
+    let before = (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
+}
+
+/// The document as text, and the part of it that a path leads to, or as far as it leads.
+fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> {
     let text = std::str::from_utf8(document).ok()?;
     let mut at: &RawValue = serde_json::from_str(text).ok()?;
     for name in field.split(['.', '[']) {
@@ -57,8 +89,7 @@ fn line(document: &[u8], field: &str) -> Option<usize> {
         let Some(inner) = inner else { break };
         at = inner;
     }
-    let before = (at.get().as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-    Some(1 + text.get(..before)?.matches('\n').count())
+    Some((text, at))
 }
 
 /// The field that an error is about, empty for the whole, and what is wrong with it.

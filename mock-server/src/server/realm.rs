@@ -189,7 +189,10 @@ impl Realm {
             self.plan.runtime.spawn(async move {
                 let due = request.due;
                 let outcome = realm.plan.deliverer.perform(request, || realm.try_time(due)).await;
-                realm.enter(|world, _| world.finish_try(outcome));
+                let _ = realm.change(Cause::Job, "webhook-try-ended", |world, _| {
+                    world.finish_try(outcome);
+                    Ok(())
+                });
                 realm.try_ended.notify_waiters();
             });
         }

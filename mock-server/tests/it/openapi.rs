@@ -2,10 +2,12 @@
 
 use std::process::{Command, Output};
 
-use serde_json::Value;
-use shared_inbox::Operation;
+use serde_json::{Value, json};
+use shared_inbox::{Event, EventKind, Operation};
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
+
+use crate::kit::Kit;
 
 async fn served() -> (MockServer, Value) {
     let mock = MockServer::builder().manual_clock().start().await;
@@ -95,5 +97,30 @@ async fn every_operation_stands_in_it_with_its_errors_and_examples() {
                 "{operation:?} {status}"
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn every_kind_of_event_stands_in_it_with_an_example_that_fits() {
+    let kit = Kit::start().await;
+    let document = kit.document();
+    let webhooks = document.value()["webhooks"].as_object().expect("webhooks");
+    let mut kinds: Vec<&str> = webhooks.keys().map(String::as_str).collect();
+    let mut expected = EventKind::TYPES.to_vec();
+    kinds.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(kinds, expected);
+    for (kind, webhook) in webhooks {
+        let example = &webhook["post"]["requestBody"]["content"]["application/json"]["example"];
+        assert_eq!(example["type"], kind.as_str());
+        document.check_event(example);
+        let typed: Event = serde_json::from_value(example.clone()).expect("an event");
+        assert!(!matches!(typed.kind, EventKind::Unknown(_)));
+        let mut wrong = example.clone();
+        wrong["data"].as_object_mut().expect("an object").remove("summary");
+        assert!(!document.allows_event(&wrong), "{kind} without a summary");
+        let mut wrong = example.clone();
+        wrong["data"] = json!({ "summary": "x" });
+        assert!(!document.allows_event(&wrong), "{kind} without its own fields");
     }
 }

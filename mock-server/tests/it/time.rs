@@ -180,6 +180,14 @@ async fn a_document_that_is_not_sound_is_refused_with_line_and_field() {
     for (document, named) in [
         ("{\n  \"workspace\": 5\n}", &["line 2", "workspace"][..]),
         ("{}", &["mailboxes", "required"]),
+        (
+            "{\n \"mailboxes\": [],\n \"conversations\": [{\n  \"id\": \"cnv_1\", \"mailbox\": \"mbx_1\", \"subject\": \"\",\n  \"contact\": {}, \"timeline\": [\n   { \"type\": \"note\",\n     \"id\": 5 }]}]}",
+            &["line 7", "conversations[0].timeline[0].id", "string"],
+        ),
+        (
+            "{\n \"mailboxes\": [],\n \"conversations\": [{\n  \"id\": \"cnv_1\", \"mailbox\": \"mbx_1\", \"subject\": \"\",\n  \"contact\": {}, \"timeline\": [\n   { \"type\": \"message\",\n     \"id\": \"msg_1\" }]}]}",
+            &["line 6", "conversations[0].timeline[0].at", "required"],
+        ),
         ("{", &["line 1"]),
         ("", &["line 1"]),
     ] {

@@ -1,9 +1,9 @@
 //! What the operations share: the schemas of answers, the one shape of an error, the key.
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Status, Urgency, limits};
+use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, limits};
 
-use super::KEY;
+use super::{KEY, events};
 
 pub(super) fn components(mut schemas: Map<String, Value>) -> Value {
     schemas.values_mut().for_each(close);
@@ -16,16 +16,22 @@ pub(super) fn components(mut schemas: Map<String, Value>) -> Value {
     }
     schemas["SandboxReceipt"]["required"] = json!(["conversationId", "messageId"]);
     schemas.insert("Error".to_owned(), error());
-    json!({
-        "schemas": schemas,
-        "parameters": { "ConversationId": {
+    let mut parameters = Map::new();
+    parameters.extend(events::headers().map(|(name, header)| (name.to_owned(), header)));
+    parameters.insert(
+        "ConversationId".to_owned(),
+        json!({
             "name": "id",
             "in": "path",
             "required": true,
             "description": "The conversation's id. One of the wrong form answers 404, like any id that is not there.",
             "schema": { "type": "string", "pattern": "^cnv_[0-9a-z]+$" },
             "example": "cnv_4k7q2m9x",
-        } },
+        }),
+    );
+    json!({
+        "schemas": schemas,
+        "parameters": parameters,
         "responses": responses(),
         "securitySchemes": { KEY: {
             "type": "http",
@@ -123,7 +129,7 @@ fn close(schema: &mut Value) {
 
 const TIME: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$";
 
-fn closed() -> [Value; 7] {
+fn closed() -> [Value; 8] {
     [
         json!(Status::KNOWN),
         json!(Urgency::KNOWN),
@@ -132,11 +138,12 @@ fn closed() -> [Value; 7] {
         json!(DocumentKind::KNOWN),
         json!(ActorType::KNOWN),
         json!(Scope::KNOWN),
+        json!(Turn::KNOWN),
     ]
 }
 
 /// What holds for answers of this server beyond what the types say: schema, field, rules.
-fn narrower() -> [(&'static str, &'static str, Value); 9] {
+fn narrower() -> [(&'static str, &'static str, Value); 12] {
     [
         ("Assignee", "type", json!({ "enum": ["user", "agent"] })),
         ("Assignee", "id", json!({ "pattern": "^(usr|agt)_[0-9A-Za-z_-]+$" })),
@@ -165,6 +172,9 @@ fn narrower() -> [(&'static str, &'static str, Value); 9] {
                                     `snoozed` until that time has come or mail comes in." }),
         ),
         ("Done", "ok", json!({ "const": true })),
+        ("EventAssignee", "type", json!({ "enum": ["user", "agent"] })),
+        ("EventAuthor", "type", json!({ "enum": ["user", "agent"] })),
+        ("EventDrafter", "type", json!({ "enum": ["user", "agent", null] })),
         ("Message", "text", json!({ "maxLength": limits::MESSAGE_TEXT })),
         ("ReplyResult", "status", json!({ "enum": ["draft", "scheduled"] })),
         (

@@ -4,6 +4,7 @@
 //! links are written here. A document kept by hand would drift from what the server does.
 
 mod components;
+mod events;
 mod examples;
 mod links;
 mod words;
@@ -28,7 +29,9 @@ pub(crate) fn document(base_url: &str) -> Value {
 }
 
 fn build() -> Value {
-    let (answers, parts) = Operation::output_schemas("/components/schemas");
+    let (answers, mut parts) = Operation::output_schemas("/components/schemas");
+    let (webhooks, more_parts) = events::webhooks();
+    parts.extend(more_parts);
     let mut paths = Map::new();
     for (operation, answer) in answers {
         let path = paths.entry(operation.path()).or_insert_with(|| json!({}));
@@ -46,6 +49,7 @@ fn build() -> Value {
         "tags": words::tags(),
         "security": [{ KEY: [] }],
         "paths": paths,
+        "webhooks": webhooks,
         "components": components::components(parts),
     })
 }

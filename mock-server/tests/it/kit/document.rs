@@ -70,16 +70,30 @@ impl Document {
         if let Some(reference) = described["$ref"].as_str() {
             response = reference.trim_start_matches('#').to_owned();
         }
-        let schema = format!("{response}/content/application~1json/schema");
-        let validator = self.validator(&schema);
-        let body = reply.json();
+        self.holds(&format!("{response}/content/application~1json/schema"), &reply.json());
+    }
+
+    /// Panics when the document does not allow this event to be sent.
+    pub(crate) fn check_event(&self, event: &Value) {
+        let kind = event["type"].as_str().expect("a kind");
+        self.holds(&format!("/webhooks/{kind}/post/requestBody/content/application~1json/schema"), event);
+    }
+
+    pub(crate) fn allows_event(&self, event: &Value) -> bool {
+        let kind = event["type"].as_str().expect("a kind");
+        self.validator(&format!("/webhooks/{kind}/post/requestBody/content/application~1json/schema"))
+            .is_valid(event)
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    fn holds(&self, schema: &str, body: &Value) {
+        let validator = self.validator(schema);
         let wrong: Vec<String> =
-            validator.iter_errors(&body).map(|error| format!("{}: {error}", error.instance_path())).collect();
-        assert!(
-            wrong.is_empty(),
-            "{method} {template} answered {} against the document: {wrong:?}\n{body}",
-            reply.status
-        );
+            validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(wrong.is_empty(), "against the document at {schema}: {wrong:?}\n{body}");
     }
 
     fn template(&self, path: &str) -> Option<String> {

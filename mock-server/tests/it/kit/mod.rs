@@ -128,6 +128,10 @@ impl Kit {
         Self { mock, http, document }
     }
 
+    pub(crate) fn document(&self) -> &Document {
+        &self.document
+    }
+
     pub(crate) fn http(&self) -> &reqwest::Client {
         &self.http
     }

@@ -89,6 +89,7 @@ impl Scene {
         let now = self.mock.now().await;
         for (event, request) in fresh.iter().zip(&got[got.len() - fresh.len()..]) {
             check_shape(event, &["reference"]);
+            self.mock.kit.document().check_event(event);
             assert_eq!(request.id(), event["id"]);
             assert_eq!(event["livemode"], true);
             assert!(seconds(&event["created_at"]) <= now);
