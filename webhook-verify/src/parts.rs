@@ -1,5 +1,7 @@
 //! Finding the three headers, wherever a framework keeps them.
 
+use std::fmt;
+
 use crate::error::{Header, VerifyError};
 
 /// The values of the three headers, as they came in.
@@ -53,6 +55,15 @@ impl<'a> Parts<'a> {
             timestamp: only(Header::Timestamp)?,
             signature: only(Header::Signature)?,
         })
+    }
+}
+
+impl fmt::Debug for Parts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts")
+            .field("id", &format_args!("{}", self.id.escape_ascii()))
+            .field("timestamp", &format_args!("{}", self.timestamp.escape_ascii()))
+            .finish_non_exhaustive()
     }
 }
 

@@ -231,6 +231,15 @@ impl<'h> Stream<'h> {
     }
 }
 
+impl fmt::Debug for Stream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("id", &self.id)
+            .field("timestamp", &self.seconds)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The place of the first key for which one of the signatures is right.
 fn matching(keys: &[Key], parts: Parts<'_>, signatures: &Signatures, body: &[u8]) -> Option<usize> {
     keys.iter().position(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))

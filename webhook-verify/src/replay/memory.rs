@@ -83,7 +83,7 @@ impl MemoryGuard {
         self
     }
 
-    /// Sets how many events are remembered at most, one at least. An event takes some 200 bytes.
+    /// Sets how many events are remembered at most, one at least. An event takes some 300 bytes.
     #[must_use]
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity = events.max(1);

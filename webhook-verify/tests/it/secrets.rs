@@ -1,6 +1,6 @@
 //! What is a secret, and that it stays one.
 
-use shared_inbox_webhooks::{Secret, SecretError, Signer, Verifier};
+use shared_inbox_webhooks::{Parts, Secret, SecretError, Signer, Verifier};
 
 use crate::fixture::{BODY, ID, NOW, at, current};
 
@@ -92,6 +92,14 @@ fn nothing_prints_a_secret() {
         format!("{secret:?} {:#?} {:?} {:?}", secret, Signer::new([current()]), Verifier::new([current()]));
     assert!(!shown.contains(encoded), "{shown}");
     assert!(!shown.contains("49"), "the first byte of the key in decimal: {shown}");
+    // What a signature is worth for five minutes stays out of logs too, and a header cannot write lines into them.
+    let headers = Signer::new([current()]).sign(ID, NOW, b"");
+    let verifier = at(Verifier::new([current()]), NOW);
+    let parts = Parts { id: b"evt_1\nrefused: 0", timestamp: b"1", signature: headers.signature.as_bytes() };
+    let checked = verifier.check(&headers).unwrap();
+    let shown = format!("{parts:?} {checked:?} {:?}", checked.clone().stream());
+    assert!(shown.contains(r"evt_1\nrefused") && shown.matches(ID).count() == 2, "{shown}");
+    assert!(!shown.contains(&headers.signature[3..]), "{shown}");
     for broken in [format!("{} ", *text), format!("v1,{}", *text), encoded.to_owned(), format!("{}*", *text)]
     {
         let error = Secret::parse(&broken).unwrap_err();

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use shared_inbox_webhooks::{Parts, Secret, Verifier, VerifyError, WebhookHeaders};
+use shared_inbox_webhooks::{Header, Parts, Secret, Verifier, VerifyError, WebhookHeaders};
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, signature, verifier};
 
@@ -422,6 +422,14 @@ fn a_sender_learns_no_more_than_400_or_401() {
             _ => 400,
         };
         assert_eq!(error.status(), expected, "{}", row.why);
+        // The operator learns which header it is about.
+        let named =
+            Header::ALL.into_iter().filter(|header| error.to_string().contains(header.name())).count();
+        let expected = usize::from(!matches!(
+            error.code(),
+            "timestamp_too_old" | "timestamp_too_new" | "signature_mismatch"
+        ));
+        assert_eq!(named, expected, "{error}");
     }
 }
 
