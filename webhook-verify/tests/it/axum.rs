@@ -227,6 +227,7 @@ async fn the_operator_hears_of_every_refusal_and_why() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&heard);
     let receiver = receiver().on_refused(move |refused| {
+        assert!(format!("{refused:?}").contains(&format!("{:?}", refused.rejection())));
         let hints =
             refused.diagnose().map(|diagnosis| diagnosis.hints().iter().map(|hint| hint.code()).collect());
         log.lock().unwrap().push((refused.rejection().code(), hints.unwrap_or_else(Vec::new)));
@@ -235,6 +236,7 @@ async fn the_operator_hears_of_every_refusal_and_why() {
     *hour_off.headers_mut() = header_map(&Signer::new([current()]).sign(ID, NOW - 3600, BODY.as_bytes()));
     let mut rewritten = signed(BODY);
     *rewritten.body_mut() = Body::from(BODY.replace("\":", "\": "));
+    assert!(format!("{receiver:?}").contains("body_limit: 1048576"));
     let requests = [
         Request::post("/").body(Body::empty()).unwrap(),
         hour_off,
