@@ -2,6 +2,7 @@
 
 mod chaos;
 mod checklist;
+mod conformance;
 mod hand_in_hand;
 mod peers;
 mod stories;
