@@ -1,6 +1,6 @@
 //! A call from first to last: the rate limit, the attempts, the waits between them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use tracing::Instrument;
@@ -39,7 +39,8 @@ impl Client {
     }
 
     pub(crate) fn budget(&self, options: &Options) -> Budget {
-        Budget::new(options.retry, self.inner.clock.clone(), options.deadline)
+        let clock = &self.inner.clock;
+        Budget::new(options.retry, clock.clone(), options.ends(clock.now()))
     }
 
     pub(crate) async fn pause(&self, error: &Error, pause: Duration) {
@@ -66,7 +67,10 @@ impl Client {
         if left.is_zero() {
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
+        // Told when dropped too: a call that is given up may have been sent.
+        let let_through = LetThrough { client: self, at: self.inner.clock.now() };
         let result = self.attempt(out, options.timeout.min(left), budget.attempts()).await;
+        drop(let_through);
         budget.spend_attempt();
         if let Err(error) = &result
             && error.status() == Some(StatusCode::TOO_MANY_REQUESTS)
@@ -78,5 +82,18 @@ impl Client {
             }
         }
         result
+    }
+}
+
+/// A request that the limiter has counted, until it is over.
+struct LetThrough<'a> {
+    client: &'a Client,
+    at: Instant,
+}
+
+impl Drop for LetThrough<'_> {
+    fn drop(&mut self) {
+        let inner = &self.client.inner;
+        inner.limiter.finished(inner.clock.now().saturating_duration_since(self.at));
     }
 }

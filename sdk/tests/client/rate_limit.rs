@@ -39,6 +39,8 @@ struct Arrival {
     patience_ms: u64,
     /// Is dropped after this.
     dropped_ms: Option<u64>,
+    /// How long it takes to reach the service, once let through.
+    slow_ms: u64,
     /// The service refuses it.
     refused: bool,
 }
@@ -48,12 +50,14 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let lane = prop_oneof![Just(Lane::ReadBack), Just(Lane::Interactive), Just(Lane::Bulk)];
     let patience = prop_oneof![1 => Just(0), 1 => 0..90_000_u64, 6 => Just(86_400_000_u64)];
     let dropped = proptest::option::weighted(0.1, 0..90_000_u64);
-    let arrival = (gap, lane, patience, dropped, proptest::bool::weighted(0.01)).prop_map(
-        |(after_ms, lane, patience_ms, dropped_ms, refused)| Arrival {
+    let slow = prop_oneof![2 => Just(0), 1 => 0..1_000_u64, 1 => 0..25_000_u64];
+    let arrival = (gap, lane, patience, dropped, slow, proptest::bool::weighted(0.01)).prop_map(
+        |(after_ms, lane, patience_ms, dropped_ms, slow_ms, refused)| Arrival {
             after_ms,
             lane,
             patience_ms,
             dropped_ms,
+            slow_ms,
             refused,
         },
     );
@@ -82,7 +86,13 @@ proptest! {
                         () = sleep(dropped) => return true,
                     };
                     match result {
-                        Ok(()) => sent.lock().unwrap().push(Instant::now()),
+                        Ok(()) => {
+                            // What counts is when it reaches the service.
+                            let slow = Duration::from_millis(arrival.slow_ms);
+                            sleep(slow).await;
+                            sent.lock().unwrap().push(Instant::now());
+                            limiter.finished(slow);
+                        }
                         Err(error) => {
                             assert!(started.elapsed() <= Duration::from_millis(arrival.patience_ms + 1), "{error}");
                             return !patient;
@@ -122,8 +132,12 @@ fn a_full_limit_is_used_at_once_and_again_after_a_minute() {
 #[test]
 fn interactive_goes_ahead_of_bulk_that_waited_longer() {
     paused(async {
-        let limiter = Arc::new(MemoryLimiter::new(120));
-        take(&limiter, Lane::ReadBack, 120).await;
+        // One place after the other becomes free.
+        let limiter = Arc::new(MemoryLimiter::new(5));
+        for _ in 0..5 {
+            take(&limiter, Lane::ReadBack, 1).await;
+            advance(Duration::from_secs(1)).await;
+        }
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for lane in [Lane::Bulk, Lane::Bulk, Lane::Interactive, Lane::ReadBack, Lane::Interactive] {
@@ -139,6 +153,144 @@ fn interactive_goes_ahead_of_bulk_that_waited_longer() {
         }
         let expected = [Lane::ReadBack, Lane::Interactive, Lane::Interactive, Lane::Bulk, Lane::Bulk];
         assert_eq!(*order.lock().unwrap(), expected);
+    });
+}
+
+#[test]
+fn bulk_is_not_starved_by_interactive_calls_that_use_up_the_limit() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let interactive = Arc::new(Mutex::new(0_u32));
+        // Two a second: more than there is room for, evenly spread.
+        let (asking, count) = (Arc::clone(&limiter), Arc::clone(&interactive));
+        let load = tokio::spawn(async move {
+            loop {
+                sleep(Duration::from_millis(500)).await;
+                let (limiter, count) = (Arc::clone(&asking), Arc::clone(&count));
+                tokio::spawn(async move {
+                    limiter.acquire(Lane::Interactive, FOREVER).await.unwrap();
+                    *count.lock().unwrap() += 1;
+                });
+            }
+        });
+        sleep(Duration::from_secs(120)).await;
+        let started = Instant::now();
+        let before = *interactive.lock().unwrap();
+        let bulk = |_| {
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(async move {
+                limiter.acquire(Lane::Bulk, FOREVER).await.unwrap();
+                Instant::now()
+            })
+        };
+        let mut went = Vec::new();
+        for task in (0..3).map(bulk).collect::<Vec<_>>() {
+            went.push(task.await.unwrap());
+        }
+        let waited = started.elapsed();
+        assert!(waited < 3 * MINUTE, "{waited:?}");
+        assert!(
+            went.windows(2).all(|two| two[1] - two[0] >= Duration::from_secs(6)),
+            "one at a time: {went:?}"
+        );
+        let interactive = *interactive.lock().unwrap() - before;
+        assert!(f64::from(interactive) > waited.as_secs_f64() * 100.0 / 60.0, "{interactive} in {waited:?}");
+        load.abort();
+    });
+}
+
+#[test]
+fn a_waiter_whose_future_is_not_polled_holds_nobody_up() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::ReadBack, 120).await;
+        let mut idle = limiter.acquire(Lane::Interactive, FOREVER);
+        assert!(futures_util::poll!(&mut idle).is_pending());
+        // Waits behind the one that nobody polls.
+        tokio::time::timeout(2 * MINUTE, limiter.acquire(Lane::Interactive, FOREVER)).await.unwrap().unwrap();
+        // Its turn has come too, and it is not counted twice.
+        idle.await.unwrap();
+        take(&limiter, Lane::ReadBack, 118).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+    });
+}
+
+#[test]
+fn a_turn_that_came_and_was_not_taken_is_given_back() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::ReadBack, 120).await;
+        let mut idle = limiter.acquire(Lane::Interactive, FOREVER);
+        assert!(futures_util::poll!(&mut idle).is_pending());
+        advance(Duration::from_secs(61)).await;
+        take(&limiter, Lane::ReadBack, 119).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+        drop(idle);
+        take(&limiter, Lane::ReadBack, 1).await;
+    });
+}
+
+#[test]
+fn a_turn_that_came_long_ago_is_waited_for_again() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::ReadBack, 120).await;
+        let mut idle = limiter.acquire(Lane::ReadBack, FOREVER);
+        assert!(futures_util::poll!(&mut idle).is_pending());
+        advance(Duration::from_secs(61)).await;
+        take(&limiter, Lane::ReadBack, 119).await;
+        advance(Duration::from_secs(61)).await;
+        take(&limiter, Lane::ReadBack, 120).await;
+        assert!(futures_util::poll!(&mut idle).is_pending(), "121 in a moment");
+        let started = Instant::now();
+        idle.await.unwrap();
+        assert!(started.elapsed() >= MINUTE);
+    });
+}
+
+#[test]
+fn a_request_is_counted_from_when_it_may_have_reached_the_service() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::ReadBack, 1).await;
+        advance(Duration::from_secs(20)).await;
+        take(&limiter, Lane::ReadBack, 119).await;
+        // All but the first had to connect for ten seconds: they arrive half a minute after it.
+        advance(Duration::from_secs(10)).await;
+        (0..119).for_each(|_| limiter.finished(Duration::from_secs(10)));
+        advance(Duration::from_secs(31)).await;
+        take(&limiter, Lane::ReadBack, 1).await;
+        advance(Duration::from_secs(28)).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+        advance(Duration::from_secs(2)).await;
+        take(&limiter, Lane::ReadBack, 119).await;
+    });
+}
+
+#[test]
+fn a_turn_that_is_taken_late_is_counted_from_when_it_is_taken() {
+    paused(async {
+        let limiter = MemoryLimiter::new(1);
+        take(&limiter, Lane::ReadBack, 1).await;
+        let mut idle = limiter.acquire(Lane::ReadBack, FOREVER);
+        assert!(futures_util::poll!(&mut idle).is_pending());
+        advance(Duration::from_secs(61)).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+        advance(Duration::from_secs(30)).await;
+        idle.await.unwrap();
+        advance(Duration::from_secs(59)).await;
+        wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await);
+    });
+}
+
+#[test]
+fn an_absurd_pause_neither_panics_nor_lasts_for_ever() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        limiter.throttled(Some(Duration::MAX)).await.unwrap();
+        limiter.throttled(Some(Duration::MAX)).await.unwrap();
+        assert!(wait(limiter.acquire(Lane::ReadBack, Duration::ZERO).await) <= FOREVER);
+        limiter.finished(Duration::MAX);
     });
 }
 
@@ -285,6 +437,45 @@ async fn a_read_back_gets_through_when_the_limit_is_used_up() {
         service.clock.slept().iter().all(|slept| *slept < Duration::from_secs(5)),
         "nothing waited a minute"
     );
+}
+
+/// Lets everyone through, and counts who is still under way.
+#[derive(Debug, Default)]
+struct Doorman {
+    in_and_out: Mutex<(u32, u32)>,
+}
+
+impl RateLimiter for Doorman {
+    fn acquire(&self, _: Lane, _: Duration) -> BoxFuture<'_, Result<(), LimitError>> {
+        Box::pin(async {
+            self.in_and_out.lock().unwrap().0 += 1;
+            Ok(())
+        })
+    }
+    fn throttled(&self, _: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
+        Box::pin(async { Ok(()) })
+    }
+    fn finished(&self, _: Duration) {
+        self.in_and_out.lock().unwrap().1 += 1;
+    }
+}
+
+#[tokio::test]
+async fn the_limiter_hears_of_the_end_of_every_request_it_let_through() {
+    let service = Service::start().await;
+    let doorman = Arc::new(Doorman::default());
+    let client = service.builder().rate_limiter(doorman.clone()).build().unwrap();
+    client.mailboxes().await.unwrap();
+    service.fail_gets([Fault::Before(500), Fault::DropBefore, Fault::None, Fault::Hang]);
+    client.mailboxes().await.unwrap();
+    let given_up = tokio::spawn(client.mailboxes().into_future());
+    while service.count("GET") < 5 {
+        service.committed.notified().await;
+    }
+    assert_eq!(*doorman.in_and_out.lock().unwrap(), (5, 4));
+    given_up.abort();
+    let _ = given_up.await;
+    assert_eq!(*doorman.in_and_out.lock().unwrap(), (5, 5));
 }
 
 #[derive(Debug)]

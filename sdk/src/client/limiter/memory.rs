@@ -11,18 +11,23 @@ use super::{Lane, LimitError, RateLimiter};
 use crate::client::clock::{BoxFuture, Clock, TokioClock};
 use crate::limits;
 
-/// Requests can arrive closer together than they left (the first of them had to connect), so each is remembered a little
-/// longer than the service's minute.
+/// Requests can arrive closer together than they left, so each is remembered a little longer than the service's minute.
+/// One that took longer than this to be answered is counted from its answer.
 const SLACK: Duration = Duration::from_secs(1);
 const SPAN: Duration = limits::RATE_WINDOW.saturating_add(SLACK);
 /// The first pause after a 429 that does not say how long; doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+/// A bulk request that has waited for so long goes before interactive ones, at most one in every [`AGED_EVERY`].
+const AGED: Duration = Duration::from_secs(75);
+const AGED_EVERY: Duration = Duration::from_secs(6);
 
 /// Never more than the limit in any 60 seconds, for all clones of a client together.
 ///
 /// Urgent lanes go first; within a lane, first come, first served. Of a limit of 120, read-backs may use all, interactive
 /// calls 110 and bulk calls 90, so that a long background job neither keeps a person waiting for a minute nor leaves a
-/// lost answer unsettled.
+/// lost answer unsettled. Where interactive calls alone use up the limit, a bulk call that has waited for 75 seconds goes
+/// first, one every 6 seconds.
 ///
 /// After a 429 nothing is sent for a while, and the share of the limit that this process uses shrinks to less than it had
 /// used when it was refused; it grows back step by step in every quiet minute.
@@ -52,9 +57,14 @@ pub struct MemoryLimiter {
 struct State {
     /// When each request of the last span was sent, oldest first.
     sent: VecDeque<Instant>,
-    /// Who waits, in the order in which they may go. Only the first watches the time; it wakes the next.
-    queue: BTreeMap<(Lane, u64), Arc<Notify>>,
+    /// Who waits, in the order in which they may go.
+    queue: BTreeMap<Key, Waiter>,
+    /// Who may go and has not noticed yet, with when they were counted. Whoever wakes first moves the queue on, so that
+    /// nobody depends on the future of another being polled.
+    granted: BTreeMap<Key, Instant>,
     tickets: u64,
+    /// When a bulk request last went before interactive ones.
+    aged_at: Option<Instant>,
     /// What a 429 left of the limit.
     capacity: u32,
     /// Nothing is sent before this.
@@ -63,6 +73,14 @@ struct State {
     strikes: u32,
     /// When the capacity last changed.
     learned_at: Option<Instant>,
+}
+
+type Key = (Lane, u64);
+
+#[derive(Debug)]
+struct Waiter {
+    since: Instant,
+    turn: Arc<Notify>,
 }
 
 impl MemoryLimiter {
@@ -79,7 +97,9 @@ impl MemoryLimiter {
         let state = State {
             sent: VecDeque::new(),
             queue: BTreeMap::new(),
+            granted: BTreeMap::new(),
             tickets: 0,
+            aged_at: None,
             capacity: limit,
             closed_until: None,
             strikes: 0,
@@ -93,57 +113,49 @@ impl MemoryLimiter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends at once if nobody is ahead, else takes a place in the queue.
-    fn enter(&self, lane: Lane, patience: Duration) -> Result<Option<Place<'_>>, LimitError> {
+    /// The state as of now, and the moment.
+    fn at_present(&self) -> (MutexGuard<'_, State>, Instant) {
         let mut state = self.state();
         let now = self.clock.now();
         state.refresh(now, self.limit);
-        let ahead = state.queue.range(..(lane, u64::MAX)).count();
-        let wait = state.wait(now, lane, ahead);
-        if ahead == 0 && wait.is_zero() {
+        state.advance(now);
+        (state, now)
+    }
+
+    /// Sends at once if nobody is ahead, else takes a place in the queue.
+    fn enter(&self, lane: Lane, patience: Duration) -> Result<Option<Place<'_>>, LimitError> {
+        let (mut state, now) = self.at_present();
+        let key = (lane, state.tickets);
+        let wait = state.wait_of(key, now);
+        if wait.is_zero() {
             state.sent.push_back(now);
             return Ok(None);
         }
-        if wait > patience || patience.is_zero() {
+        if wait > patience {
             return Err(LimitError::Busy { wait });
         }
-        let key = (lane, state.tickets);
         state.tickets += 1;
         let turn = Arc::new(Notify::new());
-        state.queue.insert(key, Arc::clone(&turn));
+        state.queue.insert(key, Waiter { since: now, turn: Arc::clone(&turn) });
         Ok(Some(Place { limiter: self, key, turn }))
     }
 
-    /// What the holder of a place can do now.
-    fn step(&self, place: &Place<'_>) -> Step {
-        let mut state = self.state();
-        let now = self.clock.now();
-        state.refresh(now, self.limit);
-        let ahead = state.queue.range(..place.key).count();
-        let wait = state.wait(now, place.key.0, ahead);
-        if ahead > 0 {
-            return Step::Queued { wait };
+    /// Takes the holder of a place through, or says how long to wait and when to look again.
+    fn step(&self, place: &Place<'_>) -> Option<(Duration, Duration)> {
+        let (mut state, now) = self.at_present();
+        if let Some(at) = state.granted.remove(&place.key) {
+            // Sent now, which may be later than it was counted. Out of the log, it has to wait again.
+            if state.forget(at) {
+                state.sent.push_back(now);
+                return None;
+            }
+            state.queue.insert(place.key, Waiter { since: now, turn: Arc::clone(&place.turn) });
+            state.advance(now);
         }
-        if wait.is_zero() {
-            // Counted and out of the queue under one lock: dropping the future can neither lose nor keep a place.
-            state.sent.push_back(now);
-            state.leave(place.key);
-            return Step::Go;
-        }
-        Step::First { wait }
+        let wait = state.wait_of(place.key, now);
+        let aged = state.aged_bulk().filter(|(key, at)| *key == place.key && *at > now);
+        Some((wait, aged.map_or(wait, |(_, at)| wait.min(at - now))))
     }
-}
-
-enum Step {
-    Go,
-    /// The first in the queue: goes when this has passed.
-    First {
-        wait: Duration,
-    },
-    /// Others go first: will be woken.
-    Queued {
-        wait: Duration,
-    },
 }
 
 impl State {
@@ -174,6 +186,51 @@ impl State {
         (self.capacity - left_for_others).max(1) as usize
     }
 
+    /// The bulk request that has waited longest, and when it may go before interactive ones.
+    fn aged_bulk(&self) -> Option<(Key, Instant)> {
+        let (key, waiter) = self.queue.range((Lane::Bulk, 0)..).next()?;
+        let own = waiter.since + AGED;
+        Some((*key, self.aged_at.map_or(own, |at| own.max(at + AGED_EVERY))))
+    }
+
+    /// Lets through whoever can go, in order.
+    fn advance(&mut self, now: Instant) {
+        while let Some((first, _)) = self.queue.first_key_value() {
+            let aged = self.aged_bulk().filter(|(_, at)| *at <= now && first.0 != Lane::ReadBack);
+            let key = aged.map_or(*first, |(key, _)| key);
+            if !self.wait_of(key, now).is_zero() {
+                return;
+            }
+            if first.0 != key.0 {
+                self.aged_at = Some(now);
+            }
+            self.sent.push_back(now);
+            self.granted.insert(key, now);
+            if let Some(waiter) = self.queue.remove(&key) {
+                waiter.turn.notify_one();
+            }
+        }
+    }
+
+    /// Takes a send back out of the log.
+    fn forget(&mut self, at: Instant) -> bool {
+        self.sent.binary_search(&at).is_ok_and(|index| self.sent.remove(index).is_some())
+    }
+
+    /// How long until this one can go.
+    fn wait_of(&self, key: Key, now: Instant) -> Duration {
+        match self.aged_bulk().filter(|(_, at)| *at <= now) {
+            Some((aged, _)) if aged == key => {
+                let read_backs = self.queue.range(..(Lane::Interactive, 0)).count();
+                self.wait(now, Lane::Interactive, read_backs)
+            }
+            Some(_) if key.0 == Lane::Interactive => {
+                self.wait(now, key.0, self.queue.range(..key).count() + 1)
+            }
+            _ => self.wait(now, key.0, self.queue.range(..key).count()),
+        }
+    }
+
     /// How long until a request of this lane can go, with so many others going before it.
     fn wait(&self, now: Instant, lane: Lane, ahead: usize) -> Duration {
         let closed = self.closed_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
@@ -190,26 +247,23 @@ impl State {
         };
         closed.max(full)
     }
-
-    fn leave(&mut self, key: (Lane, u64)) {
-        let was_first = self.queue.first_key_value().is_some_and(|(first, _)| *first == key);
-        self.queue.remove(&key);
-        if was_first && let Some((_, next)) = self.queue.first_key_value() {
-            next.notify_one();
-        }
-    }
 }
 
 /// A place in the queue; given up when dropped.
 struct Place<'a> {
     limiter: &'a MemoryLimiter,
-    key: (Lane, u64),
+    key: Key,
     turn: Arc<Notify>,
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.limiter.state().leave(self.key);
+        let mut state = self.limiter.state();
+        state.queue.remove(&self.key);
+        if let Some(at) = state.granted.remove(&self.key) {
+            state.forget(at);
+        }
+        state.advance(self.limiter.clock.now());
     }
 }
 
@@ -218,30 +272,25 @@ impl RateLimiter for MemoryLimiter {
         Box::pin(async move {
             let started = self.clock.now();
             let Some(place) = self.enter(lane, patience)? else { return Ok(()) };
-            loop {
-                let (first, wait) = match self.step(&place) {
-                    Step::Go => return Ok(()),
-                    Step::First { wait } => (true, wait),
-                    Step::Queued { wait } => (false, wait),
-                };
+            while let Some((wait, look_again)) = self.step(&place) {
                 let left = patience.saturating_sub(self.clock.now().saturating_duration_since(started));
                 if left.is_zero() {
                     return Err(LimitError::Busy { wait });
                 }
-                let pause = if first { wait.min(left) } else { left };
                 tokio::select! {
                     () = place.turn.notified() => {}
-                    () = self.clock.sleep(pause) => {}
+                    () = self.clock.sleep(look_again.min(left)) => {}
                 }
             }
+            Ok(())
         })
     }
 
     fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
         Box::pin(async move {
-            let mut state = self.state();
-            let now = self.clock.now();
-            state.refresh(now, self.limit);
+            let (mut state, now) = self.at_present();
+            // Far enough in the future, and not beyond what a clock can hold.
+            let retry_after = retry_after.map(|pause| pause.min(LONGEST_PAUSE));
             if let Some(until) = state.closed_until {
                 // Requests that were under way together are refused together: one lesson.
                 state.closed_until = Some(until.max(now + retry_after.unwrap_or_default()));
@@ -256,5 +305,19 @@ impl RateLimiter for MemoryLimiter {
             state.learned_at = Some(now);
             Ok(())
         })
+    }
+
+    fn finished(&self, took: Duration) {
+        if took <= SLACK {
+            return;
+        }
+        let (mut state, now) = self.at_present();
+        // Its entry is the last one that is not younger than it.
+        let let_through =
+            now.checked_sub(took).map_or(0, |at| state.sent.partition_point(|sent| *sent <= at));
+        if let_through > 0 {
+            state.sent.remove(let_through - 1);
+        }
+        state.sent.push_back(now);
     }
 }

@@ -23,7 +23,8 @@ pub enum Lane {
     ReadBack,
     /// Somebody is waiting. The lane of every call unless it says otherwise. Leaves a little for read-backs.
     Interactive,
-    /// Background work. Goes after all others, and leaves a part of the limit for them.
+    /// Background work. Goes after all others, and leaves a part of the limit for them; what has waited for more than a
+    /// minute gets a turn now and then.
     Bulk,
 }
 
@@ -53,6 +54,9 @@ pub enum Lane {
 ///     fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
 ///         self.0.throttled(retry_after)
 ///     }
+///     fn finished(&self, took: Duration) {
+///         self.0.finished(took);
+///     }
 /// }
 /// ```
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
@@ -65,6 +69,14 @@ pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
     /// The service answered 429 although the limit was kept: others use the key too. `retry_after` is what the service
     /// asked for, if it did.
     fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>>;
+
+    /// A request was answered, failed or was given up, this long after it was let through. It had to connect first and may
+    /// have reached the service as late as now, so one that took long is to be counted from now on.
+    ///
+    /// Must not block. Does nothing unless implemented.
+    fn finished(&self, took: Duration) {
+        let _ = took;
+    }
 }
 
 /// Why no request may be sent now.
