@@ -119,10 +119,11 @@ where
             let label = label(self.operation);
             let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
             let scope = self.operation.scope();
-            let checked = self.client.check_scope(self.operation, scope).await;
+            let options = self.options.started(self.client.inner.clock.now());
+            let checked = self.client.check_scope(self.operation, scope, &options).await;
             checked.map_err(|error| error.before_sending().for_call(&label, 0))?;
             let out = outgoing(&self.client, self.operation, self.conversation.as_ref(), payload, scope)?;
-            let answer = self.client.run(&out, &self.options).await?;
+            let answer = self.client.run(&out, &options).await?;
             decode(&answer).map_err(|error| error.for_call(&label, answer.attempts))
         })
     }

@@ -15,7 +15,7 @@ use super::Client;
 use super::call::{Payload, body, invalid, label, outgoing};
 use super::clock::BoxFuture;
 use super::decode::decode;
-use super::error::{Cause, Certainty, Error, Result};
+use super::error::{Certainty, Error, Result};
 use super::ledger::Ledger;
 use super::limiter::Lane;
 use super::options::{Options, call_options};
@@ -253,31 +253,28 @@ where
 }
 
 impl<I, O: DeserializeOwned> Create<I, O> {
-    async fn create(self, label: String) -> Result<Created<O>> {
+    async fn create(mut self, label: String) -> Result<Created<O>> {
         let payload = (self.kind.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
+        self.options = self.options.started(self.client.inner.clock.now());
         let mut budget = self.client.budget(&self.options);
         let scope = self.scope();
         let before_sending = |error: Error| error.before_sending().for_call(&label, 0);
-        self.client.check_scope(self.kind.operation, scope).await.map_err(before_sending)?;
+        let checked = self.client.check_scope(self.kind.operation, scope, &self.options).await;
+        checked.map_err(before_sending)?;
         let out = outgoing(&self.client, self.kind.operation, Some(&self.conversation), payload, scope)?;
 
         let clock = &self.client.inner.clock;
-        let ledger = self.client.inner.ledgers.of(&self.conversation, clock.now());
-        let mut ledger = tokio::select! {
-            ledger = ledger.lock() => ledger,
-            () = clock.sleep(budget.left()) => {
-                return Err(before_sending(Error::new(Cause::Deadline, Certainty::NotSent)));
-            }
-        };
+        let ledger = self.client.ledger(&self.conversation, budget.left()).await;
+        let mut ledger = ledger.map_err(before_sending)?;
         let expected = (self.kind.expect)(&self.input);
-        let before = self.before(&mut ledger, &budget).await.map_err(before_sending)?;
+        let before = self.before(&mut ledger).await.map_err(before_sending)?;
 
         let mut certainty = Certainty::NotSent;
         loop {
             let error = match self.send(&out, &mut budget).await {
                 Ok(answer) => {
                     let id = (self.kind.id)(&answer);
-                    ledger.record(expected, before.unwrap_or_default(), id, clock.now());
+                    ledger.record(expected, before, id, clock.now());
                     return Ok(Created { answer, recovered: false });
                 }
                 Err(error) => error,
@@ -301,7 +298,8 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     if let Some(Sighting::Found(item)) = &sighting
                         && let Some(answer) = (self.kind.recover)(item)
                     {
-                        ledger.record(expected, Arc::clone(before), id(item).map(str::to_owned), clock.now());
+                        let id = id(item).map(str::to_owned);
+                        ledger.record(expected, Some(Arc::clone(before)), id, clock.now());
                         return Ok(Created { answer, recovered: true });
                     }
                     // An answer in the 200s means that it was done, even if it is not there to be seen.
@@ -330,15 +328,14 @@ impl<I, O: DeserializeOwned> Create<I, O> {
     }
 
     /// What is in the conversation before the create; none when nobody will look.
-    async fn before(&self, ledger: &mut Ledger, budget: &Budget) -> Result<Option<Arc<BTreeSet<String>>>> {
+    async fn before(&self, ledger: &mut Ledger) -> Result<Option<Arc<BTreeSet<String>>>> {
         if self.options.verification == Verification::Never {
             return Ok(None);
         }
         if let Some(seen) = &self.seen {
             return Ok(Some(Arc::new(seen.clone())));
         }
-        let options = Options { deadline: budget.left(), ..self.options.clone() };
-        let conversation = self.client.read_for(&self.conversation, &options, ledger).await?;
+        let conversation = self.client.read_for(&self.conversation, &self.options, ledger).await?;
         Ok(Some(Arc::new(ids(&conversation))))
     }
 
@@ -362,7 +359,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             }
             clock.sleep(pause).await;
             delay = (delay * 2).min(SLOWEST_LOOK);
-            match self.sight(expected, before, ledger, budget).await {
+            match self.sight(expected, before, ledger).await {
                 Ok(found @ Sighting::Found(_)) => return Some(found),
                 Ok(sighting) => {
                     if clock.now().saturating_duration_since(started) >= self.options.settle {
@@ -384,15 +381,9 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         expected: &Expected,
         before: &BTreeSet<String>,
         ledger: &mut Ledger,
-        budget: &Budget,
     ) -> Result<Sighting> {
-        let options = Options {
-            lane: Lane::ReadBack,
-            deadline: budget.left(),
-            retry: RetryPolicy::never(),
-            wait: true,
-            ..self.options.clone()
-        };
+        let options =
+            Options { lane: Lane::ReadBack, retry: RetryPolicy::never(), wait: true, ..self.options.clone() };
         let conversation = self.client.read_for(&self.conversation, &options, ledger).await?;
         let author = self.client.author(expected, &options).await?;
         Ok(judge(&conversation, before, expected, author, ledger))

@@ -26,10 +26,11 @@ struct Entry {
 /// What a create made.
 enum Item {
     Known(String),
-    /// The answer to a note names no item; it is known by these words, and by not having been there before.
+    /// The answer to a note names no item; it is known by these words, and by not having been there before. If nobody
+    /// looked before, it cannot be known from an older one.
     Unseen {
         expected: Expected,
-        before: Arc<BTreeSet<String>>,
+        before: Option<Arc<BTreeSet<String>>>,
     },
 }
 
@@ -38,7 +39,7 @@ impl Ledger {
     pub(super) fn record(
         &mut self,
         expected: Expected,
-        before: Arc<BTreeSet<String>>,
+        before: Option<Arc<BTreeSet<String>>>,
         id: Option<String>,
         now: Instant,
     ) {
@@ -51,9 +52,16 @@ impl Ledger {
         self.0.iter().any(|entry| matches!(&entry.item, Item::Known(known) if known == id))
     }
 
-    /// Whether the items of some creates are not known yet.
+    /// Whether an item that looks like this may be that of a create of which nothing else is known.
+    pub(super) fn may_own(&self, like: &Expected) -> bool {
+        let unknown =
+            |item: &Item| matches!(item, Item::Unseen { expected, before: None } if expected == like);
+        self.0.iter().any(|entry| unknown(&entry.item))
+    }
+
+    /// Whether the items of some creates are not known yet, and can be.
     pub(super) fn has_unseen(&self) -> bool {
-        self.0.iter().any(|entry| matches!(entry.item, Item::Unseen { .. }))
+        self.0.iter().any(|entry| matches!(entry.item, Item::Unseen { before: Some(_), .. }))
     }
 
     /// Gives the creates whose items are not known yet the items that they must have made. One that has not shown
@@ -66,7 +74,7 @@ impl Ledger {
         settle: Duration,
     ) {
         for i in 0..self.0.len() {
-            let Item::Unseen { expected, before } = &self.0[i].item else { continue };
+            let Item::Unseen { expected, before: Some(before) } = &self.0[i].item else { continue };
             let found = new_items(conversation, before, expected, author)
                 .filter(|(_, likeness)| *likeness == Likeness::Same)
                 .filter_map(|(item, _)| id(item))
@@ -77,7 +85,7 @@ impl Ledger {
             }
         }
         let late = |entry: &Entry| now.saturating_duration_since(entry.at) >= settle;
-        self.0.retain(|entry| matches!(entry.item, Item::Known(_)) || !late(entry));
+        self.0.retain(|entry| !matches!(entry.item, Item::Unseen { before: Some(_), .. }) || !late(entry));
     }
 
     fn is_stale(&self, now: Instant) -> bool {

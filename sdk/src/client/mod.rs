@@ -138,17 +138,27 @@ impl Client {
             call.options = options.clone();
             call.into_future()
         };
-        self.inner.me.get_or_try_init(ask).await
+        // Another call may be asking already, with more time than this one has. Like that of an attempt, the time is real.
+        let left = self.budget(options).left();
+        match tokio::time::timeout(left, self.inner.me.get_or_try_init(ask)).await {
+            Ok(me) => me,
+            Err(_) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+        }
     }
 
     /// Fails when the client was told to check scopes and the key lacks this one.
-    pub(crate) async fn check_scope(&self, operation: Operation, scope: &Scope) -> Result<()> {
+    pub(crate) async fn check_scope(
+        &self,
+        operation: Operation,
+        scope: &Scope,
+        options: &Options,
+    ) -> Result<()> {
         // Anyone may ask who they are; without that there is no answer to check against.
         if !self.inner.check_scopes || operation == Operation::Me {
             return Ok(());
         }
         // Keys with other scopes always have `read`, so an unreadable `GET /me` is a failure of its own.
-        if self.scopes().await?.contains(scope) {
+        if self.identity(options).await?.allows(scope) {
             Ok(())
         } else {
             Err(Error::new(Cause::Scope(scope.clone()), Certainty::NotSent))

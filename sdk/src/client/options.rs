@@ -1,6 +1,6 @@
 //! What can be set for a client as a whole and overridden for a single call.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::limiter::Lane;
 use super::retry::RetryPolicy;
@@ -13,6 +13,8 @@ pub(crate) struct Options {
     pub(crate) timeout: Duration,
     /// For the call as a whole, waits included.
     pub(crate) deadline: Duration,
+    /// When the call that this one is a part of must be over.
+    pub(crate) must_end: Option<Instant>,
     pub(crate) retry: RetryPolicy,
     /// Whether to wait for the client's own rate limit.
     pub(crate) wait: bool,
@@ -27,11 +29,27 @@ impl Default for Options {
             lane: Lane::Interactive,
             timeout: Duration::from_secs(30),
             deadline: Duration::from_secs(120),
+            must_end: None,
             retry: RetryPolicy::default(),
             wait: true,
             verification: Verification::Verified,
             settle: Duration::from_secs(10),
         }
+    }
+}
+
+impl Options {
+    /// When a call that starts now must be over.
+    pub(crate) fn ends(&self, now: Instant) -> Instant {
+        // A time beyond what the clock can hold is as good as a year.
+        let own = now.checked_add(self.deadline).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400));
+        self.must_end.map_or(own, |ends| ends.min(own))
+    }
+
+    /// The same for all parts of one call: the time that one takes is gone for the others.
+    pub(crate) fn started(mut self, now: Instant) -> Self {
+        self.must_end = Some(self.ends(now));
+        self
     }
 }
 

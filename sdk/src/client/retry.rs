@@ -91,7 +91,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(policy: RetryPolicy, clock: Arc<dyn Clock>, time: Duration) -> Self {
+    pub(crate) fn new(policy: RetryPolicy, clock: Arc<dyn Clock>, deadline: Instant) -> Self {
         // The cap is applied below: backon adds its jitter on top of its own.
         let delays = ExponentialBuilder::new()
             .with_jitter()
@@ -99,9 +99,6 @@ impl Budget {
             .with_max_delay(policy.max_delay)
             .without_max_times()
             .build();
-        let now = clock.now();
-        // A time beyond what the clock can hold is as good as a year.
-        let deadline = now.checked_add(time).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400));
         Self { policy, clock, deadline, delays, attempts: 0 }
     }
 

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedMutexGuard;
 
 use super::Client;
-use super::error::Result;
+use super::error::{Cause, Certainty, Error, Result};
 use super::ledger::Ledger;
 use super::options::Options;
 use super::words_match::{Likeness, compare, compare_extended};
@@ -85,12 +87,15 @@ impl Expected {
                 } else {
                     compare_extended(body, labels, &message.text)
                 };
-                // What was to be sent shows as scheduled. A draft of the same words may be someone else's, or ours, stopped.
-                if *send && message.status == Some(MessageStatus::Draft) {
-                    likeness.min(Likeness::Similar)
-                } else {
-                    likeness
-                }
+                // A draft of the words that were to be sent may be someone else's, or ours, stopped; a mail of the words
+                // that were to be a draft may be someone else's, or ours, approved.
+                use MessageStatus::{Draft, Failed, Scheduled, Sending, Sent};
+                let fits = match &message.status {
+                    Some(Draft) => !send,
+                    Some(Scheduled | Sending | Sent | Failed) => *send,
+                    _ => false,
+                };
+                if fits { likeness } else { likeness.min(Likeness::Similar) }
             }
             _ => Likeness::Other,
         }
@@ -205,12 +210,11 @@ impl Client {
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
     pub async fn look_for(&self, unconfirmed: &Unconfirmed) -> Result<Sighting> {
-        let options = &self.inner.options;
+        let options = self.inner.options.clone().started(self.inner.clock.now());
         // Waits for a create under way in this conversation, whose item might be taken for the lost one.
-        let ledger = self.inner.ledgers.of(&unconfirmed.conversation, self.inner.clock.now());
-        let mut ledger = ledger.lock().await;
-        let author = self.author(&unconfirmed.expected, options).await?;
-        let conversation = self.read_for(&unconfirmed.conversation, options, &mut ledger).await?;
+        let mut ledger = self.ledger(&unconfirmed.conversation, options.deadline).await?;
+        let author = self.author(&unconfirmed.expected, &options).await?;
+        let conversation = self.read_for(&unconfirmed.conversation, &options, &mut ledger).await?;
         let nothing = BTreeSet::new();
         let before = unconfirmed.before.as_ref().unwrap_or(&nothing);
         let sighting = judge(&conversation, before, &unconfirmed.expected, author, &ledger);
@@ -220,6 +224,21 @@ impl Client {
         } else {
             sighting
         })
+    }
+
+    /// The ledger of a conversation, as soon as nobody else holds it.
+    pub(super) async fn ledger(
+        &self,
+        conversation: &ConversationId,
+        patience: Duration,
+    ) -> Result<OwnedMutexGuard<Ledger>> {
+        let clock = &self.inner.clock;
+        let ledger = self.inner.ledgers.of(conversation, clock.now());
+        tokio::select! {
+            biased;
+            ledger = ledger.lock_owned() => Ok(ledger),
+            () = clock.sleep(patience) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+        }
     }
 
     /// The name under which an item of this kind shows. Only notes need it.
@@ -267,7 +286,7 @@ pub(super) fn judge(
             continue;
         }
         match likeness {
-            Likeness::Same => return Sighting::Found(item.clone()),
+            Likeness::Same if !ledger.may_own(expected) => return Sighting::Found(item.clone()),
             _ => sighting = Sighting::Unclear,
         }
     }

@@ -16,6 +16,8 @@ pub(super) enum Likeness {
 
 /// A shorter text at the start of a longer one can be chance.
 const TELLING: usize = 20;
+/// The same for a text that stands in a longer one together with all that was asked for.
+const TELLING_WITH_LABELS: usize = 8;
 /// Characters in a piece of text when texts are compared piece by piece: enough that different texts share few.
 const PIECE: usize = 5;
 
@@ -34,12 +36,11 @@ pub(super) fn compare(ours: &str, theirs: &str) -> Likeness {
 /// The same for a text under which the service puts an upload link and a checklist of these labels.
 pub(super) fn compare_extended(ours: &str, labels: &[String], theirs: &str) -> Likeness {
     let (a, b) = (bare(ours), bare(theirs));
-    let listed = labels.iter().map(|label| bare(label)).all(|label| b.contains(&label));
-    if a.is_empty() {
-        // No words of our own to know it by, so an unlisted text cannot be ruled out.
-        return if listed { Likeness::Same } else { Likeness::Similar };
-    }
-    if (listed && b.contains(&a)) || (b.starts_with(&a) && a.chars().count() >= TELLING) {
+    let labels: Vec<String> = labels.iter().map(|label| bare(label)).collect();
+    let own = a.chars().count();
+    let with_labels = own + labels.iter().map(|label| label.chars().count()).sum::<usize>();
+    let listed = labels.iter().chain([&a]).all(|words| b.contains(words.as_str()));
+    if (listed && with_labels >= TELLING_WITH_LABELS) || (own >= TELLING && b.starts_with(&a)) {
         Likeness::Same
     } else {
         compare(ours, theirs)
@@ -51,14 +52,13 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !c.is_control() && *c != '\u{feff}').collect()
 }
 
-/// Whether theirs is ours, cut at the service's length. That may be counted in characters or in UTF-16 units, and an
-/// ellipsis may mark it.
+/// Whether theirs is ours, cut at the service's length, with or without an ellipsis. That may be counted in characters,
+/// UTF-16 units or bytes; whichever it is, what is left has at least so many bytes.
 fn is_start_of(ours: &str, a: &str, theirs: &str, b: &str) -> bool {
-    let units = |text: &str| text.encode_utf16().count();
     // A little less, for what was trimmed before or after the cut.
     let nearly = limits::MESSAGE_TEXT - limits::MESSAGE_TEXT / 50;
-    units(ours) > limits::MESSAGE_TEXT
-        && units(theirs) >= nearly
+    ours.len() > limits::MESSAGE_TEXT
+        && theirs.len() >= nearly
         && a.starts_with(b.trim_end_matches(['…', '.', '\u{fffd}']))
 }
 
@@ -76,18 +76,17 @@ fn is_without_quotes(ours: &str, b: &str) -> bool {
     })
 }
 
+/// Whether one may have been made of the other: it stands in it whole (an empty text stands in every other), or most of it
+/// does. Both ways, since the service may write under a text as well as take most of it away.
 fn is_alike(a: &str, b: &str) -> bool {
-    if a.is_empty() || b.is_empty() {
-        return false;
-    }
-    if a.starts_with(b) || b.starts_with(a) {
-        return true;
-    }
-    // Most of what was sent is there, whatever was changed here and there.
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let there: HashSet<&[char]> = b.windows(PIECE).collect();
-    let pieces = (a.len() + 1).saturating_sub(PIECE);
-    pieces > 0 && a.windows(PIECE).filter(|piece| there.contains(piece)).count() * 2 >= pieces
+    let (chars_a, chars_b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    a.contains(b) || b.contains(a) || is_mostly_in(&chars_a, &chars_b) || is_mostly_in(&chars_b, &chars_a)
+}
+
+fn is_mostly_in(text: &[char], other: &[char]) -> bool {
+    let there: HashSet<&[char]> = other.windows(PIECE).collect();
+    let pieces = text.windows(PIECE).len();
+    pieces > 0 && text.windows(PIECE).filter(|piece| there.contains(piece)).count() * 2 >= pieces
 }
 
 #[cfg(test)]
@@ -102,7 +101,13 @@ mod tests {
     #[test]
     fn another_text_is_another() {
         assert_eq!(compare("Your refund is on its way.", "We need the order number."), Likeness::Other);
-        assert_eq!(compare("", "We need the order number."), Likeness::Other);
+    }
+
+    #[test]
+    fn without_words_to_know_it_by_no_text_is_called_another() {
+        assert_eq!(compare("", "The team"), Likeness::Similar, "a signature may have been put under it");
+        assert_eq!(compare("> Is it?", ""), Likeness::Similar, "all of it was quoted");
+        assert_eq!(compare(" \n", ""), Likeness::Same);
     }
 
     #[test]
@@ -116,10 +121,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_may_be_counted_in_utf16_units() {
+    fn a_cut_may_be_counted_in_characters_utf16_units_or_bytes() {
         let long = "🙂".repeat(9_000);
-        assert_eq!(compare(&long, &"🙂".repeat(4_000)), Likeness::Same);
-        assert_eq!(compare(&long, &"🙂".repeat(8_000)), Likeness::Same);
+        for kept in [8_000, 4_000, 2_000] {
+            assert_eq!(compare(&long, &"🙂".repeat(kept)), Likeness::Same);
+            assert_eq!(compare(&long, &format!("{}\u{fffd}", "🙂".repeat(kept - 1))), Likeness::Same);
+        }
+        assert_eq!(compare(&long, &"🙂".repeat(1_900)), Likeness::Similar, "too short for a cut");
+        let short = "🙂".repeat(1_999);
+        assert_eq!(compare(&short, &"🙂".repeat(1_998)), Likeness::Similar, "nothing of it had to be cut");
     }
 
     #[test]
@@ -128,6 +138,9 @@ mod tests {
         assert_eq!(compare(ours, "Yes, it is."), Likeness::Same);
         assert_eq!(compare(ours, "Yes, it is.\nOn Monday Kim wrote:"), Likeness::Same);
         assert_eq!(compare("> Is it?\nYes.\n> When?\nToday.", "Yes.\nToday."), Likeness::Same);
+        let below =
+            "On Monday Kim wrote:\n> Is it on its way? We have been waiting for two weeks.\nYes, it is.";
+        assert_eq!(compare(below, "Yes, it is."), Likeness::Similar, "little is left, and that is ours");
         assert_eq!(compare(ours, "Yes"), Likeness::Similar, "a teammate may have written that");
     }
 
@@ -146,6 +159,13 @@ mod tests {
         assert_eq!(compare_extended("Please send it.", &labels, "Please send it."), Likeness::Same);
         assert_eq!(compare_extended("", &labels, theirs), Likeness::Same);
         assert_eq!(compare_extended("", &labels, "Something else"), Likeness::Similar);
+        let (nothing, little) = ([String::new()], ["ID".to_owned()]);
+        assert_eq!(
+            compare_extended("", &nothing, "Something else"),
+            Likeness::Similar,
+            "no words to know it by"
+        );
+        assert_eq!(compare_extended("Hi", &little, "Hi Kim, your ID is valid."), Likeness::Similar, "chance");
         assert_eq!(compare_extended("Please send it.", &labels, "We need the number."), Likeness::Other);
     }
 }

@@ -82,6 +82,47 @@ async fn the_deadline_ends_the_call_whatever_attempts_are_left() {
 }
 
 #[tokio::test]
+async fn the_deadline_holds_for_the_scope_check_too() {
+    let service = Service::start().await;
+    let client = service.builder().check_scopes().build().unwrap();
+    service.fail_gets([Fault::Hang]);
+    let started = std::time::Instant::now();
+    let error = client.mailboxes().deadline(Duration::from_millis(100)).await.unwrap_err();
+    assert!(error.is_timeout() && started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!((error.certainty(), service.count("GET")), (Certainty::NotSent, 1));
+}
+
+#[tokio::test]
+async fn a_call_does_not_wait_for_anothers_scope_check_beyond_its_own_deadline() {
+    let service = Service::start().await;
+    let client = service.builder().check_scopes().build().unwrap();
+    service.fail_gets([Fault::Hang]);
+    let patient = tokio::spawn(client.mailboxes().into_future());
+    while service.count("GET") < 1 {
+        service.committed.notified().await;
+    }
+    let started = std::time::Instant::now();
+    let error = client.tags().deadline(Duration::from_millis(100)).await.unwrap_err();
+    assert!(error.is_timeout() && started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    patient.abort();
+}
+
+#[tokio::test]
+async fn a_create_keeps_its_deadline_through_every_step() {
+    // The answer is lost, and `GET /me`, which a note's read-back needs, hangs.
+    let service = Service::start().await;
+    let client = service.client();
+    service.fail_posts([Fault::DropAfter]);
+    service.fail_gets([Fault::None, Fault::None, Fault::Hang]);
+    let started = std::time::Instant::now();
+    let note = client.conversation(&conversation_id()).add_note("Hello").deadline(Duration::from_millis(700));
+    let error = note.await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Unknown);
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
 async fn retry_after_is_kept_up_to_the_cap() {
     for (value, wait) in [("17", 17), ("86400", 60), ("99999999999999999999999", 60)] {
         let service = Service::start().await;
@@ -107,7 +148,16 @@ async fn a_retry_after_may_be_a_date() {
 
 #[tokio::test]
 async fn a_retry_after_that_is_past_or_nonsense_changes_nothing() {
-    for value in ["Sun, 01 Mar 2020 09:30:00 GMT", "soon", "-5", ""] {
+    for value in [
+        "Sun, 01 Mar 2020 09:30:00 GMT",
+        "Sun, 01 Mar 0000 09:30:00 GMT",
+        "Sat, 31 Dec 2016 23:59:60 GMT",
+        "Fri, 99 Foo 99999 99:99:99 GMT",
+        "soon",
+        "-5",
+        "1e3",
+        "",
+    ] {
         let service = Service::start().await;
         service.fail_gets([Fault::Header(503, "retry-after", value)]);
         service.client().mailboxes().await.unwrap();

@@ -367,6 +367,49 @@ async fn a_draft_of_the_same_words_is_not_the_mail_that_was_to_be_sent() {
 }
 
 #[tokio::test]
+async fn a_mail_of_the_same_words_is_not_the_draft_that_was_to_be_made() {
+    for status in ["scheduled", "sending", "sent", "failed"] {
+        let service = Service::start().await;
+        let thread = service.client().conversation(&conversation_id());
+        let before = thread.get().await.unwrap();
+        service.add_message("outbound", Some(status), TEXT);
+        service.fail_posts([Fault::DropBefore]);
+        let error = thread.reply(TEXT).seen(&before).await.unwrap_err();
+        assert_eq!(error.certainty(), Certainty::Unknown, "{status}: a person can tell, we cannot");
+        assert_eq!(service.count("POST"), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_mail_that_has_moved_on_is_still_the_one_that_was_to_be_sent() {
+    for status in ["scheduled", "sending", "sent", "failed"] {
+        let service = Service::start().await;
+        let thread = service.client().conversation(&conversation_id());
+        let before = thread.get().await.unwrap();
+        service.add_message("outbound", Some(status), TEXT);
+        service.fail_posts([Fault::DropBefore]);
+        let sent = thread.reply(TEXT).and_send().seen(&before).await.unwrap();
+        assert!(sent.recovered());
+        assert_eq!(sent.status.as_str(), status);
+    }
+}
+
+#[tokio::test]
+async fn a_lost_mail_that_shows_late_is_not_taken_for_a_draft_of_the_same_words() {
+    let service = Service::start().await;
+    let client = service.client();
+    let thread = client.conversation(&conversation_id());
+    service.world.lock().unwrap().shows_after = Duration::from_secs(3);
+    service.fail_posts([Fault::DropAfter, Fault::DropBefore]);
+    let mail = thread.reply(TEXT).and_send().verification(Verification::Never).await.unwrap_err();
+    let draft = thread.reply(TEXT).await;
+    // The one item there is the mail. Nobody may be told that it is a draft, and the mail that it is not there.
+    assert_eq!(draft.unwrap_err().certainty(), Certainty::Unknown);
+    assert_ne!(client.look_for(mail.unconfirmed().unwrap()).await.unwrap(), Sighting::NotFound);
+    assert_eq!(service.items().len(), 1);
+}
+
+#[tokio::test]
 async fn after_all_attempts_the_outcome_is_unknown() {
     let service = Service::start().await;
     service.fail_posts(std::iter::repeat_n(Fault::DropBefore, 3));
@@ -414,6 +457,41 @@ async fn without_verification_a_create_is_one_request_and_a_lost_answer_an_error
     assert_eq!(service.requests(), ["POST /conversations/cnv_1/notes"]);
     // Nobody looked before, so even an identical item cannot be told from an older one.
     assert_eq!(service.client().look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+}
+
+#[tokio::test]
+async fn an_unverified_note_that_shows_late_is_not_taken_for_the_next_one() {
+    let service = Service::start().await;
+    service.add_note(NAME, TEXT);
+    service.world.lock().unwrap().shows_after = Duration::from_secs(3);
+    let thread = service.client().conversation(&conversation_id());
+    thread.add_note(TEXT).verification(Verification::Never).await.unwrap();
+    service.fail_posts([Fault::DropBefore]);
+    let second = thread.add_note(TEXT).await;
+    let made = service.items().len() - 1;
+    match second {
+        Ok(_) => assert_eq!(made, 2, "two were told that it was done"),
+        Err(error) => assert_eq!(error.certainty(), Certainty::Unknown),
+    }
+}
+
+#[tokio::test]
+async fn looking_later_waits_for_a_create_under_way_but_not_longer_than_the_deadline() {
+    let service = Service::start().await;
+    let client = service.builder().deadline(Duration::from_secs(100)).build().unwrap();
+    let thread = client.conversation(&conversation_id());
+    service.fail_posts([Fault::DropAfter, Fault::Hang]);
+    let lost = thread.reply(TEXT).verification(Verification::Never).await.unwrap_err();
+    let slow = tokio::spawn(thread.reply("Another").deadline(Duration::from_secs(3600)).into_future());
+    while service.count("POST") < 2 {
+        service.committed.notified().await;
+    }
+    let look = tokio::spawn(async move { client.look_for(lost.unconfirmed().unwrap()).await });
+    tokio::task::yield_now().await;
+    service.clock.leap(Duration::from_secs(101));
+    let error = look.await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    slow.abort();
 }
 
 #[tokio::test]

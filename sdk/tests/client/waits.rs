@@ -52,6 +52,17 @@ async fn a_wait_ends_when_its_time_is_over() {
 }
 
 #[tokio::test]
+async fn a_service_that_hangs_does_not_stretch_a_wait_by_more_than_one_attempt() {
+    let service = Service::start().await;
+    service.fail_gets(std::iter::repeat_n(Fault::Hang, 50));
+    let thread = service.client().conversation(&conversation_id());
+    let started = service.clock.now();
+    let wait = thread.wait_for_reply().timeout(Duration::from_millis(30)).within(Duration::from_secs(3));
+    assert!(wait.await.unwrap_err().is_timeout());
+    assert!(service.clock.now() - started <= Duration::from_secs(4), "{:?}", service.clock.now() - started);
+}
+
+#[tokio::test]
 async fn a_message_is_waited_for_until_it_is_sent() {
     let service = Service::start().await;
     let thread = service.client().conversation(&conversation_id());
