@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time, in UTC, to the millisecond: `2026-03-01T09:30:00.000Z`.
@@ -20,7 +21,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// # Ok::<(), shared_inbox::InvalidTimestamp>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(jiff::Timestamp);
+pub struct Timestamp {
+    /// Since the start of 1970. Not the library's own type, which ends a day before the calendar does: many programs write
+    /// the calendar's last moment for "never".
+    millis: i64,
+}
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// A text that is not a point in time.
 ///
@@ -34,21 +41,27 @@ pub struct InvalidTimestamp;
 impl Timestamp {
     /// Reads an ISO 8601 text with an offset; anything finer than a millisecond is dropped.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
-        text.parse::<jiff::Timestamp>()
-            .map(|t| Self::from_millis(t.as_millisecond()))
-            .map_err(|_| InvalidTimestamp)
+        let pieces = Pieces::parse(text).map_err(|_| InvalidTimestamp)?;
+        let (Some(time), Some(offset)) = (pieces.time(), pieces.to_numeric_offset()) else {
+            return Err(InvalidTimestamp);
+        };
+        let local = DateTime::from_parts(pieces.date(), time).duration_since(EPOCH);
+        let utc = local - SignedDuration::from_secs(offset.seconds().into());
+        let millis = utc.as_nanos().div_euclid(1_000_000);
+        let time = Self::from_millis(i64::try_from(millis).map_err(|_| InvalidTimestamp)?);
+        // What the calendar does not have in UTC cannot be written again.
+        if i128::from(time.millis) == millis { Ok(time) } else { Err(InvalidTimestamp) }
     }
 
     /// So many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
     pub fn from_millis(millis: i64) -> Self {
-        // Whole seconds: the library counts milliseconds only up to the last second.
-        let (min, max) = (jiff::Timestamp::MIN.as_second() * 1000, jiff::Timestamp::MAX.as_second() * 1000);
-        Self(jiff::Timestamp::from_millisecond(millis.clamp(min, max)).unwrap_or(jiff::Timestamp::UNIX_EPOCH))
+        let border = |at: DateTime| i64::try_from(at.duration_since(EPOCH).as_millis()).unwrap_or_default();
+        Self { millis: millis.clamp(border(DateTime::MIN), border(DateTime::MAX)) }
     }
 
     /// Milliseconds since the start of 1970.
     pub fn as_millis(self) -> i64 {
-        self.0.as_millisecond()
+        self.millis
     }
 
     /// Whole seconds since the start of 1970, as a webhook's timestamp header has them.
@@ -97,17 +110,17 @@ impl From<SystemTime> for Timestamp {
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         let distance = Duration::from_millis(time.as_millis().unsigned_abs());
-        if time.as_millis() < 0 {
-            SystemTime::UNIX_EPOCH - distance
-        } else {
-            SystemTime::UNIX_EPOCH + distance
-        }
+        let (epoch, past) = (SystemTime::UNIX_EPOCH, time.as_millis() < 0);
+        // Not every system's time goes as far back as the calendar.
+        if past { epoch.checked_sub(distance) } else { epoch.checked_add(distance) }.unwrap_or(epoch)
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}", self.0)
+        // Within the calendar by construction, so the sum is too.
+        let at = EPOCH.saturating_add(SignedDuration::from_millis(self.millis));
+        write!(f, "{at:.3}Z")
     }
 }
 

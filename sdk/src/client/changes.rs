@@ -18,6 +18,9 @@ use crate::input::ListConversations;
 use crate::{ConversationId, ConversationSummary, Operation, Timestamp, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
+/// How many conversations are remembered when the list is always longer than a page, so that a stream of months does not
+/// fill the memory.
+const REMEMBERED: usize = 10_000;
 
 /// What happened in a list of conversations between two looks at it.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +58,7 @@ pub struct Gap {
 /// each other, are told as one. When a page is full, a [`Change::Gap`] says that something may have been missed; narrow the
 /// list, by inbox or assignment, until it fits.
 ///
-/// The first look tells nothing, unless [`with_existing`](Self::with_existing) is set. An error does not end the stream,
+/// The first look tells nothing but such a gap, unless [`with_existing`](Self::with_existing) is set. An error does not end the stream,
 /// and nothing is lost by it, unless no later look can succeed (a wrong key, a missing scope, a bad parameter).
 ///
 /// ```no_run
@@ -151,7 +154,7 @@ impl Changes {
                 known.insert(HashMap::new())
             }
         };
-        if full && tell {
+        if full {
             // Newest first: whoever got mail since the last look stands before everyone who did not.
             let oldest = page.last().map(|summary| summary.last_message_at);
             let mail = self.newest.is_none() || oldest >= self.newest;
@@ -179,6 +182,11 @@ impl Changes {
             if tell {
                 self.ready.push_back(Ok(change));
             }
+        }
+        if known.len() > REMEMBERED {
+            let mut times: Vec<_> = known.values().map(|summary| summary.last_message_at).collect();
+            let (_, oldest, _) = times.select_nth_unstable(REMEMBERED / 2);
+            known.retain(|_, summary| summary.last_message_at >= *oldest);
         }
     }
 }
@@ -217,5 +225,37 @@ impl fmt::Debug for Changes {
             .field("input", &self.input)
             .field("every", &self.every)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Changes, REMEMBERED};
+    use crate::{Client, ConversationSummary};
+
+    fn summary(number: usize) -> ConversationSummary {
+        let at = crate::Timestamp::from_millis(i64::try_from(number).unwrap());
+        serde_json::from_value(
+            serde_json::json!({"id": format!("cnv_{number}"), "subject": "", "snippet": "",
+            "status": "open", "contact": {"name": null, "email": null}, "mailbox": "", "lastMessageAt": at,
+            "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_list_that_is_always_full_does_not_fill_the_memory() {
+        let key = format!("rk_test_{}", "a1".repeat(24));
+        let client = Client::builder("http://localhost/api/v1", key).build().unwrap();
+        let mut changes = Changes::new(&client);
+        for page in 0..3 * REMEMBERED / 100 {
+            changes.take((page * 100..(page + 1) * 100).rev().map(summary).collect());
+            changes.ready.clear();
+        }
+        let known = changes.known.as_ref().unwrap();
+        assert!((100..=REMEMBERED).contains(&known.len()), "{}", known.len());
+        // The newest are still known.
+        changes.take((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect());
+        assert!(changes.ready.iter().all(|change| matches!(change, Ok(Change::Gap(_)))));
     }
 }

@@ -276,6 +276,20 @@ async fn the_first_look_tells_nothing_unless_asked() {
 }
 
 #[tokio::test]
+async fn a_first_look_that_does_not_show_all_says_so() {
+    let mail = |after_ms, conversation| Happening { after_ms, conversation, what: What::Mail };
+    let close = |after_ms, conversation| Happening { after_ms, conversation, what: What::Close };
+    // Three are there, two fit on the page. When those go, the third comes up as if it were new.
+    let script = [mail(0, 1), mail(0, 2), mail(0, 3), close(5_000, 1), close(0, 2)];
+    let stage = stage(&script, 2, 0);
+    stage.0.lock().unwrap().pass(Duration::ZERO);
+    let told = follow(&stage, false).await;
+    let new = told.iter().position(|change| matches!(change, Change::New(_))).unwrap();
+    let gap = told.iter().position(|change| matches!(change, Change::Gap(gap) if gap.mail));
+    assert!(gap.is_some_and(|gap| gap < new), "{told:?}");
+}
+
+#[tokio::test]
 async fn dropping_the_future_of_the_next_change_loses_nothing() {
     let mail = |conversation| Happening { after_ms: 5_000, conversation, what: What::Mail };
     let script: Vec<_> = (1..9).map(mail).collect();

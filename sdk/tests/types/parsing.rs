@@ -23,7 +23,35 @@ fn timestamps_are_written_with_milliseconds_and_z() {
     ] {
         assert_eq!(Timestamp::parse(read).unwrap().to_string(), written);
     }
-    for bad in ["", "2026-03-01", "2026-03-01T09:30:00", "1772357400", "2026-02-30T00:00:00Z"] {
+    for bad in ["", "2026-03-01", "2026-03-01T09:30:00", "1772357400", "2026-02-30T00:00:00Z", "2026-03-01Z"]
+    {
+        assert!(Timestamp::parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn offsets_leap_seconds_and_far_dates_are_read() {
+    for (read, written) in [
+        ("2026-03-01T09:30:00-00:00", "2026-03-01T09:30:00.000Z"),
+        ("2026-03-01T09:30:00.123456789-11:30", "2026-03-01T21:00:00.123Z"),
+        ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"),
+        ("1969-12-31T23:59:59.9999Z", "1969-12-31T23:59:59.999Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+        // What many programs write for "never".
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+    ] {
+        let time = Timestamp::parse(read).unwrap_or_else(|error| panic!("{read}: {error}"));
+        assert_eq!(time.to_string(), written);
+        assert_eq!(Timestamp::from_millis(time.as_millis()), time);
+        assert_eq!(Timestamp::from(std::time::SystemTime::from(time)), time);
+    }
+    for bad in [
+        "+010000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-01:00",
+        "2026-03-01T24:00:01Z",
+        "2026-03-01T09:30:61Z",
+    ] {
         assert!(Timestamp::parse(bad).is_err(), "{bad}");
     }
 }
@@ -57,6 +85,14 @@ fn a_reply_address_takes_no_second_reference() {
     assert!(ReplyAddress::new("help", reference).is_err());
 }
 
+#[test]
+fn an_inbox_with_a_plus_tag_takes_no_reference_because_it_would_not_be_read_back() {
+    let reference = Reference::parse("a1").unwrap();
+    let error = ReplyAddress::new("help+news@example.com", reference).unwrap_err();
+    assert!(error.to_string().contains('+'), "{error}");
+    assert_eq!(ReplyAddress::parse("help+news+a1@example.com").unwrap().reference(), None);
+}
+
 proptest! {
     #[test]
     fn any_reference_survives_the_way_through_an_address(tag in "[A-Za-z0-9_-]{0,20}[0-9][A-Za-z0-9_-]{0,19}") {
@@ -85,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn time_moves_there_and_back(ms in -60_000_000_000_000i64..250_000_000_000_000, step in 0u64..10_000_000_000) {
+    fn time_moves_there_and_back(ms in -377_705_116_800_000i64..253_402_300_799_999 - 10_000_000_000, step in 0u64..10_000_000_000) {
         let at = Timestamp::from_millis(ms);
         let step = std::time::Duration::from_millis(step);
         prop_assert_eq!(at + step - step, at);
