@@ -224,3 +224,21 @@ fn signal() -> io::Result<impl Future<Output = ()>> {
         let _ = tokio::signal::ctrl_c().await;
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ready_file_is_put_in_place_whole_and_not_written_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, reader) = (folder.path().join("ready"), folder.path().join("reader"));
+        std::fs::write(&file, "old").expect("written");
+        // Who has the old file open goes on reading the old text, and never a part of the new one.
+        std::fs::hard_link(&file, &reader).expect("linked");
+        write_whole(&file, "new").expect("written");
+        let read = |file| std::fs::read_to_string(file).expect("text");
+        assert_eq!((read(&file), read(&reader)), ("new\n".to_owned(), "old".to_owned()));
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing stays behind");
+    }
+}

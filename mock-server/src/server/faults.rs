@@ -8,6 +8,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::world::Ids;
+
 const MAX_DELAY_MS: u64 = 3_600_000;
 
 /// A rule: which requests go wrong, and how.
@@ -317,7 +319,7 @@ pub struct Fault {
 pub(crate) struct Faults {
     rules: Vec<Fault>,
     added: u64,
-    chance: SplitMix64,
+    chance: Ids,
 }
 
 impl Faults {
@@ -351,28 +353,12 @@ impl Faults {
                 continue;
             }
             fault.seen += 1;
-            if fault.seen <= rule.skip || (rule.probability < 1.0 && self.chance.next() >= rule.probability) {
+            if fault.seen <= rule.skip || (rule.probability < 1.0 && self.chance.unit() >= rule.probability) {
                 continue;
             }
             fault.fired += 1;
             return Some(rule.effect.clone());
         }
         None
-    }
-}
-
-/// Enough of a generator to decide by chance, the same way in every run.
-#[derive(Debug, Default)]
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// A number from 0 up to, not including, 1.
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        (z >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

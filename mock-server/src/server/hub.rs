@@ -46,13 +46,29 @@ struct Worlds {
     /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
     /// world keeps them.
     keys: BTreeSet<(KeyHash, u64)>,
+    /// The keys of each world, as they stand in `keys`.
+    held: BTreeMap<u64, Vec<KeyHash>>,
     made: u64,
+}
+
+impl Worlds {
+    /// These are the keys of a world from now on.
+    fn hold(&mut self, number: u64, hashes: Vec<KeyHash>) {
+        for gone in self.held.remove(&number).into_iter().flatten() {
+            self.keys.remove(&(gone, number));
+        }
+        self.keys.extend(hashes.iter().map(|hash| (*hash, number)));
+        if !hashes.is_empty() {
+            self.held.insert(number, hashes);
+        }
+    }
 }
 
 impl Hub {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
         let main = Realm::new(settings.plan(0, Keys::fixed(), origin, settings.clock))?;
-        let worlds = Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), made: 0 };
+        let worlds =
+            Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), held: BTreeMap::new(), made: 0 };
         let hub = Self { settings, main, worlds: RwLock::new(worlds) };
         hub.index(&hub.main);
         Ok(hub)
@@ -96,8 +112,7 @@ impl Hub {
         if number != 0 && !worlds.others.contains_key(&number) {
             return;
         }
-        worlds.keys.retain(|(_, of)| *of != number);
-        worlds.keys.extend(hashes.into_iter().map(|hash| (hash, number)));
+        worlds.hold(number, hashes);
     }
 
     /// A new world beside the others.
@@ -123,7 +138,7 @@ impl Hub {
         let number = number(id).ok_or_else(no_such_world)?;
         let mut worlds = self.write();
         let realm = worlds.others.remove(&number).ok_or_else(no_such_world)?;
-        worlds.keys.retain(|(_, of)| *of != number);
+        worlds.hold(number, Vec::new());
         // A large world takes a while to take down; nobody else has to wait for it.
         drop(worlds);
         drop(realm);

@@ -7,7 +7,7 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -84,7 +84,8 @@ pub(crate) struct Plan {
 pub(crate) struct Realm {
     plan: Plan,
     state: Mutex<State>,
-    changes: broadcast::Sender<Change>,
+    /// Made for the first follower: its room for changes is many times what an empty world takes.
+    changes: OnceLock<broadcast::Sender<Change>>,
     /// Tells the driver that something falls due earlier than it thinks.
     wake: Arc<Notify>,
     /// Tells a moving clock that a webhook try has ended.
@@ -124,7 +125,7 @@ impl Realm {
         let realm = Arc::new(Self {
             plan,
             state: Mutex::new(state),
-            changes: broadcast::Sender::new(FOLLOWED),
+            changes: OnceLock::new(),
             wake: Arc::default(),
             try_ended: Notify::new(),
             moving: tokio::sync::Mutex::default(),
@@ -220,14 +221,14 @@ impl Realm {
 
     fn tell(&self, state: &mut State, cause: Cause, what: &str) {
         state.changes += 1;
-        if self.changes.receiver_count() > 0 {
+        if let Some(changes) = self.changes.get().filter(|changes| changes.receiver_count() > 0) {
             let at = state.clock.now();
-            let _ = self.changes.send(Change { number: state.changes, at, cause, what: what.to_owned() });
+            let _ = changes.send(Change { number: state.changes, at, cause, what: what.to_owned() });
         }
     }
 
     pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
+        self.changes.get_or_init(|| broadcast::Sender::new(FOLLOWED)).subscribe()
     }
 
     /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.

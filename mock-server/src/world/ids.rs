@@ -57,7 +57,12 @@ impl Ids {
 
     /// A number from 0 up to, not including, 1.
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        Self::share(self.bits())
+    }
+
+    /// Where these bits lie between 0 and 1, which itself is not reached: a float holds 53 of them.
+    pub(crate) fn share(bits: u64) -> f64 {
+        (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A new id.

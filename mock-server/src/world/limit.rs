@@ -73,13 +73,4 @@ impl World {
     pub fn set_rate_limit(&mut self, per_minute: Option<u32>) {
         self.limits.per_minute = per_minute;
     }
-
-    /// Forgets the calls that were counted.
-    pub fn forget_calls(&mut self) {
-        self.limits = limit_of(self.limits.per_minute);
-    }
-}
-
-fn limit_of(per_minute: Option<u32>) -> Limits {
-    Limits { per_minute, ..Limits::default() }
 }

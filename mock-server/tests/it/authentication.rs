@@ -42,6 +42,7 @@ async fn every_operation_needs_a_key() {
         let request = kit.http().request(op.method().as_str().parse().expect("a method"), url);
         let bare = kit.ask(request.try_clone().expect("no body")).await;
         bare.error(401);
+        assert_eq!(bare.headers["www-authenticate"], "Bearer");
         let basic = request.header("authorization", format!("Basic {}", kit.mock.live_key()));
         kit.ask(basic).await.error(401);
     }

@@ -166,6 +166,22 @@ async fn half_a_body_answers_408_and_nothing_happened() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_still_sending_too_much_hears_the_answer() {
+    let kit = Kit::start().await;
+    let mut stream = connect(&kit);
+    let (key, length) = (kit.mock.live_key(), 3 * (4 << 20));
+    let head =
+        format!("host: x\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\nconnection: close");
+    stream
+        .write_all(format!("POST /api/v1/app-mail HTTP/1.1\r\n{head}\r\n\r\n").as_bytes())
+        .expect("written");
+    stream.write_all(&vec![b'x'; length]).expect("it is all read, although it is too much");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an orderly end");
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+}
+
+#[tokio::test]
 async fn a_client_that_takes_no_answer_is_given_up() {
     let kit = impatient().await;
     let id = kit.mail("vera@customer.example", &"long ".repeat(1_500)).await;

@@ -285,12 +285,13 @@ async fn the_journal_shows_each_request_and_no_key() {
     let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
     kit.ask(kit.http().post(&url).bearer_auth(&key).body(escaped)).await.expect(201);
     kit.ask(kit.http().post(&url).bearer_auth(&key).body(format!("not json: {key}"))).await.error(400);
+    kit.live().get(&format!("/conversations/{key}")).await.error(404);
     let bytes = [b"\xff".as_slice(), key.as_bytes()].concat();
     kit.ask(kit.http().post(&url).bearer_auth(&key).body(bytes)).await.error(400);
 
     let journal = kit.look("/requests").await;
     let journal = journal.as_array().expect("a list");
-    assert_eq!(journal.len(), 6);
+    assert_eq!(journal.len(), 7);
     let names = [
         "agentId",
         "at",
@@ -315,7 +316,8 @@ async fn the_journal_shows_each_request_and_no_key() {
     assert!(!json!(journal).to_string().contains(&key["rk_live_".len()..]));
     assert_eq!(journal[3]["requestBody"], json!({ "body": "rk_(key)", "rk_(key)": ["rk_(key)"] }));
     assert_eq!(journal[4]["requestBody"], "not json: rk_(key)");
-    assert_eq!(journal[5]["requestBody"], "\u{fffd}rk_(key)", "what is no text is shown as far as it can be");
+    assert_eq!(journal[5]["path"], "/api/v1/conversations/rk_(key)");
+    assert_eq!(journal[6]["requestBody"], "\u{fffd}rk_(key)", "what is no text is shown as far as it can be");
 }
 
 #[tokio::test]

@@ -278,3 +278,12 @@ async fn an_id_of_the_wrong_form_answers_404() {
         kit.live().get(&format!("/conversations/{id}")).await.error(404);
     }
 }
+
+#[tokio::test]
+async fn an_id_in_a_path_may_be_percent_encoded() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let encoded = id.replacen('c', "%63", 1);
+    assert_eq!(kit.live().conversation(&encoded).await["id"], id);
+    kit.live().get("/conversations/%ff").await.error(404);
+}

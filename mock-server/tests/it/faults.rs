@@ -80,6 +80,16 @@ async fn a_body_comes_with_the_status_that_the_answer_would_have_had() {
     fault(&kit, json!({ "path": "/conversations/*/notes", "effect": { "body": "<html>oops" } })).await;
     assert_eq!(note(&kit, &id).await.expect("an answer"), (201, "<html>oops".to_owned()));
     assert_eq!(notes(&kit, &id).await, 1);
+    for (body, kind) in [("<!doctype html>", "text/html; charset=utf-8"), ("{}", "application/json")] {
+        fault(&kit, json!({ "path": "/me", "effect": { "body": body } })).await;
+        let request = kit.http().get(format!("{}/me", kit.mock.base_url())).bearer_auth(kit.mock.live_key());
+        let answer = request.send().await.expect("an answer");
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["content-type"]),
+            (200, &kind.parse().expect("text"))
+        );
+        assert_eq!(answer.text().await.expect("text"), body);
+    }
 }
 
 #[tokio::test]

@@ -102,3 +102,23 @@ async fn stop_lets_a_request_under_way_end() {
     mock.stop().await;
     asked.await.expect("no panic").expect("an answer");
 }
+
+#[tokio::test]
+async fn stop_waits_neither_for_idle_connections_nor_for_followers() {
+    let mock = MockServer::builder().empty().start().await;
+    let http = reqwest::Client::new();
+    // A kept connection, and one that follows the changes of the world.
+    http.get(format!("{}/health", mock.control_url()))
+        .send()
+        .await
+        .expect("an answer")
+        .text()
+        .await
+        .expect("text");
+    let mut events = http.get(format!("{}/events", mock.control_url())).send().await.expect("an answer");
+    events.chunk().await.expect("bytes").expect("the opening line");
+    let started = std::time::Instant::now();
+    mock.stop().await;
+    assert!(started.elapsed() < Duration::from_secs(4), "it has 5 seconds for requests under way");
+    while events.chunk().await.expect("an orderly end").is_some() {}
+}

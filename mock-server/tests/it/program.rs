@@ -90,6 +90,17 @@ fn the_ready_file_appears_whole_and_replaces_an_old_one() {
     assert_eq!(left.len(), 1, "nothing else stays behind");
 }
 
+#[test]
+fn a_ready_file_of_a_former_run_is_gone_when_this_one_does_not_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ready.json");
+    std::fs::write(&file, "stale").expect("written");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    assert_refused(&["--listen", &address, "--ready-file", file.to_str().expect("text")], &["--listen"]);
+    assert!(!file.exists(), "it would speak for a server that is not there");
+}
+
 #[cfg(unix)]
 #[test]
 fn sigterm_and_sigint_end_it_with_status_0() {
@@ -130,15 +141,18 @@ async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
             (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::world::LIVE_KEY);
         let url = format!("{base_url}/conversations?q=secret-word");
         reqwest::Client::new().get(url).bearer_auth(key).send().await.expect("an answer");
+        // A key where it does not belong.
+        reqwest::get(format!("{base_url}/conversations/{key}")).await.expect("an answer");
         running.0.kill().expect("it ends");
         let mut log = String::new();
         running.0.stderr.take().expect("a pipe").read_to_string(&mut log).expect("text");
         if quiet {
             assert_eq!(log, "");
         } else {
-            assert_eq!(log.lines().count(), 1, "{log}");
+            assert_eq!(log.lines().count(), 2, "{log}");
             assert!(log.starts_with("GET /api/v1/conversations 200 ") && log.contains("agt_"), "{log}");
-            assert!(!log.contains("rk_") && !log.contains("secret-word"), "{log}");
+            assert!(!log.contains(&key[8..]) && !log.contains("secret-word"), "{log}");
+            assert!(log.contains("GET /api/v1/conversations/rk_(key) 401 "), "{log}");
         }
     }
 }
@@ -230,5 +244,62 @@ fn help_and_version_end_with_status_0() {
         let output = program().arg(flag).output().expect("it runs");
         assert!(output.status.success());
         assert!(!output.stdout.is_empty());
+    }
+}
+
+/// The answer of a server that was started with these flags.
+async fn ask(ready: &Value, method: &str, url: &str, token: &str, body: &str) -> (u16, Value) {
+    static HTTP: std::sync::LazyLock<reqwest::Client> = std::sync::LazyLock::new(reqwest::Client::new);
+    let url = format!(
+        "{}{url}",
+        ready["base_url"].as_str().and_then(|it| it.strip_suffix("/api/v1")).expect("an address")
+    );
+    let request = HTTP.request(method.parse().expect("a method"), url).bearer_auth(token);
+    let answer = request.body(body.to_owned()).send().await.expect("an answer");
+    (answer.status().as_u16(), serde_json::from_str(&answer.text().await.expect("text")).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn every_flag_does_what_it_says() {
+    let key = shared_inbox_mock::world::LIVE_KEY;
+    let webhook = r#"{"url":"http://127.0.0.1:9/in","livemode":true,"scope":"team"}"#;
+    let start = |more: &[&str]| {
+        let mut command = program();
+        command.args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).args(more);
+        let mut running = Running(command.spawn().expect("it runs"));
+        let ready = ready(&mut running.0);
+        (running, ready)
+    };
+
+    let (_running, plain) = start(&[]);
+    assert_eq!(ask(&plain, "GET", "/_mock/clock", "", "").await.1["mode"], "real");
+    assert_eq!(ask(&plain, "POST", "/_mock/webhooks", "", webhook).await.0, 201);
+    let open = ask(&plain, "GET", "/api/v1/conversations", key, "").await.1;
+    assert!(open.as_array().is_some_and(|list| !list.is_empty()), "the demo workspace");
+
+    let (_running, set) = start(&[
+        "--empty",
+        "--clock",
+        "manual",
+        "--start-at",
+        "2026-03-01T09:00:00Z",
+        "--rate-limit",
+        "2",
+        "--webhook-targets",
+        "public",
+        "--control-token",
+        "s3cret",
+    ]);
+    assert_eq!(ask(&set, "GET", "/_mock/clock", "wrong", "").await.0, 401);
+    let clock = ask(&set, "GET", "/_mock/clock", "s3cret", "").await.1;
+    assert_eq!(clock, serde_json::json!({ "now": "2026-03-01T09:00:00.000Z", "mode": "manual" }));
+    assert_eq!(ask(&set, "POST", "/_mock/webhooks", "s3cret", webhook).await.0, 400);
+    assert_eq!(ask(&set, "GET", "/api/v1/conversations", key, "").await, (200, serde_json::json!([])));
+    assert_eq!(ask(&set, "GET", "/api/v1/me", key, "").await.0, 200);
+    assert_eq!(ask(&set, "GET", "/api/v1/me", key, "").await.0, 429);
+
+    let (_running, free) = start(&["--empty", "--clock", "manual", "--rate-limit", "off"]);
+    for _ in 0..121 {
+        assert_eq!(ask(&free, "GET", "/api/v1/me", key, "").await.0, 200);
     }
 }

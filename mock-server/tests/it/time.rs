@@ -188,6 +188,7 @@ async fn a_document_that_is_not_sound_is_refused_with_line_and_field() {
             "{\n \"mailboxes\": [],\n \"conversations\": [{\n  \"id\": \"cnv_1\", \"mailbox\": \"mbx_1\", \"subject\": \"\",\n  \"contact\": {}, \"timeline\": [\n   { \"type\": \"message\",\n     \"id\": \"msg_1\" }]}]}",
             &["line 6", "conversations[0].timeline[0].at", "required"],
         ),
+        ("{\"mailboxes\": []}\n\n more", &["line 3", "followed by"]),
         ("{", &["line 1"]),
         ("", &["line 1"]),
     ] {
@@ -235,4 +236,41 @@ async fn a_document_that_does_not_fit_together_is_refused_with_line_and_field() 
         assert!(error.contains(&part), "{error} should have {part}");
     }
     assert_eq!(kit.look("/state").await, before, "nothing happened");
+}
+
+#[tokio::test]
+async fn the_keys_of_a_document_work_and_those_of_the_start_work_again_after_a_reset() {
+    let kit = Kit::start().await;
+    let without = kit.look("/state").await;
+    let (api, _) = kit.key("Robot", &["read"]).await;
+    let with = kit.look("/state").await;
+    kit.control("PUT", "/state", without.clone()).await.expect(200);
+    api.get("/me").await.error(401);
+    kit.control("PUT", "/state", with.clone()).await.expect(200);
+    api.get("/me").await.expect(200);
+
+    let seeded = Kit::with(MockServer::builder().manual_clock().no_rate_limit().seed(with.to_string())).await;
+    let robot = seeded.api(api.key());
+    robot.get("/me").await.expect(200);
+    seeded.control("PUT", "/state", without).await.expect(200);
+    robot.get("/me").await.error(401);
+    seeded.control("POST", "/reset", Value::Null).await.expect(200);
+    robot.get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_real_clock_goes_ahead_to_the_time_of_a_document_and_never_back() {
+    let kit = Kit::with(MockServer::builder().empty().no_rate_limit()).await;
+    let now =
+        || async { shared_inbox::Timestamp::parse(&text(&kit.look("/clock").await["now"])).expect("a time") };
+    let early = kit.look("/state").await;
+    kit.advance(3_600).await;
+    let late = kit.look("/state").await;
+    kit.control("PUT", "/state", early).await.expect(200);
+    assert!(now().await.to_string() >= text(&late["now"]), "not back");
+    kit.control("POST", "/reset", Value::Null).await.expect(200);
+    assert!(now().await.to_string() < text(&late["now"]), "a reset brings the clock back");
+    kit.control("PUT", "/state", late.clone()).await.expect(200);
+    assert!(now().await.to_string() >= text(&late["now"]), "ahead");
+    assert_eq!(kit.look("/clock").await["mode"], "real");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{MockServer, NewKey};
+use shared_inbox_mock::{MockServer, NewKey, NewWorld};
 
 use crate::kit::{Kit, text};
 
@@ -182,4 +182,20 @@ fn keys_that_are_made_at_the_same_time_all_work() {
         refused
     }));
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+#[tokio::test]
+async fn there_is_an_end_to_the_number_of_worlds() {
+    let mock = MockServer::builder().manual_clock().empty().start().await;
+    let control = mock.control();
+    let mut last = None;
+    for _ in 0..10_000 {
+        last = Some(control.create_world(NewWorld::empty()).await.expect("a world"));
+    }
+    let refused = control.create_world(NewWorld::empty()).await.expect_err("one too many");
+    assert_eq!(refused.status, 409);
+    assert!(refused.message.contains("delete"), "{refused}");
+    let id = last.and_then(|world| world.ready().id).expect("an id");
+    control.delete_world(&id).await.expect("it was there");
+    control.create_world(NewWorld::empty()).await.expect("there is room again");
 }

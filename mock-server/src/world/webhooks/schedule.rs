@@ -8,25 +8,19 @@ use std::time::Duration;
 
 use shared_inbox::{EventId, WebhookId, limits};
 
+use crate::world::Ids;
+
 /// How long to wait after the failure number `failures` (from 1) of a round of tries; `None` after the last one.
 ///
 /// `tries` counts all tries, those of earlier rounds too, so that a redelivery waits differently.
 pub(super) fn wait(endpoint: &WebhookId, event: &EventId, failures: usize, tries: usize) -> Option<Duration> {
     let about = limits::WEBHOOK_RETRIES.get(failures.checked_sub(1)?)?;
-    let hash = [endpoint.as_str(), event.as_str()]
-        .iter()
-        .fold(mix(tries as u64), |hash, id| id.bytes().fold(hash, |hash, byte| mix(hash ^ u64::from(byte))));
-    // 53 bits are what a float holds: a number from 0 up to, not including, 1.
-    let part = (hash >> 11) as f64 / (1u64 << 53) as f64;
+    let hash =
+        [endpoint.as_str(), event.as_str()].iter().fold(Ids::seeded(tries as u64).bits(), |hash, id| {
+            id.bytes().fold(hash, |hash, byte| Ids::seeded(hash ^ u64::from(byte)).bits())
+        });
+    let part = Ids::share(hash);
     Some(about.mul_f64(1.0 + limits::WEBHOOK_JITTER * (2.0 * part - 1.0)))
-}
-
-/// The finishing step of SplitMix64: every bit of the input changes about half of the bits that come out.
-fn mix(input: u64) -> u64 {
-    let mut z = input.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
