@@ -91,8 +91,7 @@ fn difference(one: &[u64; MAC / 8], other: &[u64; MAC / 8]) -> u64 {
 
 fn decode(entry: &[u8]) -> Option<[u8; MAC]> {
     let text = entry.strip_prefix(VERSION).filter(|text| text.len() == MAC_TEXT)?;
-    // 44 characters are up to 33 bytes; the decoder wants room for them even where padding makes them 32.
-    let mut bytes = [0; MAC + 1];
-    let length = STANDARD.decode_slice(text, &mut bytes).ok()?;
-    if length == MAC { bytes[..MAC].try_into().ok() } else { None }
+    let mut mac = [0; MAC];
+    let length = STANDARD.decode_slice(text, &mut mac).ok()?;
+    (length == MAC).then_some(mac)
 }

@@ -90,6 +90,12 @@ fn a_parsed_event_still_says_what_was_proven() {
 }
 
 #[test]
+fn a_verified_body_is_shown_by_its_size() {
+    let shown = with_verified(BODY, |verified| format!("{verified:?}"));
+    assert!(shown.contains(&format!("bytes: {}", BODY.len())) && !shown.contains("webhook.test"), "{shown}");
+}
+
+#[test]
 fn any_type_that_reads_the_envelope_will_do() {
     #[derive(serde::Deserialize)]
     struct Mine {

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use shared_inbox_webhooks::{Header, Parts, Secret, Verifier, VerifyError, WebhookHeaders};
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, signature, verifier};
@@ -430,6 +432,22 @@ fn a_sender_learns_no_more_than_400_or_401() {
             "timestamp_too_old" | "timestamp_too_new" | "signature_mismatch"
         ));
         assert_eq!(named, expected, "{error}");
+    }
+}
+
+/// Differences must not make up for each other in a comparison that adds them up.
+#[test]
+fn a_signature_that_differs_in_two_bytes_alike_is_refused() {
+    let good = STANDARD.decode(bare(current())).unwrap();
+    for first in 0..good.len() {
+        for second in first + 1..good.len() {
+            let mut forged = good.clone();
+            forged[first] ^= 0x10;
+            forged[second] ^= 0x10;
+            let signature = format!("v1,{}", STANDARD.encode(forged));
+            let verdict = judge((ID, NOW.to_string().as_str(), signature.as_str()), BODY.as_bytes());
+            assert_eq!(verdict, Err("signature_mismatch"), "bytes {first} and {second}");
+        }
     }
 }
 
