@@ -35,8 +35,8 @@ impl FromRef<App> for Receiver {
 pub(crate) fn serve(listener: TcpListener, secret: Secret) -> Hooks {
     let (sender, events) = mpsc::unbounded_channel();
     let broken = Arc::new(AtomicBool::new(false));
-    let receiver = Receiver::new(Verifier::new([secret.clone()]));
     let verifier = Verifier::new([secret]);
+    let receiver = Receiver::new(verifier.clone());
     let app = App { receiver, events: sender, broken: broken.clone() };
     let router = Router::new().route("/webhooks", post(receive)).with_state(app);
     tokio::spawn(async { axum::serve(listener, router).await });

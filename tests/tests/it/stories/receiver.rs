@@ -5,12 +5,18 @@ use std::sync::{
     atomic::{AtomicU16, Ordering},
 };
 
-use axum::{Router, extract::FromRef, extract::State, http::StatusCode, routing::post};
+use axum::{
+    Router,
+    extract::{FromRef, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::post,
+};
 use shared_inbox::{Event, EventKind};
 use shared_inbox_mock::{Control, CreateWebhook, StampClock};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,
-    replay::{Delivery, MemoryGuard, Once, once},
+    replay::{Delivery, MemoryGuard, once},
 };
 
 /// A receiver on a port of its own, and what it has handled.
@@ -34,7 +40,7 @@ impl FromRef<App> for Receiver {
     }
 }
 
-async fn handle(State(app): State<App>, Webhook(event): Webhook<Event>) -> StatusCode {
+async fn handle(State(app): State<App>, Webhook(event): Webhook<Event>) -> Response {
     let id = event.proof().id().to_owned();
     app.arrivals.lock().unwrap().push(id.clone());
     let broken = app.status.load(Ordering::SeqCst);
@@ -47,9 +53,8 @@ async fn handle(State(app): State<App>, Webhook(event): Webhook<Event>) -> Statu
     };
     let delivery = Delivery { endpoint: "team", event: &id };
     match once(&*app.guard, delivery, handler).await {
-        Ok(Once::Ran(()) | Once::RanUnrecorded((), _) | Once::AlreadyDone) => StatusCode::OK,
-        Ok(Once::InProgress) => StatusCode::CONFLICT,
-        Err(_) => StatusCode::from_u16(broken).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        Ok(outcome) => outcome.into_response(),
+        Err(_) => StatusCode::from_u16(broken).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response(),
     }
 }
 
