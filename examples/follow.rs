@@ -41,7 +41,7 @@ async fn main() -> Result<()> {
         let Some(change) = change else { break };
         match change {
             Ok(Change::New(now)) => println!("new      {}  {}", now.id, now.subject),
-            Ok(Change::Changed { before, after }) => {
+            Ok(Change::Changed { before, after, .. }) => {
                 let mail = after.message_count.saturating_sub(before.message_count);
                 println!("changed  {}  messages +{mail}, tags {:?}", after.id, after.tags);
             }

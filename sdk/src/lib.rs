@@ -65,7 +65,8 @@
 //! after the last look. A read shows what is there, never what is about to be; so if the client sends again then, the item is
 //! there twice. No client can close this window; only the service can, by refusing a request that it has seen. A longer
 //! `settle` makes it smaller, and `Verification::Never` avoids it, since nothing is sent again. For the same reason an item of the
-//! same words that *another* process makes with the same key, in the very seconds of a lost answer, cannot be told from ours.
+//! same words that *another* process makes with the same key (a reply: that anyone on the team writes), in the very seconds of a
+//! lost answer, cannot be told from ours.
 //!
 //! # Rate limit
 //!
@@ -99,6 +100,12 @@
 //! shows a key, an address or the words of a mail.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+// The guide above is about the client.
+#![cfg_attr(not(feature = "client"), allow(rustdoc::broken_intra_doc_links))]
+
+#[cfg(all(doctest, feature = "client"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(feature = "client")]
 mod client;
@@ -139,6 +146,9 @@ pub use operation::Tool;
 pub use operation::{Method, Operation, Repeat};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
+/// The crate `reqwest`, whose client [`ClientBuilder::http_client`] takes.
+#[cfg(feature = "client")]
+pub use reqwest;
 pub use time::{Date, InvalidDate, InvalidTimestamp, Timestamp};
 pub use words::{
     ActorType, AskKind, Assigned, Direction, DocumentKind, MessageStatus, Scope, Status, Turn, Urgency, View,

@@ -25,6 +25,7 @@ pub struct Reference(String);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a reference: use letters, digits, `_` and `-`, at least one digit, at most 40 characters")]
+#[non_exhaustive]
 pub struct InvalidReference;
 
 impl Reference {

@@ -36,6 +36,7 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a point in time: expected the form 2026-03-01T09:30:00.000Z")]
+#[non_exhaustive]
 pub struct InvalidTimestamp;
 
 impl Timestamp {
@@ -168,6 +169,7 @@ pub struct Date(jiff::civil::Date);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a date: expected a day that exists, in the form 2026-03-01")]
+#[non_exhaustive]
 pub struct InvalidDate;
 
 impl Date {

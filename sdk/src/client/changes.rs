@@ -23,12 +23,25 @@ const EVERY: Duration = Duration::from_secs(30);
 const REMEMBERED: usize = 10_000;
 
 /// What happened in a list of conversations between two looks at it.
+///
+/// ```
+/// use shared_inbox::Change;
+///
+/// fn needs_me(change: &Change) -> bool {
+///     match change {
+///         Change::New(_) => true,
+///         Change::Changed { before, after, .. } => before.message_count < after.message_count,
+///         _ => false,
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Change {
     /// A conversation came into the list.
     New(ConversationSummary),
     /// A conversation in the list is not as it was.
+    #[non_exhaustive]
     Changed {
         /// As it was.
         before: Box<ConversationSummary>,
@@ -42,6 +55,14 @@ pub enum Change {
 }
 
 /// What may have been missed.
+///
+/// ```
+/// use shared_inbox::Change;
+///
+/// fn must_look_through_all(change: &Change) -> bool {
+///     matches!(change, Change::Gap(gap) if gap.mail)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gap {

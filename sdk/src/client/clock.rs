@@ -7,6 +7,14 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 /// A boxed future that can move between threads.
+///
+/// ```
+/// use shared_inbox::BoxFuture;
+///
+/// fn later() -> BoxFuture<'static, u32> {
+///     Box::pin(async { 7 })
+/// }
+/// ```
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Tells the time and waits.
@@ -44,6 +52,11 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 }
 
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.
+///
+/// ```
+/// use shared_inbox::{MemoryLimiter, TokioClock};
+/// let limiter = MemoryLimiter::with_clock(60, std::sync::Arc::new(TokioClock));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;
 

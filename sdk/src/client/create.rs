@@ -37,8 +37,9 @@ const SLOWEST_LOOK: Duration = Duration::from_secs(4);
 /// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
 /// claims that nothing happened when something did; see [Verified creates](crate#verified-creates).
 ///
-/// Creates in one conversation through one client (and its clones) go one after the other. Dropping the future is safe:
-/// the request under way may still take effect, and nothing else will happen. Whoever may drop it asks for
+/// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
+/// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
+/// still take effect, and nothing else will happen. Whoever may drop it asks for
 /// [`unconfirmed`](Self::unconfirmed) before awaiting it.
 ///
 /// ```no_run

@@ -17,6 +17,16 @@ use super::transport::{Answer, Outgoing};
 use crate::Repeat;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`].
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+/// use shared_inbox::http::Method;
+///
+/// let pause = inbox.raw(Method::POST, "/webhooks/whk_1/pause").body(&serde_json::json!({"hours": 2})).repeatable();
+/// pause.await?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct Raw {
     client: Client,
@@ -29,6 +39,14 @@ pub struct Raw {
 }
 
 /// The answer to a [`Raw`] call, in the 200s.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+/// let answer = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").await?;
+/// println!("{} {} bytes", answer.status(), answer.bytes().len());
+/// # Ok(())
+/// # }
+/// ```
 pub struct RawAnswer(Answer);
 
 impl Raw {
@@ -96,7 +114,7 @@ impl RawAnswer {
 
     /// The body as it came.
     #[must_use]
-    pub fn bytes(&self) -> &Bytes {
+    pub fn bytes(&self) -> &[u8] {
         &self.0.body
     }
 

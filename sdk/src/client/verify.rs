@@ -28,12 +28,13 @@ use crate::{Conversation, ConversationId, Direction, MessageStatus, Operation, T
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Verification {
     /// Look at the conversation, and send again only what is not there. Costs one read before each create, so that an
     /// identical item that was there before is never taken for the new one.
     #[default]
     Verified,
-    /// Send once. No reads; a lost answer is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
+    /// Send once. No reads; a lost answer is an error of [`Certainty::Unknown`].
     Never,
 }
 
@@ -131,6 +132,14 @@ pub(super) fn new_items<'a>(
 }
 
 /// What a look at the conversation shows of a create.
+///
+/// ```
+/// use shared_inbox::Sighting;
+///
+/// fn may_be_sent_again(sighting: &Sighting) -> bool {
+///     matches!(sighting, Sighting::NotFound)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sighting {
@@ -146,6 +155,14 @@ pub enum Sighting {
 ///
 /// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::look_for`] looks. It can be stored as JSON and
 /// used by another process. That JSON holds the text of the note or mail; `Debug` does not show it.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
+/// let unconfirmed: shared_inbox::Unconfirmed = serde_json::from_str(&stored)?;
+/// let sighting = inbox.look_for(&unconfirmed).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unconfirmed {

@@ -34,6 +34,7 @@ pub enum AssignTo {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected user:usr_…, agent:agt_…, me or none")]
+#[non_exhaustive]
 pub struct InvalidAssignTo;
 
 impl FromStr for AssignTo {

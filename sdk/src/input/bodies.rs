@@ -243,12 +243,14 @@ impl DocumentItem {
     }
 
     /// Says more about it.
+    #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
     /// Marks it as one that need not come.
+    #[must_use]
     pub fn nice_to_have(mut self) -> Self {
         self.required = false;
         self

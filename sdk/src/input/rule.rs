@@ -42,7 +42,7 @@ impl Field {
 /// ```
 /// use shared_inbox::{Input, input::{ListConversations, Rule}};
 /// let limit = ListConversations::FIELDS.iter().find(|f| f.name == "limit").unwrap();
-/// assert!(matches!(limit.rule, Rule::Integer { min: 1, max: 100, default: 25 }));
+/// assert!(matches!(limit.rule, Rule::Integer { min: 1, max: 100, default: 25, .. }));
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -66,6 +66,7 @@ pub enum Rule {
         default: Option<&'static str>,
     },
     /// A whole number within borders.
+    #[non_exhaustive]
     Integer {
         /// The smallest.
         min: u32,
@@ -75,6 +76,7 @@ pub enum Rule {
         default: u32,
     },
     /// True or false.
+    #[non_exhaustive]
     Flag {
         /// What it is when nothing is said.
         default: bool,

@@ -69,6 +69,7 @@ pub enum Operation {
 /// assert_eq!(shared_inbox::Method::Get.as_str(), "GET");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Method {
     /// Reads.
     Get,
@@ -94,6 +95,7 @@ impl Method {
 /// assert_eq!(Operation::Reply.repeat(), Repeat::Verify);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Repeat {
     /// Nothing: the second changes nothing more.
     Harmless,

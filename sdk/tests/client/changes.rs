@@ -202,7 +202,7 @@ fn replay(known: &mut BTreeMap<String, ConversationSummary>, change: &Change) {
             let old = known.insert(summary.id.to_string(), summary.clone());
             assert!(old.is_none(), "told as new, but known: {summary:?}");
         }
-        Change::Changed { before, after } => {
+        Change::Changed { before, after, .. } => {
             assert_ne!(**before, *after, "a change is a change");
             let old = known.insert(after.id.to_string(), after.clone());
             assert_eq!(old.as_ref(), Some(&**before), "each change starts from the one told before");

@@ -209,9 +209,41 @@ async fn futures_can_be_sent_to_other_threads() {
     let thread = inbox.conversation(&conversation_id());
     tokio::spawn(inbox.conversations().into_future()).await.unwrap().unwrap();
     tokio::spawn(thread.reply("Hello").into_future()).await.unwrap().unwrap();
-    fn is_send_and_sync<T: Send + Sync>() {}
-    is_send_and_sync::<Client>();
-    is_send_and_sync::<shared_inbox::Error>();
+}
+
+#[test]
+fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_them() {
+    use shared_inbox::*;
+    fn shared<T: Send + Sync + 'static>() {}
+    fn moves<T: Send>(_: &T) {}
+    shared::<(
+        Client,
+        ClientBuilder,
+        Thread,
+        ApiKey,
+        Error,
+        LimitError,
+        RetryPolicy,
+        MemoryLimiter,
+        TokioClock,
+    )>();
+    shared::<(Call<(), Me>, Call<input::ListConversations, Vec<ConversationSummary>>, Raw, RawAnswer)>();
+    shared::<(Create<input::Reply, ReplyResult>, Created<ReplyResult>, Unconfirmed, Sighting)>();
+    shared::<(Wait<ForReply>, Wait<UntilSent>, Change, Gap, Conversation, Event, Problems)>();
+    shared::<(std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
+    // Compiled, not run.
+    let _ = |inbox: &Client, thread: &Thread, unconfirmed: &Unconfirmed, limiter: &MemoryLimiter| {
+        moves(&inbox.tags().into_future());
+        moves(&thread.add_note("").into_future());
+        moves(&thread.wait_for_reply().into_future());
+        moves(&inbox.raw(http::Method::GET, "/x").into_future());
+        moves(&inbox.changes());
+        moves(&inbox.changes().next());
+        moves(&inbox.scopes());
+        moves(&inbox.openapi());
+        moves(&inbox.look_for(unconfirmed));
+        moves(&limiter.acquire(Lane::Bulk, std::time::Duration::ZERO));
+    };
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn repeat(operation: Operation) -> &'static str {
             "Repeating the same request makes a second item: after a timeout, read the conversation and look at the \
              end of its timeline first."
         }
-        Repeat::Never => "Repeating the same request makes a second item.",
+        _ => "Repeating the same request makes a second item.",
     }
 }
 

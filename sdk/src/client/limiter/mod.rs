@@ -18,6 +18,7 @@ pub use memory::MemoryLimiter;
 /// assert!(Lane::ReadBack < Lane::Interactive && Lane::Interactive < Lane::Bulk);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Lane {
     /// Reads that settle whether an earlier request took effect. May use the whole limit.
     ReadBack,
@@ -80,6 +81,14 @@ pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Why no request may be sent now.
+///
+/// ```
+/// use shared_inbox::LimitError;
+/// use std::time::Duration;
+///
+/// let busy = LimitError::busy(Duration::from_secs(2));
+/// assert_eq!(busy.to_string(), "the rate limit is used up; try again in 2000 ms");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitError {

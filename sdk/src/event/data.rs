@@ -1,0 +1,268 @@
+//! What goes with each kind of event: ids, and who did it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, MailboxId,
+    MessageId, Timestamp, Turn, UserId, WebhookId, model::shows,
+};
+
+macro_rules! data {
+    ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        pub struct $name { $($body)* }
+    )*};
+}
+
+data! {
+    /// Everything that was asked of a customer is in.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::AskCompleted =
+    ///     serde_json::from_str(r#"{"ask_id":"req_1","kind":"documents","conversation_id":"cnv_1"}"#)?;
+    /// assert_eq!(data.kind, shared_inbox::AskKind::Documents);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct AskCompleted {
+        /// The request.
+        pub ask_id: DocumentRequestId,
+        /// What was asked for.
+        pub kind: AskKind,
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+    }
+
+    /// Someone wrote back.
+    ///
+    /// A reference says which address was written to, not who wrote: look at the conversation's contact before
+    /// you act on it.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::ClientReplied = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","secure":false,"reference":"order-1042"}"#)?;
+    /// assert_eq!(data.reference.as_deref(), Some("order-1042"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ClientReplied {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// The message that came.
+        pub message_id: MessageId,
+        /// In which inbox.
+        pub mailbox_id: MailboxId,
+        /// Whether it was written on a secure page.
+        pub secure: bool,
+        /// The app's reference, when there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        pub reference: Option<String>,
+    }
+
+    /// A conversation was given to someone or to nobody.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::ConversationAssigned = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","assignee":null,"assigned_by":{"type":"system","id":null,"name":"Rules"}}"#)?;
+    /// assert!(data.assignee.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ConversationAssigned {
+        /// Which conversation.
+        pub conversation_id: ConversationId,
+        /// Who has it now.
+        pub assignee: Option<EventAssignee>,
+        /// Who gave it.
+        pub assigned_by: EventActor,
+    }
+
+    /// It is another one's turn.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::TurnChanged = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","turn":"ours","previous":null,"assignee":null}"#)?;
+    /// assert_eq!(data.turn, shared_inbox::Turn::Ours);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct TurnChanged {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// Whose turn it is now.
+        pub turn: Turn,
+        /// Whose it was; `None` on the first change.
+        pub previous: Option<Turn>,
+        /// Who has the conversation.
+        pub assignee: Option<EventAssignee>,
+    }
+
+    /// A person approved a draft.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::DraftApproved = serde_json::from_str(r#"{"conversation_id":"cnv_1","message_id":"msg_1",
+    ///     "drafted_by":{"type":"agent","id":"agt_1"},"approved_by":{"type":"user","id":"usr_1","name":"Anna"},"edited":false}"#)?;
+    /// assert!(!data.edited);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct DraftApproved {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// The message, which goes out when the undo window has passed.
+        pub message_id: MessageId,
+        /// Who wrote it.
+        pub drafted_by: EventDrafter,
+        /// Who approved it.
+        pub approved_by: EventActor,
+        /// Whether the text was changed first.
+        pub edited: bool,
+    }
+
+    /// An email went out.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::MessageSent = serde_json::from_str(
+    ///     r#"{"conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","author":null,"secure":false}"#)?;
+    /// assert!(data.author.is_none(), "the service's own mail has no author");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct MessageSent {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+        /// The message.
+        pub message_id: MessageId,
+        /// From which inbox.
+        pub mailbox_id: MailboxId,
+        /// Who wrote it; `None` for the service's own mail.
+        pub author: Option<EventAuthor>,
+        /// Whether it went as a secure link.
+        pub secure: bool,
+    }
+
+    /// A booking that was made or cancelled.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::Booking = serde_json::from_str(r#"{"booking_id":"bkg_1","booking_type_id":"bkt_1",
+    ///     "host_user_id":"usr_1","conversation_id":null,"starts_at":"2026-03-01T09:30:00.000Z","ends_at":"2026-03-01T10:00:00.000Z"}"#)?;
+    /// assert!(data.starts_at < data.ends_at);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Booking {
+        /// The booking.
+        pub booking_id: BookingId,
+        /// What kind of booking.
+        pub booking_type_id: BookingTypeId,
+        /// With whom.
+        pub host_user_id: UserId,
+        /// The conversation it belongs to, if any.
+        pub conversation_id: Option<ConversationId>,
+        /// When it starts.
+        pub starts_at: Timestamp,
+        /// When it ends.
+        pub ends_at: Timestamp,
+    }
+
+    /// The sorting helper held a likely scam.
+    ///
+    /// ```
+    /// let data: shared_inbox::event::ScoutHeld = serde_json::from_str(r#"{"conversation_id":"cnv_1"}"#)?;
+    /// assert_eq!(data.conversation_id.as_str(), "cnv_1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ScoutHeld {
+        /// In which conversation.
+        pub conversation_id: ConversationId,
+    }
+
+    /// Someone pressed "send test event".
+    ///
+    /// ```
+    /// let data: shared_inbox::event::WebhookTest = serde_json::from_str(r#"{"endpoint_id":"whk_1"}"#)?;
+    /// assert_eq!(data.endpoint_id.as_str(), "whk_1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct WebhookTest {
+        /// The webhook that is tested.
+        pub endpoint_id: WebhookId,
+    }
+
+    /// Who has a conversation, in an event.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventAssignee = serde_json::from_str(r#"{"type":"user","id":"usr_1","name":null}"#)?;
+    /// assert!(who.name.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventAssignee {
+        /// Person or agent.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+        /// Which one.
+        pub id: ActorId,
+        /// The name, if it can be told.
+        pub name: Option<String>,
+    }
+
+    /// Who did something, in an event.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventActor = serde_json::from_str(r#"{"type":"system","id":null,"name":"Rules"}"#)?;
+    /// assert!(who.id.is_none(), "the service itself has no id");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventActor {
+        /// Person, agent or the service.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+        /// Which one; `None` when the service did it.
+        pub id: Option<ActorId>,
+        /// The name to show.
+        pub name: String,
+    }
+
+    /// Who wrote a draft.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventDrafter = serde_json::from_str(r#"{"type":null,"id":null}"#)?;
+    /// assert!(who.kind.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventDrafter {
+        /// Person or agent, if known.
+        #[serde(rename = "type")]
+        pub kind: Option<ActorType>,
+        /// Which one, if known.
+        pub id: Option<ActorId>,
+    }
+
+    /// Who wrote an email that went out.
+    ///
+    /// ```
+    /// let who: shared_inbox::event::EventAuthor = serde_json::from_str(r#"{"type":"agent","id":"agt_1"}"#)?;
+    /// assert_eq!(who.kind, shared_inbox::ActorType::Agent);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct EventAuthor {
+        /// Person or agent.
+        #[serde(rename = "type")]
+        pub kind: ActorType,
+        /// Which one, if known.
+        pub id: Option<ActorId>,
+    }
+}
+
+shows! {
+    AskCompleted: ask_id kind conversation_id;
+    ClientReplied: conversation_id message_id mailbox_id secure reference;
+    ConversationAssigned: conversation_id assignee assigned_by;
+    TurnChanged: conversation_id turn previous assignee;
+    DraftApproved: conversation_id message_id drafted_by approved_by edited;
+    MessageSent: conversation_id message_id mailbox_id author secure;
+    Booking: booking_id booking_type_id host_user_id conversation_id starts_at ends_at;
+    ScoutHeld: conversation_id;
+    WebhookTest: endpoint_id;
+    EventAssignee: kind id;
+    EventActor: kind id;
+    EventDrafter: kind id;
+    EventAuthor: kind id;
+}
