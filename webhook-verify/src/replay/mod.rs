@@ -161,7 +161,8 @@ impl<E, G> OnceError<E, G> {
 /// The claim is given back when the handler fails, panics, or is dropped half-way (a sender that hangs up makes most
 /// servers drop the handler).
 ///
-/// With the features `axum` and `actix-web` the result is an answer: a handler returns it as it is.
+/// With the features `axum` and `actix-web` the result is an answer, the bare status of [`Once::status`] or
+/// [`OnceError::status`]: a route's function returns it as it is.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Once, once};

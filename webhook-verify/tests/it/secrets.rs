@@ -99,6 +99,7 @@ fn nothing_prints_a_secret() {
     let checked = verifier.check(&headers).unwrap();
     let shown = format!("{parts:?} {checked:?} {:?}", checked.clone().stream());
     assert_eq!(format!("{:?}", Signer::new([current()])), "Signer { secrets: 1 }");
+    assert_eq!(format!("{verifier:?}"), "Verifier { secrets: 1, tolerance: 300s, .. }");
     assert!(shown.contains(r"evt_1\nrefused") && shown.matches(ID).count() == 2, "{shown}");
     assert!(!shown.contains(&headers.signature[3..]), "{shown}");
     for broken in [format!("{} ", *text), format!("v1,{}", *text), encoded.to_owned(), format!("{}*", *text)]
