@@ -26,6 +26,9 @@ pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
         let field = if field.is_empty() { "the document" } else { field };
         Refusal::new(400, format!("line {}, column {}: {field}: {reason}", error.line(), error.column()))
     };
+    if document.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
+    }
     let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, reason) = explain(&error);
         in_item(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))

@@ -25,14 +25,19 @@ impl Guard {
 
     /// Whether a request may use the control API.
     pub(crate) fn control(&self, request: &http::request::Parts) -> Result<(), Refusal> {
-        let host = request
-            .uri
-            .authority()
-            .map(|authority| authority.as_str())
-            .or_else(|| request.headers.get(header::HOST).and_then(|host| host.to_str().ok()));
+        let named = request.uri.authority().map(|authority| Some(authority.as_str()));
+        let mut hosts = request
+            .headers
+            .get_all(header::HOST)
+            .iter()
+            .map(|host| host.to_str().ok())
+            .chain(named)
+            .peekable();
         // On a public address the server cannot know its own names; there the token is never missing, and no
         // foreign page has it.
-        if self.address.ip().is_loopback() && !host.is_some_and(|host| self.is_own(host)) {
+        if self.address.ip().is_loopback()
+            && (hosts.peek().is_none() || !hosts.all(|host| host.is_some_and(|host| self.is_own(host))))
+        {
             return Err(Refusal::new(
                 403,
                 "The Host of this request is not this server; use the address it printed.",

@@ -173,3 +173,35 @@ impl Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::target::Targets;
+
+    #[tokio::test]
+    async fn a_world_that_was_deleted_leaves_nothing_running() {
+        let runtime = Handle::current();
+        let settings = Settings {
+            clock: ClockMode::Manual,
+            start: None,
+            rate_limit: None,
+            deliverer: Deliverer::new(Targets::default(), std::time::Duration::from_secs(1)),
+            runtime: runtime.clone(),
+        };
+        let hub = Hub::new(settings, Origin::Empty).expect("a world");
+        let alone = runtime.metrics().num_alive_tasks();
+        for _ in 0..20 {
+            let world = hub.create(Origin::Demo, None).expect("a world");
+            tokio::task::yield_now().await;
+            hub.delete(&id(world.number())).expect("it was there");
+        }
+        while runtime.metrics().num_alive_tasks() > alone {
+            tokio::task::yield_now().await;
+        }
+        assert!(
+            hub.read().held.len() == 1 && hub.read().keys.len() == 2,
+            "only the main world's keys are left"
+        );
+    }
+}

@@ -238,3 +238,76 @@ async fn the_description_counts_as_a_request_and_needs_a_plan() {
     kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
     kit.live().get("/openapi.json").await.error(403);
 }
+
+/// A webhook whose receiver answers nobody before it is let go, and a test event on its way there.
+async fn waiting_for_an_answer(kit: &Kit) -> (String, tokio::sync::watch::Sender<bool>) {
+    let (url, let_go) = slow_receiver().await;
+    let hook =
+        text(&kit.act("/webhooks", json!({ "url": url, "livemode": true, "scope": "team" })).await["id"]);
+    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
+    (hook, let_go)
+}
+
+/// Moves the clock by a minute, on which something happens right away: that shows that it has begun to move.
+async fn begin_to_move(
+    kit: &Kit,
+) -> tokio::task::JoinHandle<Result<shared_inbox_mock::Advanced, shared_inbox_mock::Refusal>> {
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let before = kit.mock.control().clock().await.now;
+    let until = before + std::time::Duration::from_secs(1);
+    kit.act(&format!("/conversations/{id}/snooze"), json!({ "until": until })).await;
+    let control = kit.mock.control().clone();
+    let moving = tokio::spawn(async move { control.advance(std::time::Duration::from_secs(60)).await });
+    while kit.mock.control().clock().await.now == before {
+        tokio::task::yield_now().await;
+    }
+    moving
+}
+
+#[tokio::test]
+async fn a_world_that_is_replaced_while_its_clock_moves_answers_409() {
+    let patient = std::time::Duration::from_secs(600);
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().webhook_answer_time(patient)).await;
+    let before = kit.look("/clock").await;
+    let (_hook, _held) = waiting_for_an_answer(&kit).await;
+    let moving = begin_to_move(&kit).await;
+    kit.control("POST", "/reset", Value::Null).await.expect(200);
+    let moved = tokio::time::timeout(std::time::Duration::from_secs(20), moving).await;
+    let moved = moved.expect("nobody waits for the former world's receiver").expect("no panic");
+    assert_eq!(moved.expect_err("it was replaced").status, 409);
+    assert_eq!(kit.look("/clock").await, before, "the new world's clock was left alone");
+}
+
+#[tokio::test]
+async fn the_clock_moves_once_for_each_call_also_when_they_come_together() {
+    let kit = Kit::start().await;
+    let before = kit.mock.control().clock().await.now;
+    let (_hook, let_go) = waiting_for_an_answer(&kit).await;
+    let first = begin_to_move(&kit).await;
+    let (second, ()) = tokio::join!(kit.advance(60), async {
+        kit.look("/clock").await;
+        let_go.send_replace(true);
+    });
+    let first = first.await.expect("no panic").expect("moved");
+    assert_eq!(first.now.duration_since(before).as_secs(), 60);
+    assert_eq!(second["now"], json!(before + std::time::Duration::from_secs(120)));
+}
+
+#[tokio::test]
+async fn a_try_that_had_to_wait_is_dated_by_when_it_was_sent() {
+    let kit = Kit::with(MockServer::builder().empty().no_rate_limit()).await;
+    let (hook, let_go) = waiting_for_an_answer(&kit).await;
+    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
+    let log = || async { kit.look(&format!("/webhooks/{hook}/deliveries")).await };
+    let second = text(&log().await[0]["createdAt"]);
+    let mut now = second.clone();
+    while now == second {
+        now = text(&kit.look("/clock").await["now"]);
+    }
+    let_go.send_replace(true);
+    while log().await[0]["outcome"] != "delivered" {
+        tokio::task::yield_now().await;
+    }
+    let sent = text(&log().await[0]["tries"][0]["at"]);
+    assert!(sent >= now, "sent at {sent}, and it could not be before {now}");
+}

@@ -231,4 +231,37 @@ async fn changes_are_followed_as_server_sent_events() {
         })
         .collect();
     assert_eq!(causes, ["request", "job", "clock", "state"], "{seen}");
+    let numbers: Vec<u64> = seen.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+    assert_eq!(numbers.len(), causes.len());
+    assert!(numbers.is_sorted_by(|a, b| a + 1 == *b), "a gap would show: {numbers:?}");
+    assert_eq!(seen.lines().filter(|line| *line == "event: change").count(), causes.len());
+}
+
+#[tokio::test]
+async fn a_follower_that_is_too_slow_is_told_what_it_missed() {
+    let kit = Kit::start().await;
+    let mut document = kit.look("/state").await;
+    // So many things fall due in one step of the clock that no follower can be told in between.
+    document["appMail"] = (0..1_500)
+        .map(|n| {
+            json!({
+                "messageId": format!("{n}@app"), "livemode": true, "reference": "ref-1", "to": ["kim@example.com"],
+                "subject": "s", "recordedAt": document["now"],
+            })
+        })
+        .collect();
+    kit.control("PUT", "/state", document).await.expect(200);
+    let mut events =
+        kit.http().get(format!("{}/events", kit.mock.control_url())).send().await.expect("an answer");
+    kit.advance(31 * 86_400).await;
+    let mut seen = String::new();
+    while !seen.contains("\"advance\"") {
+        seen.push_str(
+            std::str::from_utf8(&events.chunk().await.expect("bytes").expect("an event")).expect("text"),
+        );
+    }
+    let missed =
+        seen.split("event: missed\ndata: {\"missed\":").nth(1).and_then(|rest| rest.split('}').next());
+    let missed: usize = missed.expect("it is told").parse().expect("a number");
+    assert_eq!(missed + seen.matches("event: change").count(), 1_501, "every change was told or is counted");
 }

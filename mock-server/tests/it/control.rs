@@ -273,7 +273,9 @@ async fn the_outbox_holds_every_mail_that_left() {
 async fn the_journal_shows_each_request_and_no_key() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
+    kit.live().get("/me").await.expect(200);
     kit.control("DELETE", "/requests", Value::Null).await.expect(204);
+    assert_eq!(kit.look("/requests").await, json!([]));
     let key = kit.mock.live_key().to_owned();
     kit.live().get(&format!("/conversations?limit=5&q={key}")).await.expect(200);
     kit.live()
@@ -338,6 +340,8 @@ async fn a_body_with_several_faults_is_refused_with_all_of_them() {
         ("/worlds", json!({ "clock": "fast", "empty": 1 }), vec!["clock", "empty"]),
         ("/clock", json!({}), vec!["advanceSeconds"]),
         ("/clock", json!([]), vec!["body"]),
+        ("/clock", json!([600]), vec!["body"]),
+        ("/users", json!(["Anna"]), vec!["body"]),
         ("/clock", json!("text"), vec!["body"]),
     ] {
         let error = kit.control("POST", path, body.clone()).await.error(400);

@@ -139,6 +139,7 @@ async fn method_and_path_say_which_requests_it_strikes() {
     .await;
     kit.live().get(&format!("/conversations/{id}")).await.error(500);
     kit.live().get("/conversations").await.expect(200);
+    kit.live().get("/conversations/").await.error(404);
     kit.live().get("/me").await.expect(200);
     kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": "x" })).await.expect(201);
 }
@@ -189,10 +190,24 @@ async fn rules_that_make_no_sense_are_refused() {
         (json!({ "effect": { "status": 99 } }), "effect"),
         (json!({ "effect": { "when": "after", "delayMs": 5 } }), "effect"),
         (json!({ "effect": { "delayMs": -1 } }), "effect"),
+        (json!({ "effect": { "delayMs": 3_600_001 } }), "effect"),
         (json!({ "probability": 2, "effect": { "status": 500 } }), "probability"),
         (json!({ "path": "me", "effect": { "status": 500 } }), "path"),
     ] {
         let error = kit.control("POST", "/faults", rule.clone()).await.error(400);
         assert!(error.contains(named), "{rule}: {error}");
     }
+}
+
+#[tokio::test]
+async fn of_two_rules_that_fit_the_first_strikes_until_it_is_used_up() {
+    let kit = Kit::start().await;
+    for status in [500, 429] {
+        fault(&kit, json!({ "effect": { "status": status } })).await;
+    }
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        seen.push(kit.live().get("/me").await.status);
+    }
+    assert_eq!(seen, [500, 429, 200]);
 }

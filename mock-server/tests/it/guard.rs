@@ -25,6 +25,27 @@ async fn the_control_api_refuses_a_foreign_host() {
 }
 
 #[tokio::test]
+async fn the_control_api_refuses_a_request_with_a_foreign_host_beside_its_own_or_with_none() {
+    let kit = Kit::start().await;
+    let own = kit.mock.control_url().split('/').nth(2).expect("a host").to_owned();
+    let ask = |head: String| {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(&own).expect("a connection");
+        stream.write_all(format!("GET {head}connection: close\r\n\r\n").as_bytes()).expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an orderly end");
+        answer.split(' ').nth(1).map(str::to_owned).unwrap_or_default()
+    };
+    let health = "/_mock/health HTTP/1.1\r\n";
+    assert_eq!(ask(format!("{health}host: {own}\r\n")), "200");
+    assert_eq!(ask(format!("{health}host: {own}\r\nhost: evil.example\r\n")), "403");
+    assert_eq!(ask(format!("{health}host: evil.example\r\nhost: {own}\r\n")), "403");
+    assert_eq!(ask(format!("http://evil.example{health}host: {own}\r\n")), "403");
+    assert_eq!(ask(format!("http://{own}{health}host: {own}\r\n")), "200");
+    assert_eq!(ask("/_mock/health HTTP/1.0\r\n".to_owned()), "403", "no host at all");
+}
+
+#[tokio::test]
 async fn the_control_api_refuses_a_foreign_origin() {
     let kit = Kit::start().await;
     let url = || format!("{}/health", kit.mock.control_url());

@@ -72,6 +72,14 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema> FromRequest<S> for Input<
 
 /// Reads JSON; says with the field's name what went wrong first.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Wrong> {
+    // The types would also take a list of their fields' values, which nobody means.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Wrong {
+            missing: false,
+            field: String::new(),
+            reason: "must be a JSON object".to_owned(),
+        });
+    }
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let whole = error.path().iter().next().is_none();

@@ -77,7 +77,7 @@ impl Got {
 pub(crate) enum Reply {
     Status(u16),
     Redirect(String),
-    /// A status with a body that is longer than anyone wants to read.
+    /// A status with a body that never ends.
     Endless(u16),
     /// A status, and then a body that begins and never goes on.
     Unfinished(u16),
@@ -242,7 +242,12 @@ async fn answer(
     };
     match reply {
         Reply::Status(status) => Ok(response(status, Bytes::new())),
-        Reply::Endless(status) => Ok(response(status, Bytes::from(vec![b'x'; 8 << 20]))),
+        Reply::Endless(status) => {
+            let more = Bytes::from(vec![b'x'; 64 << 10]);
+            let body = stream::repeat_with(move || Ok::<_, Infallible>(Frame::data(more.clone())));
+            let (head, _) = response(status, Bytes::new()).into_parts();
+            Ok(Response::from_parts(head, BodyExt::boxed(StreamBody::new(body))))
+        }
         Reply::Unfinished(status) => {
             let start = stream::once(async { Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"..."))) });
             let body = StreamBody::new(start.chain(stream::pending()));
