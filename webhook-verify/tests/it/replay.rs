@@ -147,6 +147,26 @@ async fn a_claim_runs_out_when_nobody_ends_it() {
 }
 
 #[tokio::test]
+async fn how_long_a_claim_and_the_memory_of_an_event_last_can_be_set() {
+    let (guard, advance) = with_clock();
+    let guard = guard.lease(Duration::from_secs(5)).retention(Duration::from_secs(90));
+    granted(&guard, ONE).await;
+    advance(Duration::from_secs(4));
+    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
+    advance(Duration::from_secs(1));
+    granted(&guard, ONE).await;
+    guard.commit(ONE).await.unwrap();
+    advance(Duration::from_secs(89));
+    assert_eq!((guard.claim(ONE).await, guard.is_empty()), (Ok(Claim::Done), false));
+    advance(Duration::from_secs(1));
+    assert!(guard.is_empty());
+    let guard = guard.lease(Duration::MAX).retention(Duration::MAX);
+    granted(&guard, ONE).await;
+    advance(Duration::from_secs(365 * 24 * 3600));
+    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress), "as long as anyone can ask");
+}
+
+#[tokio::test]
 async fn a_claim_that_ran_out_cannot_release_its_successor() {
     let (guard, advance) = with_clock();
     let first = granted(&guard, ONE).await;
