@@ -141,6 +141,11 @@ mod tests {
         let below =
             "On Monday Kim wrote:\n> Is it on its way? We have been waiting for two weeks.\nYes, it is.";
         assert_eq!(compare(below, "Yes, it is."), Likeness::Similar, "little is left, and that is ours");
+        assert_eq!(
+            compare(below, "Yes, it is!"),
+            Likeness::Similar,
+            "little is left, and most of that is ours"
+        );
         assert_eq!(compare(ours, "Yes"), Likeness::Similar, "a teammate may have written that");
     }
 

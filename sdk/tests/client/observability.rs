@@ -66,5 +66,7 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
     for secret in [&key()[8..], "words", "Our summary", "kim@", "help@", "cnv_1"] {
         assert!(!shown.contains(secret), "{secret} is shown in:\n{shown}");
     }
-    assert!(!log.contains(&key()[8..]), "the key is not shown by anyone else either");
+    for secret in [&key()[8..], "words", "search", "help@"] {
+        assert!(!log.contains(secret), "{secret} is shown by a crate below");
+    }
 }

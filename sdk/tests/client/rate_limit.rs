@@ -231,6 +231,45 @@ fn a_turn_that_came_and_was_not_taken_is_given_back() {
 }
 
 #[test]
+fn a_429_also_stops_those_whose_turn_had_come() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Lane::ReadBack, 120).await;
+        let mut idle = limiter.acquire(Lane::ReadBack, FOREVER);
+        assert!(futures_util::poll!(&mut idle).is_pending());
+        advance(Duration::from_secs(61)).await;
+        take(&limiter, Lane::ReadBack, 1).await;
+        limiter.throttled(Some(Duration::from_secs(30))).await.unwrap();
+        let started = Instant::now();
+        idle.await.unwrap();
+        assert!(started.elapsed() >= Duration::from_secs(30), "{:?}", started.elapsed());
+    });
+}
+
+#[test]
+fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let bulk = |_| {
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(async move {
+                limiter.acquire(Lane::Bulk, FOREVER).await.unwrap();
+                Instant::now()
+            })
+        };
+        let mut sent = Vec::new();
+        for task in (0..600).map(bulk).collect::<Vec<_>>() {
+            sent.push(task.await.unwrap());
+        }
+        sent.sort();
+        // 90 by their own share, and one every 6 seconds that has waited too long.
+        for window in sent.windows(102) {
+            assert!(window[101] - window[0] >= MINUTE, "102 within {:?}", window[101] - window[0]);
+        }
+    });
+}
+
+#[test]
 fn a_turn_that_came_long_ago_is_waited_for_again() {
     paused(async {
         let limiter = MemoryLimiter::new(120);

@@ -144,8 +144,8 @@ impl MemoryLimiter {
     fn step(&self, place: &Place<'_>) -> Option<(Duration, Duration)> {
         let (mut state, now) = self.at_present();
         if let Some(at) = state.granted.remove(&place.key) {
-            // Sent now, which may be later than it was counted. Out of the log, it has to wait again.
-            if state.forget(at) {
+            // Sent now, which may be later than it was counted. Out of the log, or after a 429, it has to wait again.
+            if state.forget(at) && state.closed_until.is_none() {
                 state.sent.push_back(now);
                 return None;
             }
@@ -201,7 +201,7 @@ impl State {
             if !self.wait_of(key, now).is_zero() {
                 return;
             }
-            if first.0 != key.0 {
+            if aged.is_some() {
                 self.aged_at = Some(now);
             }
             self.sent.push_back(now);
@@ -288,7 +288,9 @@ impl RateLimiter for MemoryLimiter {
 
     fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
         Box::pin(async move {
-            let (mut state, now) = self.at_present();
+            let mut state = self.state();
+            let now = self.clock.now();
+            state.refresh(now, self.limit);
             // Far enough in the future, and not beyond what a clock can hold.
             let retry_after = retry_after.map(|pause| pause.min(LONGEST_PAUSE));
             if let Some(until) = state.closed_until {
