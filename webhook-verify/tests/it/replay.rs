@@ -147,6 +147,19 @@ async fn a_claim_runs_out_when_nobody_ends_it() {
 }
 
 #[tokio::test]
+async fn a_claim_runs_out_although_many_came_and_went_behind_it() {
+    let (guard, advance) = with_clock();
+    granted(&guard, ONE).await;
+    for _ in 0..1000 {
+        let ticket = granted(&guard, delivery("evt_2")).await;
+        guard.release(delivery("evt_2"), ticket).await.unwrap();
+    }
+    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
+    advance(MemoryGuard::LEASE);
+    granted(&guard, ONE).await;
+}
+
+#[tokio::test]
 async fn how_long_a_claim_and_the_memory_of_an_event_last_can_be_set() {
     let (guard, advance) = with_clock();
     let guard = guard.lease(Duration::from_secs(5)).retention(Duration::from_secs(90));
