@@ -238,6 +238,22 @@ async fn changes_are_followed_as_server_sent_events() {
 }
 
 #[tokio::test]
+async fn followers_hear_when_a_webhook_is_tried_and_when_the_try_has_ended() {
+    let kit = Kit::start().await;
+    let hook = json!({ "url": "http://127.0.0.1:9/in", "livemode": true, "scope": "team" });
+    let hook = kit.act("/webhooks", hook).await["id"].as_str().expect("an id").to_owned();
+    let mut changes = kit.mock.control().changes();
+    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
+    kit.advance(0).await;
+    let mut heard = Vec::new();
+    while heard.last().is_none_or(|what| what != "advance") {
+        heard.push(changes.recv().await.expect("a change").what);
+    }
+    heard.sort();
+    assert_eq!(heard, ["advance", "webhook-try", "webhook-try-ended", "webhooks"]);
+}
+
+#[tokio::test]
 async fn a_follower_that_is_too_slow_is_told_what_it_missed() {
     let kit = Kit::start().await;
     let mut document = kit.look("/state").await;

@@ -46,6 +46,10 @@ fn rare_and_common_words_both_give_the_newest_first() {
     assert_eq!(kit.ids(&live, &[("limit", "100"), ("q", "words num")]), all[..100]);
     let rare: Vec<_> = all.iter().rev().skip(3).step_by(100).rev().cloned().collect();
     assert_eq!(kit.ids(&live, &[("q", "zeb common")]), rare);
+    assert!(
+        kit.ids(&live, &[("q", "zebra horse")]).is_empty(),
+        "each mail has one of them, and none has both"
+    );
     assert_eq!(kit.ids(&live, &[("q", "number599")]), all[..1]);
 }
 
