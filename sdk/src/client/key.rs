@@ -126,3 +126,15 @@ impl fmt::Debug for ApiKey {
         write!(f, "ApiKey({}…)", self.prefix)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ApiKey;
+
+    #[test]
+    fn the_header_is_marked_so_that_nothing_prints_or_indexes_it() {
+        let header = ApiKey::parse(format!("rk_test_{}", "a1".repeat(24))).unwrap().authorization();
+        assert!(header.is_sensitive());
+        assert_eq!(format!("{header:?}"), "Sensitive");
+    }
+}

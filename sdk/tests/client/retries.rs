@@ -93,6 +93,18 @@ async fn the_deadline_holds_for_the_scope_check_too() {
 }
 
 #[tokio::test]
+async fn the_time_that_the_scope_check_takes_is_gone_for_the_call() {
+    let service = Service::start().await;
+    let client = service.builder().check_scopes().build().unwrap();
+    let slow = || Fault::Header(503, "retry-after", "4");
+    service.fail_gets([slow(), Fault::None, slow()]);
+    let started = shared_inbox::Clock::now(&*service.clock);
+    let error = client.mailboxes().deadline(Duration::from_secs(5)).await.unwrap_err();
+    assert!(error.is_server_error());
+    assert_eq!(shared_inbox::Clock::now(&*service.clock) - started, Duration::from_secs(4));
+}
+
+#[tokio::test]
 async fn a_call_does_not_wait_for_anothers_scope_check_beyond_its_own_deadline() {
     let service = Service::start().await;
     let client = service.builder().check_scopes().build().unwrap();

@@ -70,6 +70,18 @@ async fn failure_500_after_the_commit_one_item() {
 }
 
 #[tokio::test]
+async fn a_408_or_a_gateways_failure_may_come_after_the_commit() {
+    for status in [408, 500, 502, 503, 504] {
+        for (fault, recovered) in [(Fault::After(status), true), (Fault::Before(status), false)] {
+            let service = Service::start().await;
+            service.fail_posts([fault]);
+            let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
+            assert_eq!((reply.recovered(), service.items().len()), (recovered, 1), "{status}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_identical_older_item_is_not_taken_for_the_new_one() {
     let service = Service::start().await;
     service.add_note(NAME, TEXT);
