@@ -60,6 +60,8 @@ fn what_is_wrong_with_a_secret_is_said() {
         (good.replace("MfKQ", "MfKQ "), "secret_whitespace"),
         (format!("\"{good}\""), "secret_quoted"),
         (format!("'{good}'"), "secret_quoted"),
+        (format!("\"{good}"), "secret_quoted"),
+        (format!("{good}'"), "secret_quoted"),
         (format!("v1,{good}"), "secret_version_prefix"),
         (bare.to_owned(), "secret_prefix"),
         (format!("WHSEC_{bare}"), "secret_prefix"),
