@@ -15,8 +15,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::{Bridge, Linked, changed, error, failed, ok};
 use crate::{digest::Digest, recent::Fate};
 
-/// How long a create may take to show in its conversation.
-const SETTLED: Duration = Duration::from_secs(10);
+/// The pause between two looks for a create of unknown effect.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// One thing to create.
@@ -147,7 +146,7 @@ fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
 async fn look_for(linked: &Linked, unconfirmed: &Unconfirmed, since: Instant) -> Result<Sighting, Error> {
     loop {
         let sighting = linked.client.look_for(unconfirmed).await?;
-        let left = SETTLED.saturating_sub(since.elapsed());
+        let left = linked.client.settle().saturating_sub(since.elapsed());
         if sighting != Sighting::NotFound || left.is_zero() {
             return Ok(sighting);
         }

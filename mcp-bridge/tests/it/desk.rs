@@ -10,7 +10,7 @@ use std::{
 };
 
 use rmcp::{
-    ClientHandler, ErrorData, RoleClient,
+    ClientHandler, ErrorData, RoleClient, ServiceExt,
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
         ClientRequest, ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
@@ -24,6 +24,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::Scope;
+use shared_inbox_mcp::{Bridge, settings::Settings};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
 use tokio::{process::Command, sync::Semaphore};
 
@@ -171,6 +172,15 @@ impl Desk {
         let mut command = self.program();
         command.args(arguments);
         connect(command, person, era).await
+    }
+
+    /// The bridge in this process, over a client that gives a create no time to show.
+    pub(crate) async fn sit_down_inside(&self, person: &Person) -> Client {
+        let client = shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key());
+        let bridge = Bridge::new(Settings::with_client(client.settle(Duration::ZERO).build().unwrap()));
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move { bridge.serve(theirs).await.unwrap().waiting().await });
+        Client { service: person.clone().serve_with_lifecycle(ours, Older.lifecycle()).await.unwrap() }
     }
 
     /// Everything that waits for approval or went out, after the undo window.

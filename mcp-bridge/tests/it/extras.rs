@@ -176,3 +176,18 @@ async fn completions_know_inboxes_tags_people_and_conversations() {
     let closed = desk.sit_down(&Person::who(Says::No), Newer, &["--exclude-tools", "list_tags"]).await;
     assert!(complete(&closed, triage(), "tag", "REF", None).await.is_empty(), "a hidden tool tells nothing");
 }
+
+#[tokio::test]
+async fn completions_take_only_what_the_rate_limit_has_to_spare() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let typed = || complete(&client, Reference::for_prompt("triage_inbox"), "mailbox", "ord", None);
+    assert_eq!(typed().await.len(), 1);
+    for _ in 0..95 {
+        assert!(!is_error(&client.call("list_tags", json!({})).await));
+    }
+    desk.mock.control().clear_requests().await;
+    assert!(typed().await.is_empty(), "it neither waits nor takes what calls may need");
+    assert_eq!(desk.mock.control().requests().await.len(), 0);
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+}

@@ -95,6 +95,23 @@ async fn documents_are_newest_first_and_found_by_title_name_fields_and_kind() {
 }
 
 #[tokio::test]
+async fn documents_are_25_unless_said_and_what_no_helper_found_is_null() {
+    let kit = Kit::start().await;
+    let file = json!({ "filename": "scan.pdf", "contentType": "application/pdf", "size": 1 });
+    let mail = json!({ "to": kit.inbox().await, "from": "vera@customer.example", "text": "Hi",
+                       "attachments": vec![file; 30] });
+    kit.act("/inbound", mail).await;
+    let live = kit.live();
+    for (query, count) in [("", 25), ("?limit=30", 30), ("?limit=100", 30)] {
+        assert_eq!(ids(&live.get(&format!("/documents{query}")).await.expect(200)).len(), count, "{query}");
+    }
+    let summary = live.get("/conversations").await.expect(200)[0].clone();
+    for field in ["topic", "urgency", "risk"] {
+        assert_eq!(summary[field], Value::Null, "{field}");
+    }
+}
+
+#[tokio::test]
 async fn tagging_takes_no_body_at_all_and_everything_else_that_is_required_does_not() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hi").await;

@@ -26,6 +26,7 @@ mod words_match;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::sync::OnceCell;
@@ -114,6 +115,13 @@ impl Client {
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.inner.base.as_str()
+    }
+
+    /// How long the service may take to show what it has created; a [`Sighting::NotFound`] means little before. See
+    /// [`ClientBuilder::settle`].
+    #[must_use]
+    pub fn settle(&self) -> Duration {
+        self.inner.options.settle
     }
 
     /// Whether the key is one for the sandbox.

@@ -206,7 +206,7 @@ impl fmt::Debug for Unconfirmed {
 impl Client {
     /// Looks whether a create of unknown effect is in its conversation now.
     ///
-    /// Give the service a while before you trust a [`Sighting::NotFound`].
+    /// Give the service a while ([`settle`](Self::settle)) before you trust a [`Sighting::NotFound`].
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
