@@ -127,12 +127,20 @@ fn a_new_file_is_for_its_owner_only() {
 #[test]
 fn a_file_that_is_not_understood_is_left_alone() {
     let home = tempfile::tempdir().unwrap();
-    for (client, text) in [("cursor", "{\"mcpServers\": [}"), ("zed", "not json"), ("codex", "[[[")] {
+    for (client, text) in [
+        ("cursor", "{\"mcpServers\": [}"),
+        ("cursor", "{\"env\": rk_live_secret}"),
+        ("zed", "not json"),
+        ("codex", "[[["),
+        ("codex", "key = rk_live_secret"),
+    ] {
         let path = home.path().join("settings");
         fs::write(&path, text).unwrap();
         let output = at(home.path(), &["config", client, "--write", "--file", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(2), "{client}");
-        assert!(out(&output).1.contains("left as it is"), "{client}: {}", out(&output).1);
+        let said = out(&output).1;
+        assert!(said.contains("left as it is"), "{client}: {said}");
+        assert!(!said.contains("rk_live"), "{client} repeats what is in the file: {said}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1, "nothing was left behind");
         fs::remove_file(&path).unwrap();

@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::InboundMail;
+use shared_inbox_mock::{Effect, FaultRule, InboundMail};
 
 use crate::desk::{Desk, ERAS, Mails, Newer, Older, Person, Says, is_error, params, text, until};
 
@@ -68,6 +68,39 @@ async fn a_yes_does_not_count_when_the_conversation_changed_meanwhile() {
     let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), meanwhile);
     assert!(is_error(&result) && text(&result).contains("changed"), "{}", text(&result));
     assert_eq!(desk.mails().await, Mails::none());
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_after_the_call_was_cancelled_sends_nothing() {
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = desk.sit_down(&person, Older, &[]).await;
+    let call = client.start(params("reply", reply(&desk))).await;
+    until(async || person.questions().len() == 1).await;
+    call.cancel(None).await.unwrap();
+    person.answers.add_permits(1);
+    client.call("list_tags", json!({})).await;
+    assert_eq!(desk.mails().await, Mails::none());
+
+    person.answers.add_permits(1);
+    let result = client.call("reply", reply(&desk)).await;
+    assert!(!is_error(&result), "{}", text(&result));
+    assert_eq!(person.questions().len(), 2, "the same call is a new question");
+    assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
+}
+
+#[tokio::test]
+async fn a_mail_whose_answer_is_lost_goes_out_once() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let lost = FaultRule::new(Effect::drop_after()).path("/conversations/*/replies");
+        desk.mock.control().add_fault(lost).await.unwrap();
+        let client = desk.sit_down(&Person::who(Says::Yes), era, &[]).await;
+        let result = client.call("reply", reply(&desk)).await;
+        assert!(text(&result).contains("answer was lost"), "{era:?}: {}", text(&result));
+        assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
+        assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::support::{Fault, NAME, Service, conversation_id};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    Certainty, MessageStatus, RetryPolicy, Sighting, TimelineItem, Unconfirmed, Verification,
+    Certainty, Conversation, MessageStatus, RetryPolicy, Sighting, Thread, TimelineItem, Unconfirmed,
+    Verification,
 };
 
 const TEXT: &str = "Your refund is on its way.";
@@ -378,14 +379,20 @@ async fn a_draft_of_the_same_words_is_not_the_mail_that_was_to_be_sent() {
     assert_eq!(service.items().len(), 1);
 }
 
+/// A conversation read before a mail of this status came into it, and a create in it that will be lost.
+async fn with_a_mail_meanwhile(status: &str) -> (Service, Thread, Conversation) {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let before = thread.get().await.unwrap();
+    service.add_message("outbound", Some(status), TEXT);
+    service.fail_posts([Fault::DropBefore]);
+    (service, thread, before)
+}
+
 #[tokio::test]
 async fn a_mail_of_the_same_words_is_not_the_draft_that_was_to_be_made() {
     for status in ["scheduled", "sending", "sent", "failed"] {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
-        let before = thread.get().await.unwrap();
-        service.add_message("outbound", Some(status), TEXT);
-        service.fail_posts([Fault::DropBefore]);
+        let (service, thread, before) = with_a_mail_meanwhile(status).await;
         let error = thread.reply(TEXT).seen(&before).await.unwrap_err();
         assert_eq!(error.certainty(), Certainty::Unknown, "{status}: a person can tell, we cannot");
         assert_eq!(service.count("POST"), 1);
@@ -395,11 +402,7 @@ async fn a_mail_of_the_same_words_is_not_the_draft_that_was_to_be_made() {
 #[tokio::test]
 async fn a_mail_that_has_moved_on_is_still_the_one_that_was_to_be_sent() {
     for status in ["scheduled", "sending", "sent", "failed"] {
-        let service = Service::start().await;
-        let thread = service.client().conversation(&conversation_id());
-        let before = thread.get().await.unwrap();
-        service.add_message("outbound", Some(status), TEXT);
-        service.fail_posts([Fault::DropBefore]);
+        let (_service, thread, before) = with_a_mail_meanwhile(status).await;
         let sent = thread.reply(TEXT).and_send().seen(&before).await.unwrap();
         assert!(sent.recovered());
         assert_eq!(sent.status.as_str(), status);
