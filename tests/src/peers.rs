@@ -66,6 +66,54 @@ pub fn node22() -> Option<PathBuf> {
     run(Command::new("chmod").arg("+x").arg(&node)).map_or_else(|reason| skip(&reason), |()| Some(node))
 }
 
+/// A Chromium, and a Node that can drive it with `playwright-core`.
+#[derive(Debug, Clone)]
+pub struct Browser {
+    node: PathBuf,
+    modules: PathBuf,
+    executable: PathBuf,
+}
+
+/// A browser from npm, which needs nothing of the machine but Node; the packages named here lie beside it.
+///
+/// `None`: the test cannot run here, and a line on stderr says why.
+pub fn browser() -> Option<Browser> {
+    const PACKAGES: &[&str] = &["playwright-core@1.65.0", "@sparticuz/chromium@153.0.0", "axe-core@4.14.0"];
+    let node = node22()?;
+    let modules = npm(PACKAGES)?;
+    let home = modules.parent()?.to_path_buf();
+    let (executable, unpacked) = (home.join("chromium"), home.join(".unpacked"));
+    let _lock = lock();
+    if !unpacked.exists() {
+        // It comes packed, and unpacks itself into the directory for temporary files.
+        let unpack = "import('@sparticuz/chromium').then(it => it.default.executablePath())";
+        let mut command = Command::new(&node);
+        command.args(["--input-type=module", "-e", unpack]).env("TMPDIR", &home).current_dir(&home);
+        let done = run(&mut command).and_then(|()| fs::write(&unpacked, "").map_err(|e| e.to_string()));
+        if let Err(reason) = done {
+            return skip(&format!("Chromium could not be unpacked: {reason}"));
+        }
+    }
+    Some(Browser { node, modules, executable })
+}
+
+impl Browser {
+    /// Node with this script, which finds the packages in the directory `MODULES` and the browser at `CHROMIUM`:
+    ///
+    /// ```js
+    /// import { createRequire } from 'node:module';
+    /// const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
+    /// const browser = await chromium.launch({
+    ///     executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'],
+    /// });
+    /// ```
+    pub fn script(&self, script: &Path) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(script).env("MODULES", &self.modules).env("CHROMIUM", &self.executable);
+        command
+    }
+}
+
 /// Says why a test does not run, and returns nothing; fails the test where `CI` is set.
 pub fn skip<T>(reason: &str) -> Option<T> {
     let test = thread::current().name().unwrap_or("a test").to_owned();

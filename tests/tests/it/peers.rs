@@ -39,3 +39,24 @@ fn node_is_new_enough() {
 fn a_package_without_a_version_is_refused() {
     peers::npm(&["@redocly/cli"]);
 }
+
+#[test]
+fn a_browser_shows_a_page() {
+    let Some(browser) = peers::browser() else { return };
+    let script = std::env::temp_dir().join(format!("a-browser-shows-a-page-{}.mjs", std::process::id()));
+    let text = "
+        import { createRequire } from 'node:module';
+        const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
+        const browser = await chromium.launch({
+            executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'],
+        });
+        const page = await browser.newPage();
+        await page.setContent('<h1>shown</h1>');
+        process.stdout.write(await page.textContent('h1'));
+        await browser.close();
+    ";
+    std::fs::write(&script, text).expect("written");
+    let out = browser.script(&script).output().expect("it starts");
+    _ = std::fs::remove_file(&script);
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "shown", "{}", String::from_utf8_lossy(&out.stderr));
+}
