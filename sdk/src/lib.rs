@@ -113,6 +113,8 @@ pub mod event;
 mod ids;
 pub mod input;
 pub mod limits;
+#[cfg(feature = "client")]
+mod message_id;
 pub mod model;
 mod operation;
 mod problems;
@@ -123,9 +125,8 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Error, ForReply, Gap, InvalidApiKey, InvalidDomain, Lane, LimitError, MemoryLimiter, RateLimiter, Raw,
-    RawAnswer, Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, UntilSent, Verification, Wait,
-    new_message_id,
+    Error, ForReply, Gap, InvalidApiKey, Lane, LimitError, MemoryLimiter, RateLimiter, Raw, RawAnswer,
+    Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, UntilSent, Verification, Wait,
 };
 pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.
@@ -136,6 +137,8 @@ pub use ids::{
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
 };
 pub use input::{AssignTo, Input, InvalidAssignTo};
+#[cfg(feature = "client")]
+pub use message_id::{InvalidDomain, new_message_id};
 pub use model::{
     Agent, Assignee, Attachment, Contact, Conversation, ConversationSummary, Document, DocumentFields, Done,
     Mailbox, Maybe, Me, Message, Note, ReplyResult, SandboxReceipt, Sender, Tag, Team, TeamMember,

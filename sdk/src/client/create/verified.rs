@@ -7,16 +7,14 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use super::{Create, Created};
-use crate::client::call::{invalid, outgoing};
-use crate::client::decode::decode;
-use crate::client::error::{Certainty, Error, Result};
-use crate::client::ledger::Ledger;
-use crate::client::limiter::Lane;
-use crate::client::options::Options;
-use crate::client::retry::{Budget, Next, RetryPolicy, next};
-use crate::client::transport::{Outgoing, error_type};
-use crate::client::verify::{Expected, Sighting, Unconfirmed, Verification, id, ids, judge};
+use super::builder::{Create, Created};
+use super::expected::{id, ids};
+use super::ledger::Ledger;
+use super::look::{Sighting, author, judge, ledger_of, read_for};
+use crate::client::call::{check_scope, invalid, outgoing};
+use crate::client::engine::{Budget, Next, Outgoing, decode, next};
+use crate::client::error::{Certainty, Error, Expected, Result, Unconfirmed};
+use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
 use crate::{Repeat, Scope};
 
 /// The first wait before a read-back; doubles up to [`SLOWEST_LOOK`].
@@ -26,16 +24,16 @@ const SLOWEST_LOOK: Duration = Duration::from_secs(4);
 impl<I, O: DeserializeOwned> Create<I, O> {
     pub(super) async fn create(mut self, label: String) -> Result<Created<O>> {
         let payload = (self.kind.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
-        self.options = self.options.started(self.client.inner.clock.now());
-        let mut budget = self.client.budget(&self.options);
+        self.options = self.options.started(self.core.clock.now());
+        let mut budget = self.core.budget(&self.options);
         let scope = self.scope();
         let before_sending = |error: Error| error.before_sending().for_call(&label, 0);
-        let checked = self.client.check_scope(self.kind.operation, scope, &self.options).await;
+        let checked = check_scope(&self.core, self.kind.operation, scope, &self.options).await;
         checked.map_err(before_sending)?;
-        let out = outgoing(&self.client, self.kind.operation, Some(&self.conversation), payload, scope)?;
+        let out = outgoing(&self.core, self.kind.operation, Some(&self.conversation), payload, scope)?;
 
-        let clock = &self.client.inner.clock;
-        let ledger = self.client.ledger(&self.conversation, budget.left()).await;
+        let clock = &self.core.clock;
+        let ledger = ledger_of(&self.core, &self.ledgers, &self.conversation, budget.left()).await;
         let mut ledger = ledger.map_err(before_sending)?;
         let expected = (self.kind.expect)(&self.input);
         let before = self.before(&mut ledger).await.map_err(before_sending)?;
@@ -61,7 +59,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             };
             match (next(&error, out.repeat), &before) {
                 (Next::Again, _) => match budget.pause_after(&error) {
-                    Some(pause) => self.client.pause(&error, pause).await,
+                    Some(pause) => self.core.pause(&error, pause).await,
                     None => return Err(give_up(error).for_call(&label, budget.attempts())),
                 },
                 (Next::Look, Some(before)) => {
@@ -78,7 +76,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     if sighting != Some(Sighting::NotFound) || done || !budget.may_send_again() {
                         return Err(give_up(error).for_call(&label, budget.attempts()));
                     }
-                    tracing::debug!("error.type" = %error_type(&error), "not in the conversation; sending again");
+                    tracing::debug!("error.type" = %error.kind(), "not in the conversation; sending again");
                 }
                 (Next::Look | Next::Stop, _) => {
                     return Err(give_up(error).for_call(&label, budget.attempts()));
@@ -94,7 +92,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
     }
 
     async fn send(&self, out: &Outgoing, budget: &mut Budget) -> Result<O> {
-        let answer = self.client.send(out, &self.options, budget).await?;
+        let answer = self.core.send(out, &self.options, budget).await?;
         decode(&answer)
     }
 
@@ -106,7 +104,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         if let Some(seen) = &self.seen {
             return Ok(Some(Arc::new(seen.clone())));
         }
-        let conversation = self.client.read_for(&self.conversation, &self.options, ledger).await?;
+        let conversation = read_for(&self.core, &self.conversation, &self.options, ledger).await?;
         Ok(Some(Arc::new(ids(&conversation))))
     }
 
@@ -119,7 +117,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         ledger: &mut Ledger,
         budget: &Budget,
     ) -> Option<Sighting> {
-        let clock = &self.client.inner.clock;
+        let clock = &self.core.clock;
         let started = clock.now();
         let mut delay = FIRST_LOOK;
         loop {
@@ -138,7 +136,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     }
                 }
                 Err(error) if next(&error, Repeat::Harmless) == Next::Again => {
-                    tracing::debug!("error.type" = %error_type(&error), "the read-back failed");
+                    tracing::debug!("error.type" = %error.kind(), "the read-back failed");
                 }
                 // The conversation, or the key, is gone: no later read will tell more.
                 Err(_) => return None,
@@ -155,8 +153,8 @@ impl<I, O: DeserializeOwned> Create<I, O> {
     ) -> Result<Sighting> {
         let options =
             Options { lane: Lane::ReadBack, retry: RetryPolicy::never(), wait: true, ..self.options.clone() };
-        let conversation = self.client.read_for(&self.conversation, &options, ledger).await?;
-        let author = self.client.author(expected, &options).await?;
+        let conversation = read_for(&self.core, &self.conversation, &options, ledger).await?;
+        let author = author(&self.core, expected, &options).await?;
         Ok(judge(&conversation, before, expected, author, ledger))
     }
 }

@@ -1,16 +1,15 @@
 //! Waiting for what people do: a customer's reply, a message that goes out.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::future::IntoFuture;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Client;
-use super::clock::BoxFuture;
-use super::error::{Cause, Certainty, Error, Result};
-use super::limiter::Lane;
-use super::options::{Options, call_options};
-use super::retry::{Next, next};
-use super::transport::error_type;
+use crate::client::call::{call_options, read};
+use crate::client::engine::{Core, Next, next};
+use crate::client::error::{Cause, Certainty, Error, Result};
+use crate::client::policy::{BoxFuture, Lane, Options};
 use crate::{Conversation, ConversationId, Direction, Message, MessageId, MessageStatus, Repeat, limits};
 
 const EVERY: Duration = Duration::from_secs(15);
@@ -34,9 +33,9 @@ const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 /// # }
 /// ```
 #[must_use = "it waits when awaited"]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Wait<G> {
-    client: Client,
+    core: Arc<Core>,
     conversation: ConversationId,
     goal: G,
     /// What a look shows of the goal.
@@ -48,19 +47,19 @@ pub struct Wait<G> {
 
 impl<G> Wait<G> {
     fn new(
-        client: &Client,
+        core: &Arc<Core>,
         conversation: &ConversationId,
         goal: G,
         check: fn(&mut G, &Conversation) -> Option<Result<Message>>,
     ) -> Self {
         Self {
-            client: client.clone(),
+            core: Arc::clone(core),
             conversation: conversation.clone(),
             goal,
             check,
-            every: if client.is_test() { EVERY_IN_SANDBOX } else { EVERY },
+            every: if core.test_key { EVERY_IN_SANDBOX } else { EVERY },
             within: None,
-            options: Options { lane: Lane::Bulk, ..client.inner.options.clone() },
+            options: Options { lane: Lane::Bulk, ..core.options.clone() },
         }
     }
 
@@ -80,12 +79,11 @@ impl<G> Wait<G> {
     call_options!();
 
     async fn wait(mut self) -> Result<Message> {
-        let clock = self.client.inner.clock.clone();
+        let clock = Arc::clone(&self.core.clock);
         let started = clock.now();
         let left = |within: Duration| within.saturating_sub(clock.now().saturating_duration_since(started));
         loop {
-            let mut read = self.client.read(&self.conversation);
-            read.options = self.options.clone();
+            let mut read = read(&self.core, &self.conversation, &self.options);
             if let Some(within) = self.within {
                 read.options.deadline = read.options.deadline.min(left(within).max(self.options.timeout));
             }
@@ -100,7 +98,7 @@ impl<G> Wait<G> {
                         || error.is_busy()
                         || error.is_timeout() =>
                 {
-                    tracing::debug!("error.type" = %error_type(&error), "could not look; will look again");
+                    tracing::debug!("error.type" = %error.kind(), "could not look; will look again");
                 }
                 Err(error) => return Err(error),
             }
@@ -120,6 +118,17 @@ impl<G: Send + 'static> IntoFuture for Wait<G> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.wait())
+    }
+}
+
+impl<G: fmt::Debug> fmt::Debug for Wait<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wait")
+            .field("conversation", &self.conversation)
+            .field("goal", &self.goal)
+            .field("every", &self.every)
+            .field("within", &self.within)
+            .finish_non_exhaustive()
     }
 }
 
@@ -143,8 +152,8 @@ pub struct ForReply {
 }
 
 impl Wait<ForReply> {
-    pub(super) fn for_reply(client: &Client, conversation: &ConversationId) -> Self {
-        Self::new(client, conversation, ForReply { after: None, seen: None }, |goal, conversation| {
+    pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId) -> Self {
+        Self::new(core, conversation, ForReply { after: None, seen: None }, |goal, conversation| {
             let messages = || conversation.timeline.iter().filter_map(|item| item.as_message());
             let inbound = |message: &&Message| message.direction == Direction::Inbound;
             if let Some(after) = &goal.after {
@@ -186,10 +195,10 @@ pub struct UntilSent {
 }
 
 impl Wait<UntilSent> {
-    pub(super) fn until_sent(client: &Client, conversation: &ConversationId, message: &MessageId) -> Self {
+    pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
         let goal = UntilSent { message: message.clone(), seen: false };
-        let window = if client.is_test() { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
-        let wait = Self::new(client, conversation, goal, |goal, conversation| {
+        let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
+        let wait = Self::new(core, conversation, goal, |goal, conversation| {
             let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
             let Some(message) = messages.find(|message| message.id == goal.message) else {
                 // It may show late, but what was there and is gone stays gone.

@@ -6,7 +6,7 @@ mod memory;
 use std::fmt;
 use std::time::Duration;
 
-use super::clock::BoxFuture;
+use crate::client::policy::clock::BoxFuture;
 
 pub use memory::MemoryLimiter;
 

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use tracing::Instrument;
 
-use super::Client;
-use super::error::{Cause, Certainty, Error, Result};
-use super::options::Options;
-use super::retry::{Budget, Next, next};
-use super::transport::{Answer, Outgoing, error_type};
+use super::attempts::{Budget, Next, next};
+use super::core::Core;
+use super::wire::{Answer, Outgoing};
+use crate::client::error::{Cause, Certainty, Error, Result};
+use crate::client::policy::Options;
 
-impl Client {
+impl Core {
     /// Sends until it is answered, or nothing more can be done.
     pub(crate) async fn run(&self, out: &Outgoing, options: &Options) -> Result<Answer> {
         let span = tracing::info_span!("shared_inbox.call", otel.name = %out.label, otel.kind = "internal");
@@ -39,14 +39,14 @@ impl Client {
     }
 
     pub(crate) fn budget(&self, options: &Options) -> Budget {
-        let clock = &self.inner.clock;
+        let clock = &self.clock;
         Budget::new(options.retry, clock.clone(), options.ends(clock.now()))
     }
 
     pub(crate) async fn pause(&self, error: &Error, pause: Duration) {
         let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        tracing::debug!(wait_ms, "error.type" = %error_type(error), "trying again");
-        self.inner.clock.sleep(pause).await;
+        tracing::debug!(wait_ms, "error.type" = %error.kind(), "trying again");
+        self.clock.sleep(pause).await;
     }
 
     /// One attempt: waits for the rate limit, sends, and tells the limiter of a 429.
@@ -62,13 +62,13 @@ impl Client {
         }
         let patience = if options.wait { left } else { Duration::ZERO };
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
-        self.inner.limiter.acquire(options.lane, patience).await.map_err(not_sent)?;
+        self.limiter.acquire(options.lane, patience).await.map_err(not_sent)?;
         let left = budget.left();
         if left.is_zero() {
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
         // Told when dropped too: a call that is given up may have been sent.
-        let let_through = LetThrough { client: self, at: self.inner.clock.now() };
+        let let_through = LetThrough { core: self, at: self.clock.now() };
         let result = self.attempt(out, options.timeout.min(left), budget.attempts()).await;
         drop(let_through);
         budget.spend_attempt();
@@ -76,7 +76,7 @@ impl Client {
             && error.status() == Some(StatusCode::TOO_MANY_REQUESTS)
         {
             // A limiter that cannot be reached says so at the next request; the 429 is the news now.
-            let told = self.inner.limiter.throttled(budget.asked(error)).await;
+            let told = self.limiter.throttled(budget.asked(error)).await;
             if let Err(error) = told {
                 tracing::warn!(%error, "the rate limiter could not be told of a 429");
             }
@@ -87,13 +87,13 @@ impl Client {
 
 /// A request that the limiter has counted, until it is over.
 struct LetThrough<'a> {
-    client: &'a Client,
+    core: &'a Core,
     at: Instant,
 }
 
 impl Drop for LetThrough<'_> {
     fn drop(&mut self) {
-        let inner = &self.client.inner;
-        inner.limiter.finished(inner.clock.now().saturating_duration_since(self.at));
+        let core = self.core;
+        core.limiter.finished(core.clock.now().saturating_duration_since(self.at));
     }
 }

@@ -1,20 +1,19 @@
 //! A request that has not been sent yet: a small builder that is sent by awaiting it.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::future::IntoFuture;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
-use super::Client;
-use super::clock::BoxFuture;
-use super::decode::decode;
-use super::error::{Cause, Certainty, Error, Result};
-use super::options::{Options, call_options};
-use super::transport::Outgoing;
-use crate::{ConversationId, Input, Method, Operation, Problems, Scope};
+use super::identity::check_scope;
+use super::options::call_options;
+use super::payload::{Payload, body, invalid, label, outgoing, query};
+use crate::client::engine::{Core, decode};
+use crate::client::error::Result;
+use crate::client::policy::{BoxFuture, Options};
+use crate::{Conversation, ConversationId, Input, Method, Operation, Problems};
 
 /// A call that is made by awaiting it. `I` is its input, `O` what it gives.
 ///
@@ -30,42 +29,28 @@ use crate::{ConversationId, Input, Method, Operation, Problems, Scope};
 /// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct Call<I, O> {
-    client: Client,
+    core: Arc<Core>,
     operation: Operation,
     conversation: Option<ConversationId>,
     pub(super) input: I,
     prepare: fn(&I) -> Result<Payload, Problems>,
-    pub(super) options: Options,
+    pub(crate) options: Options,
     gives: PhantomData<fn() -> O>,
 }
 
-/// What travels with a request.
-#[derive(Default)]
-pub(super) struct Payload {
-    query: Vec<(String, String)>,
-    body: Option<Bytes>,
-}
-
-pub(super) fn query<I: Input>(input: &I) -> Result<Payload, Problems> {
-    input.check()?;
-    Ok(Payload { query: input.query(), body: None })
-}
-
-pub(super) fn body<I: Input>(input: &I) -> Result<Payload, Problems> {
-    input.check()?;
-    let json = serde_json::to_vec(input).map_err(|error| crate::Problem::new("body", error.to_string()))?;
-    Ok(Payload { query: Vec::new(), body: Some(json.into()) })
-}
-
 impl<O> Call<(), O> {
-    pub(super) fn bare(client: &Client, operation: Operation, conversation: Option<&ConversationId>) -> Self {
-        Self::make(client, operation, conversation, (), |()| Ok(Payload::default()))
+    pub(crate) fn bare(
+        core: &Arc<Core>,
+        operation: Operation,
+        conversation: Option<&ConversationId>,
+    ) -> Self {
+        Self::make(core, operation, conversation, (), |()| Ok(Payload::default()))
     }
 }
 
 impl<I: Input, O> Call<I, O> {
-    pub(super) fn new(
-        client: &Client,
+    pub(crate) fn new(
+        core: &Arc<Core>,
         operation: Operation,
         conversation: Option<&ConversationId>,
         input: I,
@@ -74,7 +59,7 @@ impl<I: Input, O> Call<I, O> {
             Method::Get => query::<I>,
             Method::Post => body::<I>,
         };
-        Self::make(client, operation, conversation, input, prepare)
+        Self::make(core, operation, conversation, input, prepare)
     }
 
     /// Takes the whole input at once, instead of what was set so far.
@@ -86,19 +71,19 @@ impl<I: Input, O> Call<I, O> {
 
 impl<I, O> Call<I, O> {
     fn make(
-        client: &Client,
+        core: &Arc<Core>,
         operation: Operation,
         conversation: Option<&ConversationId>,
         input: I,
         prepare: fn(&I) -> Result<Payload, Problems>,
     ) -> Self {
         Self {
-            client: client.clone(),
+            core: Arc::clone(core),
             operation,
             conversation: conversation.cloned(),
             input,
             prepare,
-            options: client.inner.options.clone(),
+            options: core.options.clone(),
             gives: PhantomData,
         }
     }
@@ -119,11 +104,11 @@ where
             let label = label(self.operation);
             let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
             let scope = self.operation.scope();
-            let options = self.options.started(self.client.inner.clock.now());
-            let checked = self.client.check_scope(self.operation, scope, &options).await;
+            let options = self.options.started(self.core.clock.now());
+            let checked = check_scope(&self.core, self.operation, scope, &options).await;
             checked.map_err(|error| error.before_sending().for_call(&label, 0))?;
-            let out = outgoing(&self.client, self.operation, self.conversation.as_ref(), payload, scope)?;
-            let answer = self.client.run(&out, &options).await?;
+            let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
+            let answer = self.core.run(&out, &options).await?;
             decode(&answer).map_err(|error| error.for_call(&label, answer.attempts))
         })
     }
@@ -132,7 +117,7 @@ where
 impl<I: Clone, O> Clone for Call<I, O> {
     fn clone(&self) -> Self {
         Self {
-            client: self.client.clone(),
+            core: Arc::clone(&self.core),
             operation: self.operation,
             conversation: self.conversation.clone(),
             input: self.input.clone(),
@@ -153,33 +138,13 @@ impl<I: fmt::Debug, O> fmt::Debug for Call<I, O> {
     }
 }
 
-/// Method and path template.
-pub(super) fn label(operation: Operation) -> String {
-    format!("{} {}", operation.method().as_str(), operation.path())
-}
-
-pub(super) fn invalid(problems: Problems, label: &str) -> Error {
-    Error::new(Cause::Input(problems), Certainty::NotSent).for_call(label, 0)
-}
-
-pub(super) fn outgoing(
-    client: &Client,
-    operation: Operation,
-    conversation: Option<&ConversationId>,
-    payload: Payload,
-    scope: &Scope,
-) -> Result<Outgoing> {
-    let path = conversation.map_or(Cow::Borrowed(operation.path()), |id| operation.path_for(id).into());
-    Ok(Outgoing {
-        label: label(operation),
-        template: operation.path(),
-        method: match operation.method() {
-            Method::Get => http::Method::GET,
-            Method::Post => http::Method::POST,
-        },
-        url: client.inner.base.join(&path, &payload.query)?,
-        body: payload.body,
-        repeat: operation.repeat(),
-        scope: Some(scope.clone()),
-    })
+/// A read of the conversation, for those who look into it again and again.
+pub(crate) fn read(
+    core: &Arc<Core>,
+    conversation: &ConversationId,
+    options: &Options,
+) -> Call<(), Conversation> {
+    let mut read = Call::bare(core, Operation::GetConversation, Some(conversation));
+    read.options = options.clone();
+    read
 }

@@ -2,21 +2,20 @@
 
 use std::fmt;
 use std::future::IntoFuture;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Client;
-use super::clock::BoxFuture;
-use super::decode::decode;
-use super::error::{Error, Result};
-use super::options::{Options, call_options};
-use super::transport::{Answer, Outgoing};
+use super::options::call_options;
 use crate::Repeat;
+use crate::client::engine::{Answer, Core, Outgoing, decode};
+use crate::client::error::{Error, Result};
+use crate::client::policy::{BoxFuture, Options};
 
-/// A call to any endpoint, made by awaiting it; see [`Client::raw`].
+/// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -29,7 +28,7 @@ use crate::Repeat;
 /// ```
 #[must_use = "a call is made by awaiting it"]
 pub struct Raw {
-    client: Client,
+    core: Arc<Core>,
     method: Method,
     path: String,
     query: Vec<(String, String)>,
@@ -50,10 +49,10 @@ pub struct Raw {
 pub struct RawAnswer(Answer);
 
 impl Raw {
-    pub(super) fn new(client: &Client, method: Method, path: String) -> Self {
+    pub(crate) fn new(core: &Arc<Core>, method: Method, path: String) -> Self {
         let repeat = if method.is_safe() { Repeat::Harmless } else { Repeat::Never };
-        let options = client.inner.options.clone();
-        Self { client: client.clone(), method, path, query: Vec::new(), body: None, repeat, options }
+        let options = core.options.clone();
+        Self { core: Arc::clone(core), method, path, query: Vec::new(), body: None, repeat, options }
     }
 
     /// Adds a query parameter.
@@ -88,13 +87,13 @@ impl IntoFuture for Raw {
                 // A path may hold what must not be shown.
                 label: format!("{} (raw)", self.method),
                 template: "(raw)",
-                url: self.client.inner.base.join(&self.path, &self.query)?,
+                url: self.core.base.join(&self.path, &self.query)?,
                 method: self.method,
                 body,
                 repeat: self.repeat,
                 scope: None,
             };
-            self.client.run(&out, &self.options).await.map(RawAnswer)
+            self.core.run(&out, &self.options).await.map(RawAnswer)
         })
     }
 }

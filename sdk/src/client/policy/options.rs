@@ -4,7 +4,28 @@ use std::time::{Duration, Instant};
 
 use super::limiter::Lane;
 use super::retry::RetryPolicy;
-use super::verify::Verification;
+
+/// What to do when the answer to a create is lost.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// use shared_inbox::Verification;
+///
+/// // One request, whatever happens; a note twice or not at all would be no harm.
+/// inbox.conversation(&id).add_note("Seen.").verification(Verification::Never).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verification {
+    /// Look at the conversation, and send again only what is not there. Costs one read before each create, so that an
+    /// identical item that was there before is never taken for the new one.
+    #[default]
+    Verified,
+    /// Send once. No reads; a lost answer is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
+    Never,
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -52,40 +73,3 @@ impl Options {
         self
     }
 }
-
-/// The overrides that every call has.
-macro_rules! call_options {
-    () => {
-        /// Background work: goes after interactive calls and leaves a part of the rate limit for them.
-        pub fn bulk(mut self) -> Self {
-            self.options.lane = $crate::client::Lane::Bulk;
-            self
-        }
-
-        /// The time for one attempt, instead of the client's.
-        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.options.timeout = timeout;
-            self
-        }
-
-        /// The time for the call as a whole, retries and waits included, instead of the client's.
-        pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
-            self.options.deadline = deadline;
-            self
-        }
-
-        /// How often to repeat, instead of the client's policy.
-        pub fn retry(mut self, policy: $crate::client::RetryPolicy) -> Self {
-            self.options.retry = policy;
-            self
-        }
-
-        /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of
-        /// waiting.
-        pub fn no_wait(mut self) -> Self {
-            self.options.wait = false;
-            self
-        }
-    };
-}
-pub(crate) use call_options;

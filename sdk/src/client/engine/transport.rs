@@ -1,48 +1,24 @@
 //! One request and its answer, over reqwest. Says of every failure where it happened, since that decides what may be done
 //! next; reads no more of an answer than it was told to.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use reqwest::{Response, Url};
+use http::{HeaderValue, StatusCode, header};
+use reqwest::Response;
 use tracing::{Instrument, field};
 
-use super::Client;
-use super::decode::{excerpt, sentence};
-use super::error::{Answered, Cause, Certainty, Error, Result};
-use crate::{Problems, Repeat, Scope};
+use super::core::Core;
+use super::wire::{Answer, Outgoing};
+use crate::client::error::{Answered, Cause, Certainty, Error, Result};
 
 /// Error bodies are one sentence; whatever is larger is not the service's.
 const ERROR_BODY: usize = 64 * 1024;
 
-/// A request that is ready to be sent, any number of times.
-pub(crate) struct Outgoing {
-    /// Method and path template: what errors and spans show. Never a real path or query.
-    pub(crate) label: String,
-    pub(crate) template: &'static str,
-    pub(crate) method: Method,
-    pub(crate) url: Url,
-    pub(crate) body: Option<Bytes>,
-    pub(crate) repeat: Repeat,
-    /// The scope that the call needs, as far as is known.
-    pub(crate) scope: Option<Scope>,
-}
-
-/// An answer in the 200s.
-pub(crate) struct Answer {
-    /// How many requests it took.
-    pub(crate) attempts: u32,
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
-
-impl Client {
+impl Core {
     /// Sends once. `resend` counts the sends before this one.
-    pub(crate) async fn attempt(&self, out: &Outgoing, timeout: Duration, resend: u32) -> Result<Answer> {
-        let base = &self.inner.base;
+    pub(super) async fn attempt(&self, out: &Outgoing, timeout: Duration, resend: u32) -> Result<Answer> {
+        let base = &self.base;
         // Named by the OpenTelemetry conventions for HTTP clients. The template stands in for the path: a real one holds
         // ids, a query the words of a search.
         let span = tracing::info_span!(
@@ -68,7 +44,7 @@ impl Client {
                     if let Some(status) = error.status() {
                         span.record("http.response.status_code", status.as_u16());
                     }
-                    span.record("error.type", error_type(error).as_ref());
+                    span.record("error.type", error.kind().as_ref());
                 }
             }
             result
@@ -78,13 +54,12 @@ impl Client {
     }
 
     async fn exchange(&self, out: &Outgoing, timeout: Duration) -> Result<Answer> {
-        let inner = &self.inner;
-        let mut request = inner
+        let mut request = self
             .http
             .request(out.method.clone(), out.url.clone())
             .timeout(timeout)
-            .header(header::AUTHORIZATION, inner.authorization.clone())
-            .header(header::USER_AGENT, inner.user_agent.clone())
+            .header(header::AUTHORIZATION, self.authorization.clone())
+            .header(header::USER_AGENT, self.user_agent.clone())
             .header(header::ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(body) = &out.body {
             request = request
@@ -95,12 +70,12 @@ impl Client {
         let status = response.status();
         let headers = response.headers().clone();
         if status.is_success() && *response.url() == out.url {
-            let body = read(&mut response, inner.max_body).await.map_err(broken)?;
+            let body = read(&mut response, self.max_body).await.map_err(broken)?;
             return match body {
                 Body::Whole(body) => Ok(Answer { attempts: 1, status, headers, body }),
                 Body::Cut(start) => {
                     let answer = Answered::unexpected(status, headers, &start);
-                    Err(Error::new(Cause::TooLarge { answer, limit: inner.max_body }, Certainty::Unknown))
+                    Err(Error::new(Cause::TooLarge { answer, limit: self.max_body }, Certainty::Unknown))
                 }
             };
         }
@@ -152,40 +127,5 @@ fn broken(error: reqwest::Error) -> Error {
         Error::new(Cause::Timeout(error), Certainty::Unknown)
     } else {
         Error::new(Cause::Dropped(error), Certainty::Unknown)
-    }
-}
-
-impl Answered {
-    pub(crate) fn unexpected(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
-        Self { status, headers, sentence: None, problems: None, scope: None, excerpt: excerpt(body) }
-    }
-
-    fn refusal(status: StatusCode, headers: HeaderMap, body: &[u8], scope: Option<&Scope>) -> Self {
-        let mut answer = Self::unexpected(status, headers, body);
-        let Some(sentence) = sentence(body) else { return answer };
-        if status == StatusCode::BAD_REQUEST {
-            answer.problems = Some(Problems::parse(&sentence));
-        }
-        if status == StatusCode::FORBIDDEN {
-            // There are other reasons for a 403, and scopes are everyday words: only the one that this call needs counts.
-            let named = |scope: &&Scope| {
-                sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
-            };
-            answer.scope = scope.filter(named).cloned();
-        }
-        answer.sentence = Some(sentence);
-        answer
-    }
-}
-
-/// The kind of a failure: for logs, which must not show what the service wrote.
-pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
-    match error.cause() {
-        Cause::Status(answer) | Cause::Redirected(answer) => answer.status.as_u16().to_string().into(),
-        Cause::Connect(_) => "connect".into(),
-        Cause::Timeout(_) => "timeout".into(),
-        Cause::Dropped(_) => "connection_dropped".into(),
-        Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
-        _ => "unreadable_answer".into(),
     }
 }

@@ -6,8 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::verify::{Expected, id, new_items};
-use super::words_match::Likeness;
+use super::expected::{id, new_items};
+use super::words::Likeness;
+use crate::client::error::Expected;
 use crate::{Conversation, ConversationId};
 
 /// Longer than anyone would rely on a conversation read earlier.
@@ -94,7 +95,7 @@ impl Ledger {
 }
 
 #[derive(Default)]
-pub(super) struct Ledgers(Mutex<Shelf>);
+pub(crate) struct Ledgers(Mutex<Shelf>);
 
 #[derive(Default)]
 struct Shelf {

@@ -7,16 +7,14 @@ use std::time::Duration;
 use http::HeaderValue;
 use tokio::sync::OnceCell;
 
-use super::base_url::BaseUrl;
-use super::clock::{Clock, TokioClock};
-use super::error::{Error, Result};
-use super::key::ApiKey;
-use super::ledger::Ledgers;
-use super::limiter::{MemoryLimiter, RateLimiter};
-use super::options::Options;
-use super::retry::RetryPolicy;
-use super::verify::Verification;
-use super::{Client, Inner};
+use super::client::Client;
+use crate::client::config::{ApiKey, BaseUrl};
+use crate::client::create::Ledgers;
+use crate::client::engine::Core;
+use crate::client::error::{Error, Result};
+use crate::client::policy::{
+    Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
+};
 use crate::limits;
 
 const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -58,7 +56,7 @@ pub struct ClientBuilder {
 }
 
 impl ClientBuilder {
-    pub(super) fn new(base_url: String, key: Result<ApiKey>) -> Self {
+    fn new(base_url: String, key: Result<ApiKey>) -> Self {
         Self {
             base_url,
             key,
@@ -199,7 +197,7 @@ impl ClientBuilder {
         let limiter = self
             .limiter
             .unwrap_or_else(|| Arc::new(MemoryLimiter::with_clock(self.rate, Arc::clone(&clock))));
-        let inner = Inner {
+        let core = Core {
             http,
             base,
             authorization: key.authorization(),
@@ -211,9 +209,35 @@ impl ClientBuilder {
             max_body: self.max_body,
             check_scopes: self.check_scopes,
             me: OnceCell::new(),
-            ledgers: Ledgers::default(),
         };
-        Ok(Client { inner: Arc::new(inner) })
+        Ok(Client { core: Arc::new(core), ledgers: Arc::new(Ledgers::default()) })
+    }
+}
+
+impl Client {
+    /// A client for the service at `base_url` (it ends in `/api/v1`) with this key. Nothing is checked before
+    /// [`build`](ClientBuilder::build).
+    ///
+    /// ```
+    /// # let key = format!("rk_test_{}", "a1".repeat(24));
+    /// let inbox = shared_inbox::Client::builder("https://inbox.example/api/v1", &key).build()?;
+    /// # Ok::<(), shared_inbox::Error>(())
+    /// ```
+    pub fn builder<K>(base_url: impl Into<String>, key: K) -> ClientBuilder
+    where
+        K: TryInto<ApiKey>,
+        K::Error: fmt::Display,
+    {
+        ClientBuilder::new(base_url.into(), key.try_into().map_err(|error| Error::config("API key", error)))
+    }
+
+    /// A client from the environment: `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY`.
+    ///
+    /// # Errors
+    ///
+    /// When a variable is missing, or does not hold a base URL or a key.
+    pub fn from_env() -> Result<Self> {
+        ClientBuilder::from_env()?.build()
     }
 }
 

@@ -1,15 +1,22 @@
 //! The one error of the client: what went wrong, what the service said, and above all whether the call may have taken
 //! effect.
 
+mod answered;
+mod display;
+mod unconfirmed;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 
-use super::limiter::LimitError;
-use super::verify::Unconfirmed;
+use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
+
+pub(crate) use answered::Answered;
+pub(crate) use unconfirmed::Expected;
+pub use unconfirmed::Unconfirmed;
 
 /// The result of a call.
 ///
@@ -84,17 +91,6 @@ pub(crate) enum Cause {
     GaveUpWaiting,
 }
 
-/// What the service (or something in front of it) answered.
-pub(crate) struct Answered {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    /// The service's own sentence, when the body had its form.
-    pub(crate) sentence: Option<String>,
-    pub(crate) problems: Option<Problems>,
-    pub(crate) scope: Option<Scope>,
-    pub(crate) excerpt: String,
-}
-
 impl Error {
     pub(crate) fn new(cause: Cause, certainty: Certainty) -> Self {
         Self(Box::new(Inner { cause, certainty, call: None, attempts: 0, unconfirmed: None }))
@@ -132,6 +128,18 @@ impl Error {
 
     pub(crate) fn cause(&self) -> &Cause {
         &self.0.cause
+    }
+
+    /// The kind of a failure: for logs, which must not show what the service wrote.
+    pub(crate) fn kind(&self) -> Cow<'static, str> {
+        match &self.0.cause {
+            Cause::Status(answer) | Cause::Redirected(answer) => answer.status.as_u16().to_string().into(),
+            Cause::Connect(_) => "connect".into(),
+            Cause::Timeout(_) => "timeout".into(),
+            Cause::Dropped(_) => "connection_dropped".into(),
+            Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
+            _ => "unreadable_answer".into(),
+        }
     }
 
     fn answered(&self) -> Option<&Answered> {
@@ -214,7 +222,7 @@ impl Error {
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.cause {
             Cause::Limit(LimitError::Busy { wait, .. }) => Some(*wait),
-            Cause::Status(answer) => super::retry::retry_after(&answer.headers),
+            Cause::Status(answer) => answer.retry_after(),
             _ => None,
         }
     }
@@ -321,92 +329,5 @@ impl Error {
     #[must_use]
     pub fn is_undelivered(&self) -> bool {
         matches!(self.0.cause, Cause::Undelivered(_) | Cause::Vanished)
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Config { what, problem } => write!(f, "{what}: {problem}"),
-            Cause::Input(problems) => problems.fmt(f),
-            Cause::Scope(scope) => {
-                write!(
-                    f,
-                    "the key lacks the scope `{scope}`; make a key that has it, scopes cannot be added later"
-                )
-            }
-            Cause::Limit(error) => error.fmt(f),
-            Cause::Deadline => f.write_str("the time for this call was up before it could be sent"),
-            Cause::Connect(_) => {
-                f.write_str("no connection could be made; check the base URL and the network")
-            }
-            Cause::Timeout(_) => f.write_str("no answer in time"),
-            Cause::Dropped(_) => f.write_str("the connection broke before the answer was there"),
-            Cause::Status(answer) => {
-                write!(f, "the service answered {}", answer.status.as_u16())?;
-                match &answer.sentence {
-                    Some(sentence) => write!(f, ": {sentence}"),
-                    None => f.write_str(", with a body that is not the service's"),
-                }
-            }
-            Cause::Unreadable { answer, path, .. } if path.is_empty() || path == "." => {
-                write!(f, "the answer ({}) is not the JSON that was expected", answer.status.as_u16())
-            }
-            Cause::Unreadable { answer, path, .. } => {
-                write!(f, "the answer ({}) does not fit at `{path}`", answer.status.as_u16())
-            }
-            Cause::TooLarge { answer, limit } => {
-                write!(f, "the answer ({}) is larger than {limit} bytes", answer.status.as_u16())
-            }
-            Cause::Redirected(answer) => write!(
-                f,
-                "the answer is a redirect ({}), which is not followed; check the base URL",
-                answer.status.as_u16()
-            ),
-            Cause::Undelivered(status) => {
-                write!(f, "the message was not delivered, its status is `{status}`")
-            }
-            Cause::Vanished => f.write_str("the message is no longer in the conversation"),
-            Cause::GaveUpWaiting => f.write_str("it did not happen in the time given"),
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(call) = &self.0.call {
-            write!(f, "{call}: ")?;
-        }
-        self.0.cause.fmt(f)?;
-        if self.0.unconfirmed.is_some() {
-            f.write_str(
-                "; whether it took effect is not known: look at the conversation before calling again",
-            )?;
-        } else if self.0.certainty == Certainty::Unknown && !self.is_read() {
-            f.write_str("; it may have taken effect")?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("call", &self.0.call.as_deref().unwrap_or("none"))
-            .field("cause", &format_args!("{}", self.0.cause))
-            .field("certainty", &self.0.certainty)
-            .field("attempts", &self.0.attempts)
-            .field("unconfirmed", &self.0.unconfirmed)
-            .finish()
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.cause {
-            Cause::Connect(error) | Cause::Timeout(error) | Cause::Dropped(error) => Some(error),
-            Cause::Limit(error) => Some(error),
-            _ => None,
-        }
     }
 }

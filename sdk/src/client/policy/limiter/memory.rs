@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::{Lane, LimitError, RateLimiter};
-use crate::client::clock::{BoxFuture, Clock, TokioClock};
+use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 use crate::limits;
 
 /// Requests can arrive closer together than they left, so each is remembered a little longer than the service's minute.

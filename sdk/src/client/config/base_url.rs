@@ -3,7 +3,7 @@
 use http::Uri;
 use reqwest::Url;
 
-use super::error::{Error, Result};
+use crate::client::error::{Error, Result};
 
 /// What every base URL ends in; the version is part of every path.
 const SUFFIX: &str = "/api/v1";

@@ -2,84 +2,14 @@
 //! deadline and the decision are kept here, because they decide whether a customer gets a mail twice.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use http::{HeaderMap, StatusCode, header};
+use http::StatusCode;
 
-use super::clock::Clock;
-use super::error::{Cause, Certainty, Error};
 use crate::Repeat;
-
-/// How often and how patiently a call is repeated.
-///
-/// The waits double each time, with up to as much again of jitter, and never exceed [`max_delay`](Self::max_delay); a
-/// `Retry-After` of the service is kept up to [`max_retry_after`](Self::max_retry_after). The call as a whole ends with its
-/// [`deadline`](crate::ClientBuilder::deadline).
-///
-/// ```
-/// use shared_inbox::RetryPolicy;
-/// use std::time::Duration;
-///
-/// let patient = RetryPolicy::default().attempts(10).max_delay(Duration::from_secs(60));
-/// let once = RetryPolicy::never();
-/// # let _ = (patient, once);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryPolicy {
-    attempts: u32,
-    first_delay: Duration,
-    max_delay: Duration,
-    max_retry_after: Duration,
-}
-
-impl Default for RetryPolicy {
-    /// Five attempts, 0.5 to 20 seconds apart, `Retry-After` up to a minute.
-    fn default() -> Self {
-        Self {
-            attempts: 5,
-            first_delay: Duration::from_millis(500),
-            max_delay: Duration::from_secs(20),
-            max_retry_after: Duration::from_secs(60),
-        }
-    }
-}
-
-impl RetryPolicy {
-    /// One attempt and no more.
-    #[must_use]
-    pub fn never() -> Self {
-        Self::default().attempts(1)
-    }
-
-    /// How often a request is sent at most (at least once).
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
-
-    /// The shortest wait before the second attempt.
-    #[must_use]
-    pub fn first_delay(mut self, delay: Duration) -> Self {
-        self.first_delay = delay;
-        self
-    }
-
-    /// No wait of the client's own choice is longer, jitter included.
-    #[must_use]
-    pub fn max_delay(mut self, delay: Duration) -> Self {
-        self.max_delay = delay;
-        self
-    }
-
-    /// The longest `Retry-After` that is kept; a longer one counts as this.
-    #[must_use]
-    pub fn max_retry_after(mut self, delay: Duration) -> Self {
-        self.max_retry_after = delay;
-        self
-    }
-}
+use crate::client::error::{Cause, Certainty, Error};
+use crate::client::policy::{Clock, RetryPolicy};
 
 /// What remains to a call: attempts, time, and the next delay.
 pub(crate) struct Budget {
@@ -131,7 +61,7 @@ impl Budget {
     /// The `Retry-After` of a failure, capped.
     pub(crate) fn asked(&self, error: &Error) -> Option<Duration> {
         match error.cause() {
-            Cause::Status(answer) => retry_after(&answer.headers).map(|d| d.min(self.policy.max_retry_after)),
+            Cause::Status(answer) => answer.retry_after().map(|asked| asked.min(self.policy.max_retry_after)),
             _ => None,
         }
     }
@@ -168,16 +98,4 @@ pub(crate) fn next(error: &Error, repeat: Repeat) -> Next {
         Repeat::Verify if error.certainty() == Certainty::Unknown => Next::Look,
         _ => Next::Stop,
     }
-}
-
-/// `Retry-After` as a wait: seconds, or a date.
-pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-    if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // More seconds than a number can hold is "very long", which the cap turns into something sane.
-        return Some(Duration::from_secs(value.parse().unwrap_or(u64::from(u32::MAX))));
-    }
-    let date = jiff::fmt::rfc2822::parse(value).ok()?;
-    let date = SystemTime::from(date.timestamp());
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }

@@ -3,17 +3,16 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::Stream;
 
-use super::clock::BoxFuture;
-use super::error::Result;
-use super::limiter::Lane;
-use super::operations::list_filters;
-use super::options::{Options, call_options};
-use super::{Call, Client};
+use crate::client::call::{Call, call_options, list_filters};
+use crate::client::engine::Core;
+use crate::client::error::Result;
+use crate::client::policy::{BoxFuture, Lane, Options};
 use crate::input::ListConversations;
 use crate::{ConversationId, ConversationSummary, Operation, Timestamp, limits};
 
@@ -72,7 +71,7 @@ pub struct Gap {
     pub mail: bool,
 }
 
-/// A stream of changes in the list of conversations; made by [`Client::changes`].
+/// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
 /// It asks for the list at intervals and tells what is different. While the list is shorter than a page (100
 /// conversations), no change is missed and none is told twice; changes that were undone between two looks, or followed
@@ -100,7 +99,7 @@ pub struct Gap {
 /// ```
 #[must_use = "a stream does nothing unless polled"]
 pub struct Changes {
-    client: Client,
+    core: Arc<Core>,
     input: ListConversations,
     every: Duration,
     with_existing: bool,
@@ -115,14 +114,14 @@ pub struct Changes {
 }
 
 impl Changes {
-    pub(super) fn new(client: &Client) -> Self {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
         let input = ListConversations { limit: Some(limits::LIST_MAX), ..ListConversations::default() };
         Self {
-            client: client.clone(),
+            core: Arc::clone(core),
             input,
             every: EVERY,
             with_existing: false,
-            options: Options { lane: Lane::Bulk, ..client.inner.options.clone() },
+            options: Options { lane: Lane::Bulk, ..core.options.clone() },
             known: None,
             newest: None,
             look: None,
@@ -153,13 +152,13 @@ impl Changes {
     }
 
     fn look(&self) -> BoxFuture<'static, Result<Vec<ConversationSummary>>> {
-        let client = self.client.clone();
+        let core = Arc::clone(&self.core);
         let wait = if self.looked { self.every } else { Duration::ZERO };
-        let mut call = Call::new(&client, Operation::ListConversations, None, self.input.clone());
+        let mut call = Call::new(&core, Operation::ListConversations, None, self.input.clone());
         call.options = self.options.clone();
         Box::pin(async move {
             if !wait.is_zero() {
-                client.inner.clock.sleep(wait).await;
+                core.clock.sleep(wait).await;
             }
             call.await
         })
@@ -251,7 +250,7 @@ impl fmt::Debug for Changes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Changes, REMEMBERED};
+    use super::{Change, REMEMBERED};
     use crate::{Client, ConversationSummary};
 
     fn summary(number: usize) -> ConversationSummary {
@@ -268,7 +267,7 @@ mod tests {
     fn a_list_that_is_always_full_does_not_fill_the_memory() {
         let key = format!("rk_test_{}", "a1".repeat(24));
         let client = Client::builder("http://localhost/api/v1", key).build().unwrap();
-        let mut changes = Changes::new(&client);
+        let mut changes = client.changes();
         for page in 0..3 * REMEMBERED / 100 {
             changes.take((page * 100..(page + 1) * 100).rev().map(summary).collect());
             changes.ready.clear();

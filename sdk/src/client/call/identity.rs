@@ -1,0 +1,41 @@
+//! Whose key this is, and what it may do.
+
+use super::payload::{Payload, outgoing};
+use crate::client::engine::{Core, decode};
+use crate::client::error::{Cause, Certainty, Error, Result};
+use crate::client::policy::Options;
+use crate::{Me, Operation, Scope};
+
+/// Whose key this is; asked for once.
+pub(crate) async fn identity<'a>(core: &'a Core, options: &Options) -> Result<&'a Me> {
+    let ask = || async {
+        let out = outgoing(core, Operation::Me, None, Payload::default(), Operation::Me.scope())?;
+        let answer = core.run(&out, options).await?;
+        decode(&answer).map_err(|error| error.for_call(&out.label, answer.attempts))
+    };
+    // Another call may be asking already, with more time than this one has. Like that of an attempt, the time is real.
+    let left = core.budget(options).left();
+    match tokio::time::timeout(left, core.me.get_or_try_init(ask)).await {
+        Ok(me) => me,
+        Err(_) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+    }
+}
+
+/// Fails when the client was told to check scopes and the key lacks this one.
+pub(crate) async fn check_scope(
+    core: &Core,
+    operation: Operation,
+    scope: &Scope,
+    options: &Options,
+) -> Result<()> {
+    // Anyone may ask who they are; without that there is no answer to check against.
+    if !core.check_scopes || operation == Operation::Me {
+        return Ok(());
+    }
+    // Keys with other scopes always have `read`, so an unreadable `GET /me` is a failure of its own.
+    if identity(core, options).await?.allows(scope) {
+        Ok(())
+    } else {
+        Err(Error::new(Cause::Scope(scope.clone()), Certainty::NotSent))
+    }
+}

@@ -1,0 +1,38 @@
+//! What every call can set for itself.
+
+/// The overrides that every call has.
+macro_rules! call_options {
+    () => {
+        /// Background work: goes after interactive calls and leaves a part of the rate limit for them.
+        pub fn bulk(mut self) -> Self {
+            self.options.lane = $crate::client::Lane::Bulk;
+            self
+        }
+
+        /// The time for one attempt, instead of the client's.
+        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.options.timeout = timeout;
+            self
+        }
+
+        /// The time for the call as a whole, retries and waits included, instead of the client's.
+        pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
+            self.options.deadline = deadline;
+            self
+        }
+
+        /// How often to repeat, instead of the client's policy.
+        pub fn retry(mut self, policy: $crate::client::RetryPolicy) -> Self {
+            self.options.retry = policy;
+            self
+        }
+
+        /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of
+        /// waiting.
+        pub fn no_wait(mut self) -> Self {
+            self.options.wait = false;
+            self
+        }
+    };
+}
+pub(crate) use call_options;

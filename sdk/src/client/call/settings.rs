@@ -1,0 +1,121 @@
+//! What can be set on each call, beside what all have.
+
+use super::builder::Call;
+use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments, TagConversation};
+use crate::{ConversationId, ConversationSummary, Document, DocumentKind, Done, SandboxReceipt};
+
+/// What narrows a list of conversations, for whatever holds a [`ListConversations`] as its `input`.
+macro_rules! list_filters {
+    () => {
+        /// Which ones by status; the open ones unless set. [`View::All`](crate::View::All) goes only together with
+        /// [`reference`](Self::reference).
+        pub fn view(mut self, view: $crate::View) -> Self {
+            self.input.view = Some(view);
+            self
+        }
+
+        /// Only those of this inbox.
+        pub fn mailbox(mut self, id: &$crate::MailboxId) -> Self {
+            self.input.mailbox = Some(id.clone());
+            self
+        }
+
+        /// Only those whose mail has these words; at most 200 characters.
+        pub fn q(mut self, words: impl Into<String>) -> Self {
+            self.input.q = Some(words.into());
+            self
+        }
+
+        /// Only those of this key's agent, or of nobody.
+        pub fn assigned(mut self, assigned: $crate::Assigned) -> Self {
+            self.input.assigned = Some(assigned);
+            self
+        }
+
+        /// Only those with this app reference.
+        pub fn reference(mut self, reference: impl Into<String>) -> Self {
+            self.input.reference = Some(reference.into());
+            self
+        }
+
+        /// How many at the most: 1 to 100.
+        pub fn limit(mut self, limit: u32) -> Self {
+            self.input.limit = Some(limit);
+            self
+        }
+    };
+}
+pub(crate) use list_filters;
+
+impl Call<ListConversations, Vec<ConversationSummary>> {
+    list_filters!();
+}
+
+impl Call<SearchDocuments, Vec<Document>> {
+    /// Only those with these words in title, file name or fields; at most 200 characters.
+    pub fn q(mut self, words: impl Into<String>) -> Self {
+        self.input.q = Some(words.into());
+        self
+    }
+
+    /// Only those of this kind.
+    pub fn kind(mut self, kind: DocumentKind) -> Self {
+        self.input.kind = Some(kind);
+        self
+    }
+
+    /// How many at the most: 1 to 100.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.input.limit = Some(limit);
+        self
+    }
+}
+
+impl Call<RecordSent, Done> {
+    /// The email's plain text.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.input.text = Some(text.into());
+        self
+    }
+
+    /// The email's HTML.
+    pub fn html(mut self, html: impl Into<String>) -> Self {
+        self.input.html = Some(html.into());
+        self
+    }
+}
+
+impl Call<SandboxInbound, SandboxReceipt> {
+    /// The sender's name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.input.name = Some(name.into());
+        self
+    }
+
+    /// The subject.
+    pub fn subject(mut self, subject: impl Into<String>) -> Self {
+        self.input.subject = Some(subject.into());
+        self
+    }
+
+    /// Makes it a reply on this conversation.
+    pub fn on(mut self, conversation: &ConversationId) -> Self {
+        self.input.conversation_id = Some(conversation.to_string());
+        self
+    }
+}
+
+impl Call<TagConversation, Done> {
+    /// Adds a tag, 1 to 40 characters. One that does not exist is created.
+    #[expect(clippy::should_implement_trait, reason = "adding a tag is not arithmetic")]
+    pub fn add(mut self, tag: impl Into<String>) -> Self {
+        self.input.add.push(tag.into());
+        self
+    }
+
+    /// Removes a tag.
+    pub fn remove(mut self, tag: impl Into<String>) -> Self {
+        self.input.remove.push(tag.into());
+        self
+    }
+}

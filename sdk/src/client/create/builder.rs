@@ -1,0 +1,285 @@
+//! Creating a note, a reply or a document request: the call as its builder shows it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::IntoFuture;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use tracing::Instrument;
+
+use super::expected::ids;
+use super::ledger::Ledgers;
+use crate::client::call::{Payload, body, call_options, label};
+use crate::client::engine::Core;
+use crate::client::error::{Expected, Result, Unconfirmed};
+use crate::client::policy::{BoxFuture, Options, Verification};
+use crate::input::{AddNote, Reply, RequestDocuments};
+use crate::{
+    Conversation, ConversationId, Done, MessageStatus, Operation, Problems, ReplyResult, TimelineItem,
+};
+
+/// A create that is made by awaiting it. `I` is its input, `O` what it gives.
+///
+/// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
+/// claims that nothing happened when something did; see [Verified creates](crate#verified-creates).
+///
+/// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
+/// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
+/// still take effect, and nothing else will happen. Whoever may drop it asks for
+/// [`unconfirmed`](Self::unconfirmed) before awaiting it.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// let thread = inbox.conversation(&id);
+/// let conversation = thread.get().await?;
+/// if conversation.tags.iter().any(|tag| tag == "refund") {
+///     // It was just read, so the create need not read it again.
+///     thread.reply("Your refund is on its way.").seen(&conversation).await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a call is made by awaiting it"]
+pub struct Create<I, O> {
+    pub(super) core: Arc<Core>,
+    pub(super) ledgers: Arc<Ledgers>,
+    pub(super) conversation: ConversationId,
+    pub(super) input: I,
+    pub(super) kind: Kind<I, O>,
+    pub(super) seen: Option<BTreeSet<String>>,
+    pub(super) options: Options,
+}
+
+/// What tells one create from another.
+pub(super) struct Kind<I, O> {
+    pub(super) operation: Operation,
+    pub(super) prepare: fn(&I) -> Result<Payload, Problems>,
+    pub(super) expect: fn(&I) -> Expected,
+    pub(super) sends: fn(&I) -> bool,
+    /// The answer that an item in the timeline stands for.
+    pub(super) recover: fn(&TimelineItem) -> Option<O>,
+    /// The id of the item, if the answer names it.
+    pub(super) id: fn(&O) -> Option<String>,
+}
+
+impl<I, O> Clone for Kind<I, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, O> Copy for Kind<I, O> {}
+
+/// The result of a create.
+///
+/// Use it as the answer itself; [`recovered`](Self::recovered) tells how it was come by.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// let draft = inbox.conversation(&id).reply("Your refund is on its way.").await?;
+/// println!("{} waits for approval", draft.message_id);
+/// if draft.recovered() {
+///     println!("(its answer was lost)");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Created<O> {
+    pub(super) answer: O,
+    pub(super) recovered: bool,
+}
+
+impl<O> Created<O> {
+    /// Whether the service's answer was lost and this was read from the conversation instead. A recovered reply has the
+    /// message's id and its present status; the other fields of the answer are lost.
+    #[must_use]
+    pub fn recovered(&self) -> bool {
+        self.recovered
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn into_inner(self) -> O {
+        self.answer
+    }
+}
+
+impl<O> Deref for Created<O> {
+    type Target = O;
+    fn deref(&self) -> &O {
+        &self.answer
+    }
+}
+
+impl Create<AddNote, Done> {
+    pub(crate) fn note(
+        core: &Arc<Core>,
+        ledgers: &Arc<Ledgers>,
+        conversation: &ConversationId,
+        input: AddNote,
+    ) -> Self {
+        let kind = Kind {
+            operation: Operation::AddNote,
+            prepare: body::<AddNote>,
+            expect: |input| input.into(),
+            sends: |_| false,
+            recover: |item| item.as_note().map(|_| Done { ok: true }),
+            id: |_| None,
+        };
+        Self::make(core, ledgers, conversation, input, kind)
+    }
+
+    /// Takes the whole input at once.
+    pub fn input(mut self, input: AddNote) -> Self {
+        self.input = input;
+        self
+    }
+}
+
+impl Create<Reply, ReplyResult> {
+    pub(crate) fn reply(
+        core: &Arc<Core>,
+        ledgers: &Arc<Ledgers>,
+        conversation: &ConversationId,
+        input: Reply,
+    ) -> Self {
+        let kind = Kind {
+            operation: Operation::Reply,
+            prepare: body::<Reply>,
+            expect: |input| input.into(),
+            sends: |input| input.send,
+            recover: message,
+            id: |result| Some(result.message_id.to_string()),
+        };
+        Self::make(core, ledgers, conversation, input, kind)
+    }
+}
+
+impl Create<RequestDocuments, ReplyResult> {
+    pub(crate) fn document_request(
+        core: &Arc<Core>,
+        ledgers: &Arc<Ledgers>,
+        conversation: &ConversationId,
+        input: RequestDocuments,
+    ) -> Self {
+        let kind = Kind {
+            operation: Operation::RequestDocuments,
+            prepare: body::<RequestDocuments>,
+            expect: |input| input.into(),
+            sends: |input| input.send,
+            recover: message,
+            id: |result| Some(result.message_id.to_string()),
+        };
+        Self::make(core, ledgers, conversation, input, kind)
+    }
+}
+
+fn message(item: &TimelineItem) -> Option<ReplyResult> {
+    item.as_message().map(|message| ReplyResult {
+        message_id: message.id.clone(),
+        status: message.status.clone().unwrap_or(MessageStatus::Draft),
+        sends_at: None,
+        request_id: None,
+        note: None,
+    })
+}
+
+impl<I, O> Create<I, O> {
+    fn make(
+        core: &Arc<Core>,
+        ledgers: &Arc<Ledgers>,
+        conversation: &ConversationId,
+        input: I,
+        kind: Kind<I, O>,
+    ) -> Self {
+        Self {
+            core: Arc::clone(core),
+            ledgers: Arc::clone(ledgers),
+            conversation: conversation.clone(),
+            input,
+            kind,
+            seen: None,
+            options: core.options.clone(),
+        }
+    }
+
+    /// What to do when the answer is lost, instead of what the client does.
+    pub fn verification(mut self, verification: Verification) -> Self {
+        self.options.verification = verification;
+        self
+    }
+
+    /// Saves the read before the create: `conversation` was read a moment ago, and what is in it is not new.
+    pub fn seen(mut self, conversation: &Conversation) -> Self {
+        self.seen = Some(ids(conversation));
+        self
+    }
+
+    /// All that is needed to find out later whether this create took effect, for a caller that may drop the future before
+    /// there is a result. Give [`seen`](Self::seen) first: without it an older item cannot be told from this one.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+    /// use shared_inbox::Sighting;
+    /// use std::time::Duration;
+    ///
+    /// let thread = inbox.conversation(&id);
+    /// let note = thread.add_note("Refund is approved").seen(&thread.get().await?);
+    /// let unconfirmed = note.unconfirmed();
+    /// if tokio::time::timeout(Duration::from_secs(2), note).await.is_err()
+    ///     && let Sighting::Found(_) = inbox.look_for(&unconfirmed).await?
+    /// {
+    ///     println!("the note is there all the same");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn unconfirmed(&self) -> Unconfirmed {
+        Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), self.seen.as_ref())
+    }
+
+    call_options!();
+}
+
+impl<I, O> IntoFuture for Create<I, O>
+where
+    I: Send + Sync + 'static,
+    O: DeserializeOwned + Send + 'static,
+{
+    type Output = Result<Created<O>>;
+    type IntoFuture = BoxFuture<'static, Result<Created<O>>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let label = label(self.kind.operation);
+        let span = tracing::info_span!("shared_inbox.call", otel.name = %label, otel.kind = "internal");
+        Box::pin(async move { self.create(label).await }.instrument(span))
+    }
+}
+
+impl<I: Clone, O> Clone for Create<I, O> {
+    fn clone(&self) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            ledgers: Arc::clone(&self.ledgers),
+            conversation: self.conversation.clone(),
+            input: self.input.clone(),
+            kind: self.kind,
+            seen: self.seen.clone(),
+            options: self.options.clone(),
+        }
+    }
+}
+
+impl<I: fmt::Debug, O> fmt::Debug for Create<I, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Create")
+            .field("operation", &self.kind.operation)
+            .field("conversation", &self.conversation)
+            .field("input", &self.input)
+            .finish_non_exhaustive()
+    }
+}

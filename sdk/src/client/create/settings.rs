@@ -1,0 +1,61 @@
+//! What can be set on each create.
+
+use super::builder::Create;
+use crate::input::{DocumentItem, Reply, RequestDocuments};
+use crate::{Date, ReplyResult};
+
+impl Create<Reply, ReplyResult> {
+    /// One line for the person who approves the draft; at most 500 characters.
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.input.summary = Some(summary.into());
+        self
+    }
+
+    /// Asks for a document too: the service adds an upload link and a checklist under the reply.
+    pub fn document(mut self, document: DocumentItem) -> Self {
+        self.input.documents.get_or_insert_default().push(document);
+        self
+    }
+
+    /// Mails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of making a
+    /// draft. Needs the scope `send`.
+    pub fn and_send(mut self) -> Self {
+        self.input.send = true;
+        self
+    }
+
+    /// Takes the whole input at once, instead of what was set so far. Its `send` is not taken: only
+    /// [`and_send`](Self::and_send) mails anyone.
+    pub fn input(mut self, input: Reply) -> Self {
+        self.input = Reply { send: self.input.send, ..input };
+        self
+    }
+}
+
+impl Create<RequestDocuments, ReplyResult> {
+    /// A short text above the checklist; at most 5,000 characters.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.input.message = Some(message.into());
+        self
+    }
+
+    /// By when the documents are needed.
+    pub fn due_date(mut self, date: Date) -> Self {
+        self.input.due_date = Some(date);
+        self
+    }
+
+    /// Mails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of making a
+    /// draft. Needs the scope `send`.
+    pub fn and_send(mut self) -> Self {
+        self.input.send = true;
+        self
+    }
+
+    /// Takes the whole input at once, instead of what was set so far. Its `send` is not taken: only
+    /// [`and_send`](Self::and_send) mails anyone.
+    pub fn input(mut self, input: RequestDocuments) -> Self {
+        self.input = RequestDocuments { send: self.input.send, ..input };
+        self
+    }
+}

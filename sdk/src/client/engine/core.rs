@@ -1,0 +1,25 @@
+//! All that it takes to run a request. Shared by every clone of a client.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+use tokio::sync::OnceCell;
+
+use crate::Me;
+use crate::client::config::BaseUrl;
+use crate::client::policy::{Clock, Options, RateLimiter};
+
+pub(crate) struct Core {
+    pub(crate) http: reqwest::Client,
+    pub(crate) base: BaseUrl,
+    pub(crate) authorization: HeaderValue,
+    pub(crate) user_agent: HeaderValue,
+    pub(crate) test_key: bool,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limiter: Arc<dyn RateLimiter>,
+    pub(crate) options: Options,
+    pub(crate) max_body: usize,
+    pub(crate) check_scopes: bool,
+    /// Whose key this is, once that was asked.
+    pub(crate) me: OnceCell<Me>,
+}

@@ -1,0 +1,78 @@
+//! What an answered failure carries: status, headers, the service's sentence and what can be read from it.
+
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, StatusCode, header};
+use serde_json::Value;
+
+use crate::{Problems, Scope};
+
+/// Enough to recognise a proxy's error page by.
+const EXCERPT: usize = 200;
+/// The longest sentence of the service that is kept.
+const SENTENCE: usize = 1_000;
+
+/// What the service (or something in front of it) answered.
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    /// The service's own sentence, when the body had its form.
+    pub(crate) sentence: Option<String>,
+    pub(crate) problems: Option<Problems>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) excerpt: String,
+}
+
+impl Answered {
+    pub(crate) fn unexpected(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+        Self { status, headers, sentence: None, problems: None, scope: None, excerpt: excerpt(body) }
+    }
+
+    pub(crate) fn refusal(
+        status: StatusCode,
+        headers: HeaderMap,
+        body: &[u8],
+        scope: Option<&Scope>,
+    ) -> Self {
+        let mut answer = Self::unexpected(status, headers, body);
+        let Some(sentence) = sentence(body) else { return answer };
+        if status == StatusCode::BAD_REQUEST {
+            answer.problems = Some(Problems::parse(&sentence));
+        }
+        if status == StatusCode::FORBIDDEN {
+            // There are other reasons for a 403, and scopes are everyday words: only the one that this call needs counts.
+            let named = |scope: &&Scope| {
+                sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
+            };
+            answer.scope = scope.filter(named).cloned();
+        }
+        answer.sentence = Some(sentence);
+        answer
+    }
+
+    /// `Retry-After` as a wait: seconds, or a date.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        let value = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+        if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+            // More seconds than a number can hold is "very long", which the cap turns into something sane.
+            return Some(Duration::from_secs(value.parse().unwrap_or(u64::from(u32::MAX))));
+        }
+        let date = jiff::fmt::rfc2822::parse(value).ok()?;
+        let date = SystemTime::from(date.timestamp());
+        Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+    }
+}
+
+/// The start of a body, on one line.
+fn excerpt(body: &[u8]) -> String {
+    // A character has at most four bytes.
+    let start = String::from_utf8_lossy(&body[..body.len().min(EXCERPT * 4)]).into_owned();
+    start.chars().take(EXCERPT).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The sentence of an error body, if it has the service's form.
+fn sentence(body: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let sentence = value.get("error")?.as_str()?;
+    Some(sentence.chars().take(SENTENCE).collect())
+}

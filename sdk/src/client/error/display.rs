@@ -1,0 +1,92 @@
+//! The error as text. Shows no key, no address and no word of a mail.
+
+use std::fmt;
+
+use super::{Cause, Certainty, Error};
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Config { what, problem } => write!(f, "{what}: {problem}"),
+            Cause::Input(problems) => problems.fmt(f),
+            Cause::Scope(scope) => {
+                write!(
+                    f,
+                    "the key lacks the scope `{scope}`; make a key that has it, scopes cannot be added later"
+                )
+            }
+            Cause::Limit(error) => error.fmt(f),
+            Cause::Deadline => f.write_str("the time for this call was up before it could be sent"),
+            Cause::Connect(_) => {
+                f.write_str("no connection could be made; check the base URL and the network")
+            }
+            Cause::Timeout(_) => f.write_str("no answer in time"),
+            Cause::Dropped(_) => f.write_str("the connection broke before the answer was there"),
+            Cause::Status(answer) => {
+                write!(f, "the service answered {}", answer.status.as_u16())?;
+                match &answer.sentence {
+                    Some(sentence) => write!(f, ": {sentence}"),
+                    None => f.write_str(", with a body that is not the service's"),
+                }
+            }
+            Cause::Unreadable { answer, path, .. } if path.is_empty() || path == "." => {
+                write!(f, "the answer ({}) is not the JSON that was expected", answer.status.as_u16())
+            }
+            Cause::Unreadable { answer, path, .. } => {
+                write!(f, "the answer ({}) does not fit at `{path}`", answer.status.as_u16())
+            }
+            Cause::TooLarge { answer, limit } => {
+                write!(f, "the answer ({}) is larger than {limit} bytes", answer.status.as_u16())
+            }
+            Cause::Redirected(answer) => write!(
+                f,
+                "the answer is a redirect ({}), which is not followed; check the base URL",
+                answer.status.as_u16()
+            ),
+            Cause::Undelivered(status) => {
+                write!(f, "the message was not delivered, its status is `{status}`")
+            }
+            Cause::Vanished => f.write_str("the message is no longer in the conversation"),
+            Cause::GaveUpWaiting => f.write_str("it did not happen in the time given"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(call) = &self.0.call {
+            write!(f, "{call}: ")?;
+        }
+        self.0.cause.fmt(f)?;
+        if self.0.unconfirmed.is_some() {
+            f.write_str(
+                "; whether it took effect is not known: look at the conversation before calling again",
+            )?;
+        } else if self.0.certainty == Certainty::Unknown && !self.is_read() {
+            f.write_str("; it may have taken effect")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("call", &self.0.call.as_deref().unwrap_or("none"))
+            .field("cause", &format_args!("{}", self.0.cause))
+            .field("certainty", &self.0.certainty)
+            .field("attempts", &self.0.attempts)
+            .field("unconfirmed", &self.0.unconfirmed)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.cause {
+            Cause::Connect(error) | Cause::Timeout(error) | Cause::Dropped(error) => Some(error),
+            Cause::Limit(error) => Some(error),
+            _ => None,
+        }
+    }
+}

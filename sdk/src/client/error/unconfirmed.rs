@@ -1,0 +1,68 @@
+//! The data of a create whose effect is unknown: all that is needed to find out later.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ConversationId;
+
+/// A create whose effect is unknown, and all that is needed to find out later.
+///
+/// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::look_for`](crate::Client::look_for) looks. It can be stored as JSON and
+/// used by another process. That JSON holds the text of the note or mail; `Debug` does not show it.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
+/// let unconfirmed: shared_inbox::Unconfirmed = serde_json::from_str(&stored)?;
+/// let sighting = inbox.look_for(&unconfirmed).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unconfirmed {
+    pub(crate) conversation: ConversationId,
+    pub(crate) expected: Expected,
+    /// What was there before the first attempt; missing when nobody looked.
+    pub(crate) before: Option<BTreeSet<String>>,
+}
+
+impl Unconfirmed {
+    pub(crate) fn new(
+        conversation: &ConversationId,
+        expected: &Expected,
+        before: Option<&BTreeSet<String>>,
+    ) -> Self {
+        Self { conversation: conversation.clone(), expected: expected.clone(), before: before.cloned() }
+    }
+
+    /// The conversation in which it may be.
+    #[must_use]
+    pub fn conversation(&self) -> &ConversationId {
+        &self.conversation
+    }
+
+    /// Whether it is a note, and not a reply or a document request.
+    #[must_use]
+    pub fn is_note(&self) -> bool {
+        matches!(self.expected, Expected::Note { .. })
+    }
+}
+
+impl fmt::Debug for Unconfirmed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unconfirmed")
+            .field("conversation", &self.conversation)
+            .field("is_note", &self.is_note())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was meant to be created.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub(crate) enum Expected {
+    Note { body: String },
+    Message { body: String, labels: Vec<String>, send: bool },
+}

@@ -1,0 +1,67 @@
+//! The client itself: what its clones share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Scope;
+use crate::client::call::identity;
+use crate::client::create::Ledgers;
+use crate::client::engine::Core;
+use crate::client::error::Result;
+
+/// The client. Cheap to clone; clones share connections, the rate limit and what is known about creates under way.
+///
+/// ```no_run
+/// use shared_inbox::{Assigned, Client, View};
+///
+/// # async fn run() -> shared_inbox::Result<()> {
+/// let inbox = Client::from_env()?;
+/// for summary in inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).await? {
+///     inbox.conversation(&summary.id).tags().add("unclaimed").await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    pub(super) core: Arc<Core>,
+    pub(super) ledgers: Arc<Ledgers>,
+}
+
+impl Client {
+    /// The base URL, without a slash at the end.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        self.core.base.as_str()
+    }
+
+    /// How long the service may take to show what it has created; a
+    /// [`Sighting::NotFound`](crate::Sighting::NotFound) means little before. See
+    /// [`ClientBuilder::settle`](crate::ClientBuilder::settle).
+    #[must_use]
+    pub fn settle(&self) -> Duration {
+        self.core.options.settle
+    }
+
+    /// Whether the key is one for the sandbox.
+    #[must_use]
+    pub fn is_test(&self) -> bool {
+        self.core.test_key
+    }
+
+    /// What the key may do. Asked for once and then remembered, since the scopes of a key cannot change.
+    ///
+    /// # Errors
+    ///
+    /// When they are not known yet and `GET /me` fails.
+    pub async fn scopes(&self) -> Result<&[Scope]> {
+        Ok(&identity(&self.core, &self.core.options).await?.scopes)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base_url", &self.base_url()).finish_non_exhaustive()
+    }
+}

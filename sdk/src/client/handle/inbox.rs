@@ -1,0 +1,143 @@
+//! What a client can do that is not about one conversation.
+
+use serde_json::Value;
+
+use super::client::Client;
+use super::thread::Thread;
+use crate::client::call::{Call, Raw};
+use crate::client::create::{Sighting, look_for};
+use crate::client::error::{Result, Unconfirmed};
+use crate::client::follow::Changes;
+use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
+use crate::{
+    ConversationId, ConversationSummary, Document, Done, Mailbox, Me, Operation, Reference, SandboxReceipt,
+    Tag,
+};
+
+impl Client {
+    /// Whose key this is, and what it may do. [`scopes`](Self::scopes) remembers the answer.
+    pub fn me(&self) -> Call<(), Me> {
+        Call::bare(&self.core, Operation::Me, None)
+    }
+
+    /// Conversations, newest first: the open ones, at most 25, unless set otherwise.
+    pub fn conversations(&self) -> Call<ListConversations, Vec<ConversationSummary>> {
+        Call::new(&self.core, Operation::ListConversations, None, ListConversations::default())
+    }
+
+    /// One conversation, to read it or do something with it. Sends nothing by itself.
+    #[must_use]
+    pub fn conversation(&self, id: &ConversationId) -> Thread {
+        Thread::new(self, id)
+    }
+
+    /// Follows the list of conversations: what is new in it, what changed, what left it.
+    pub fn changes(&self) -> Changes {
+        Changes::new(&self.core)
+    }
+
+    /// All inboxes that the key can see.
+    pub fn mailboxes(&self) -> Call<(), Vec<Mailbox>> {
+        Call::bare(&self.core, Operation::ListMailboxes, None)
+    }
+
+    /// All tags.
+    pub fn tags(&self) -> Call<(), Vec<Tag>> {
+        Call::bare(&self.core, Operation::ListTags, None)
+    }
+
+    /// Documents, newest first: at most 25 unless set otherwise.
+    pub fn documents(&self) -> Call<SearchDocuments, Vec<Document>> {
+        Call::new(&self.core, Operation::SearchDocuments, None, SearchDocuments::default())
+    }
+
+    /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the reference.
+    /// Recording the same Message-ID again is safe. [`new_message_id`](crate::new_message_id) makes one that nobody can
+    /// guess.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use shared_inbox::{Reference, new_message_id};
+    ///
+    /// let message_id = new_message_id("shop.example")?;
+    /// // … send the email with this Message-ID …
+    /// let reference = Reference::parse("order-1042")?;
+    /// inbox.record_sent(message_id, reference, ["kim@example.com"], "Your order").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn record_sent<T: Into<String>>(
+        &self,
+        message_id: impl Into<String>,
+        reference: Reference,
+        to: impl IntoIterator<Item = T>,
+        subject: impl Into<String>,
+    ) -> Call<RecordSent, Done> {
+        Call::new(
+            &self.core,
+            Operation::RecordSent,
+            None,
+            RecordSent::new(message_id, reference, to, subject),
+        )
+    }
+
+    /// Makes up an incoming email in the sandbox; `from` is an address on a `.test` domain. For test keys.
+    pub fn sandbox_inbound(
+        &self,
+        from: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Call<SandboxInbound, SandboxReceipt> {
+        Call::new(&self.core, Operation::SandboxInbound, None, SandboxInbound::new(from, text))
+    }
+
+    /// The service's own description of itself, OpenAPI 3.1.
+    ///
+    /// # Errors
+    ///
+    /// As every call.
+    pub async fn openapi(&self) -> Result<Value> {
+        self.raw(http::Method::GET, "/openapi.json").await?.json()
+    }
+
+    /// A call to an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`.
+    ///
+    /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the answer is lost,
+    /// unless [`repeatable`](Raw::repeatable) says that it may.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+    /// let answer = inbox.raw(http::Method::GET, "/webhooks").query("limit", "5").await?;
+    /// let webhooks: serde_json::Value = answer.json()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn raw(&self, method: http::Method, path: impl Into<String>) -> Raw {
+        Raw::new(&self.core, method, path.into())
+    }
+
+    /// Looks whether a create of unknown effect is in its conversation now.
+    ///
+    /// Give the service a while ([`settle`](Self::settle)) before you trust a [`Sighting::NotFound`].
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+    /// use shared_inbox::Sighting;
+    ///
+    /// if let Err(error) = inbox.conversation(&id).reply("Your refund is on its way.").and_send().await {
+    ///     let Some(unconfirmed) = error.unconfirmed() else { return Err(error) };
+    ///     match inbox.look_for(unconfirmed).await? {
+    ///         Sighting::Found(_) => println!("it went through"),
+    ///         _ => println!("ask a person to look at {}", unconfirmed.conversation()),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the conversation, or for a note the key's name, cannot be read.
+    pub async fn look_for(&self, unconfirmed: &Unconfirmed) -> Result<Sighting> {
+        look_for(&self.core, &self.ledgers, unconfirmed).await
+    }
+}

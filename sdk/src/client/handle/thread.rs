@@ -1,0 +1,100 @@
+//! One conversation and what can be done with it.
+
+use super::client::Client;
+use crate::client::call::Call;
+use crate::client::create::Create;
+use crate::client::follow::{ForReply, UntilSent, Wait};
+use crate::input::{
+    AddNote, AssignConversation, DocumentItem, Reply, RequestDocuments, SetStatus, TagConversation,
+};
+use crate::{AssignTo, Conversation, ConversationId, Done, MessageId, Operation, ReplyResult, Status};
+
+/// A conversation to act on; made by [`Client::conversation`]. Holds an id, not the conversation.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// let thread = inbox.conversation(&id);
+/// thread.add_note("Refund is approved, @Anna").await?;
+/// thread.tags().add("refund").remove("new").await?;
+/// let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Thread {
+    client: Client,
+    id: ConversationId,
+}
+
+impl Thread {
+    pub(super) fn new(client: &Client, id: &ConversationId) -> Self {
+        Self { client: client.clone(), id: id.clone() }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &ConversationId {
+        &self.id
+    }
+
+    /// Reads the whole conversation.
+    pub fn get(&self) -> Call<(), Conversation> {
+        Call::bare(&self.client.core, Operation::GetConversation, Some(&self.id))
+    }
+
+    /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.
+    pub fn add_note(&self, body: impl Into<String>) -> Create<AddNote, Done> {
+        Create::note(&self.client.core, &self.client.ledgers, &self.id, AddNote::new(body))
+    }
+
+    /// Sets the status. Setting the same again changes nothing.
+    pub fn set_status(&self, status: Status) -> Call<SetStatus, Done> {
+        Call::new(&self.client.core, Operation::SetStatus, Some(&self.id), SetStatus::new(status))
+    }
+
+    /// Adds and removes tags, at most 10 each.
+    pub fn tags(&self) -> Call<TagConversation, Done> {
+        Call::new(&self.client.core, Operation::TagConversation, Some(&self.id), TagConversation::default())
+    }
+
+    /// Gives it to someone, or to nobody.
+    pub fn assign(&self, to: impl Into<AssignTo>) -> Call<AssignConversation, Done> {
+        Call::new(
+            &self.client.core,
+            Operation::AssignConversation,
+            Some(&self.id),
+            AssignConversation::new(to),
+        )
+    }
+
+    /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; to mail the customer,
+    /// say [`and_send`](Create::and_send).
+    pub fn reply(&self, body: impl Into<String>) -> Create<Reply, ReplyResult> {
+        Create::reply(&self.client.core, &self.client.ledgers, &self.id, Reply::new(body))
+    }
+
+    /// Asks the customer for documents, at most 20. Awaiting it makes a draft that a person approves; to mail the
+    /// customer, say [`and_send`](Create::and_send).
+    pub fn request_documents(
+        &self,
+        documents: impl IntoIterator<Item = DocumentItem>,
+    ) -> Create<RequestDocuments, ReplyResult> {
+        Create::document_request(
+            &self.client.core,
+            &self.client.ledgers,
+            &self.id,
+            RequestDocuments::new(documents),
+        )
+    }
+
+    /// Waits until the customer writes, as long as it is awaited unless [`within`](Wait::within) is set.
+    pub fn wait_for_reply(&self) -> Wait<ForReply> {
+        Wait::for_reply(&self.client.core, &self.id)
+    }
+
+    /// Waits until this message has gone out: one and a half times the undo window and half a minute, unless
+    /// [`within`](Wait::within) is set.
+    pub fn wait_until_sent(&self, message: &MessageId) -> Wait<UntilSent> {
+        Wait::until_sent(&self.client.core, &self.id, message)
+    }
+}

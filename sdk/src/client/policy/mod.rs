@@ -1,0 +1,12 @@
+//! What can be set: how the client tells the time, keeps to the rate limit, repeats. Imports nothing of the client.
+
+mod clock;
+mod limiter;
+mod options;
+mod retry;
+
+pub use clock::{BoxFuture, Clock, TokioClock};
+pub use limiter::{Lane, LimitError, MemoryLimiter, RateLimiter};
+pub(crate) use options::Options;
+pub use options::Verification;
+pub use retry::RetryPolicy;

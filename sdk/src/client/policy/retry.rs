@@ -1,0 +1,73 @@
+//! How patient a call is.
+
+use std::time::Duration;
+
+/// How often and how patiently a call is repeated.
+///
+/// The waits double each time, with up to as much again of jitter, and never exceed [`max_delay`](Self::max_delay); a
+/// `Retry-After` of the service is kept up to [`max_retry_after`](Self::max_retry_after). The call as a whole ends with its
+/// [`deadline`](crate::ClientBuilder::deadline).
+///
+/// ```
+/// use shared_inbox::RetryPolicy;
+/// use std::time::Duration;
+///
+/// let patient = RetryPolicy::default().attempts(10).max_delay(Duration::from_secs(60));
+/// let once = RetryPolicy::never();
+/// # let _ = (patient, once);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    pub(crate) attempts: u32,
+    pub(crate) first_delay: Duration,
+    pub(crate) max_delay: Duration,
+    pub(crate) max_retry_after: Duration,
+}
+
+impl Default for RetryPolicy {
+    /// Five attempts, 0.5 to 20 seconds apart, `Retry-After` up to a minute.
+    fn default() -> Self {
+        Self {
+            attempts: 5,
+            first_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(20),
+            max_retry_after: Duration::from_secs(60),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// One attempt and no more.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::default().attempts(1)
+    }
+
+    /// How often a request is sent at most (at least once).
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// The shortest wait before the second attempt.
+    #[must_use]
+    pub fn first_delay(mut self, delay: Duration) -> Self {
+        self.first_delay = delay;
+        self
+    }
+
+    /// No wait of the client's own choice is longer, jitter included.
+    #[must_use]
+    pub fn max_delay(mut self, delay: Duration) -> Self {
+        self.max_delay = delay;
+        self
+    }
+
+    /// The longest `Retry-After` that is kept; a longer one counts as this.
+    #[must_use]
+    pub fn max_retry_after(mut self, delay: Duration) -> Self {
+        self.max_retry_after = delay;
+        self
+    }
+}
