@@ -1,6 +1,5 @@
 //! The one door for the fourteen operations of the service, REST and MCP alike, with the order of its checks.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use shared_inbox::{
     AgentId, Done, Input, Me, Operation, Problems, Scope, Timestamp,
@@ -10,7 +9,7 @@ use shared_inbox::{
     },
 };
 
-use super::{Plan, Refusal, World};
+use super::{Answer, Refusal, World, people::Plan};
 
 /// What came with a call.
 pub enum CallInput<'a> {
@@ -32,31 +31,6 @@ impl std::fmt::Debug for CallInput<'_> {
             CallInput::Tool(_) => "Tool(..)",
             CallInput::Refused(_) => "Refused(..)",
         })
-    }
-}
-
-/// What a call answers.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// The body, as JSON.
-    pub body: Vec<u8>,
-}
-
-impl std::fmt::Debug for Answer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
-    }
-}
-
-impl Answer {
-    /// An answer with this body.
-    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
-        let mut bytes = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
-        Ok(Self { status, body: bytes })
     }
 }
 

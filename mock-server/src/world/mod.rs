@@ -3,41 +3,29 @@
 //! Nothing here does I/O or looks at a clock; the time is an argument. [`World`] is written and read as one JSON
 //! document. What it takes to answer fast (indexes, counters of the rate limit) is not part of the document:
 //! [`World::prepare`] builds it anew.
+//!
+//! Things happen to a world in two ways: someone asks for them (`call`), or their time has come (`run`, from the queue
+//! in `jobs`). The rooms follow a mail on its way; each uses only those above it:
+//!
+//! | room | holds |
+//! |---|---|
+//! | `people` | who is there, who sees what, how often a key may call |
+//! | `conversation` | where a mail is kept, found and read; notes, tags, status, assigning, snoozing |
+//! | `documents` | the files that came with it, and those that were asked for |
+//! | `mail` | how it comes in, is answered and goes out; the sandbox |
+//! | `webhooks` | who hears of it, and when |
+//! | `seed` | worlds to start from |
 
-mod app_mail;
-mod assign;
-mod bookings;
+mod answer;
 mod call;
-mod check;
-mod demo;
+mod conversation;
 mod documents;
-mod drafts;
-mod events;
 mod ids;
-mod inbound;
-mod index;
 mod jobs;
-mod keys;
-mod limit;
-mod list;
-mod notes;
-mod outbox;
+mod mail;
 mod people;
-mod prepare;
-mod quoted;
-mod read;
-mod refusal;
-mod requests;
 mod run;
-mod sandbox;
-mod scam;
-mod search;
-mod sending;
-mod snooze;
-mod tags;
-mod thread;
-mod threading;
-mod visibility;
+mod seed;
 pub mod webhooks;
 
 use std::{collections::BTreeSet, fmt};
@@ -46,25 +34,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-pub use app_mail::{AppMail, AppMails};
-pub use assign::Assignment;
-pub use bookings::{BookingRecord, NewBooking};
-pub use call::{Answer, CallInput};
-pub use documents::Filed;
-pub use drafts::{Approval, Approved, Stop, Waiting};
+pub use answer::{Answer, Refusal};
+pub use call::CallInput;
+pub use conversation::{Assignment, Item, MessageRecord, Snooze, TagRecord, Thread};
+pub use documents::{DocumentRequest, Filed, RequestedItem, Upload, Uploaded};
 pub use ids::{Fresh, Ids};
-pub use inbound::{Dmarc, InboundMail, Received};
 pub use jobs::{Job, JobEntry, Jobs};
-pub use keys::{Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, NewKey, TEST_KEY};
-pub use outbox::{OutboxKind, OutboxMail, Outcome};
-pub use people::{MailboxEntry, MailboxRecord, NewMailbox, NewUser, Plan, User, Workspace};
-pub use prepare::InvalidWorld;
-pub use refusal::Refusal;
-pub use requests::{DocumentRequest, RequestedItem, Upload, Uploaded};
+pub use mail::{
+    AppMail, AppMails, Approval, Approved, Dmarc, InboundMail, OutboxKind, OutboxMail, Outcome, Received,
+    Stop, Waiting,
+};
+pub use people::{
+    BookingRecord, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, MailboxEntry, MailboxRecord, NewBooking,
+    NewKey, NewMailbox, NewUser, Plan, TEST_KEY, User, Workspace,
+};
 pub use run::{Fired, FiredJob};
-pub use snooze::Snooze;
-pub use tags::TagRecord;
-pub use thread::{Item, MessageRecord, Thread};
+pub use seed::InvalidWorld;
 pub use webhooks::{
     CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope, HookState,
     RotatedSecret, StampClock, TestSent, Try, TryOutcome, TryRequest, WebhookView, Webhooks,
@@ -108,9 +93,9 @@ pub struct World {
     #[serde(default)]
     pub(crate) webhooks: Webhooks,
     #[serde(skip)]
-    index: index::Index,
+    index: conversation::Index,
     #[serde(skip)]
-    limits: limit::Limits,
+    limits: people::Limits,
 }
 
 impl fmt::Debug for World {
@@ -154,8 +139,8 @@ impl World {
             complaints: BTreeSet::new(),
             jobs: Jobs::default(),
             webhooks: Webhooks::default(),
-            index: index::Index::default(),
-            limits: limit::Limits::default(),
+            index: conversation::Index::default(),
+            limits: people::Limits::default(),
         }
     }
 }

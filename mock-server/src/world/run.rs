@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-use super::{Job, TryRequest, World};
+use super::{Job, World, webhooks::TryRequest};
 
 /// A job that fell due.
 #[derive(Debug)]

@@ -9,7 +9,11 @@ use super::{
     endpoint::{Endpoint, Keys},
     in_log,
 };
-use crate::world::{Job, Jobs, OutboxKind, OutboxMail, Outcome, Plan, Refusal, World};
+use crate::world::{
+    Job, Jobs, Refusal, World,
+    mail::{OutboxKind, OutboxMail, Outcome},
+    people::Plan,
+};
 
 /// What an exam of a receiver needs to know of its webhook.
 #[derive(Debug, Clone)]

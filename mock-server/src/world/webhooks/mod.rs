@@ -7,6 +7,7 @@
 mod control;
 mod delivery;
 mod endpoint;
+mod events;
 mod schedule;
 mod view;
 
@@ -23,9 +24,10 @@ pub use view::{
     CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, RotatedSecret, TestSent, WebhookView,
 };
 
-use super::jobs::{Job, Jobs};
 use delivery::{Delivery, Token};
 use endpoint::Endpoint;
+
+use crate::world::{Job, Jobs};
 
 /// How many deliveries are kept in all. Beyond that the oldest go, those that are over first.
 const DELIVERIES_KEPT: usize = 250_000;

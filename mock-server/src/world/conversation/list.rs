@@ -1,0 +1,167 @@
+//! Lists: conversations newest first, and the inboxes.
+
+use std::{collections::btree_set, iter::Peekable};
+
+use serde::Serialize;
+use shared_inbox::{
+    ActorId, Assigned, Contact, ConversationId, Mailbox, Status, Timestamp, Urgency, View,
+    input::ListConversations, limits,
+};
+
+use super::{
+    index::{Rank, Slot},
+    read::{ShownAssignee, start},
+    search::{Plan, Query},
+};
+use crate::world::{Answer, Refusal, World};
+
+/// Characters of a snippet.
+const SNIPPET: usize = 140;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary<'a> {
+    id: &'a ConversationId,
+    subject: &'a str,
+    snippet: &'a str,
+    status: &'a Status,
+    contact: &'a Contact,
+    mailbox: &'a str,
+    last_message_at: Timestamp,
+    message_count: usize,
+    assignee: Option<ShownAssignee<'a>>,
+    tags: &'a [String],
+    topic: Option<&'a str>,
+    urgency: Option<&'a Urgency>,
+    risk: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<&'a str>,
+}
+
+/// Several lists, each newest first, as one.
+struct Newest<'a>(Vec<Peekable<btree_set::Iter<'a, Rank>>>);
+
+impl Iterator for Newest<'_> {
+    type Item = usize;
+    fn next(&mut self) -> Option<usize> {
+        let heads = self.0.iter_mut().enumerate();
+        let (_, list) = heads.filter_map(|(i, list)| list.peek().map(|rank| (**rank, i))).min()?;
+        self.0[list].next().map(|rank| rank.1.0 as usize)
+    }
+}
+
+/// What a list is narrowed by, beside view and words.
+struct Narrowed {
+    mailboxes: Vec<usize>,
+    slots: Vec<Slot>,
+    /// `Some(None)`: assigned to nobody.
+    assignee: Option<Option<ActorId>>,
+}
+
+impl World {
+    pub(in crate::world) fn list(&self, key: usize, asked: &ListConversations) -> Result<Answer, Refusal> {
+        let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
+        let narrowed = Narrowed {
+            mailboxes: self
+                .inboxes_of(key)
+                .filter(|at| asked.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id))
+                .collect(),
+            slots: match &asked.view {
+                Some(View::All) => Slot::ALL.to_vec(),
+                Some(View::Waiting) => vec![Slot::Waiting],
+                Some(View::Snoozed) => vec![Slot::Snoozed],
+                Some(View::Closed) => vec![Slot::Closed],
+                _ => vec![Slot::Open],
+            },
+            assignee: asked.assigned.as_ref().map(|assigned| match assigned {
+                Assigned::Me => Some(self.keys[key].agent_id.clone().into()),
+                _ => None,
+            }),
+        };
+        let words = &self.index.words;
+        let query = asked.q.as_deref().map(Query::new);
+        let matches = |at: &usize| query.as_ref().is_none_or(|query| words.has(*at, query));
+
+        let found: Vec<usize> = if let Some(reference) = &asked.reference {
+            let there = self.index.references.get(&reference.to_lowercase());
+            self.sorted(there.into_iter().flatten().copied(), &narrowed, matches, limit)
+        } else {
+            match query.as_ref().map(|query| words.plan(query, limit)) {
+                Some(Plan::Few(some, rest)) => {
+                    self.sorted(some.into_iter(), &narrowed, |at| words.has_rest(*at, &rest), limit)
+                }
+                _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
+            }
+        };
+        let found: Vec<_> = found.into_iter().map(|at| self.summary(at)).collect();
+        Answer::json(200, &found)
+    }
+
+    /// Walks the lists newest first.
+    fn newest(&self, narrowed: &Narrowed) -> Newest<'_> {
+        let lists = narrowed.mailboxes.iter().flat_map(|mailbox| {
+            narrowed
+                .slots
+                .iter()
+                .filter_map(move |slot| self.index.list(*mailbox, *slot, narrowed.assignee.as_ref()))
+        });
+        Newest(lists.map(|list| list.iter().peekable()).collect())
+    }
+
+    /// Picks those of a few that belong in the list, newest first.
+    fn sorted(
+        &self,
+        some: impl Iterator<Item = u32>,
+        narrowed: &Narrowed,
+        matches: impl Fn(&usize) -> bool,
+        limit: usize,
+    ) -> Vec<usize> {
+        let belongs = |at: &usize| {
+            let place = &self.index.places[*at];
+            narrowed.mailboxes.contains(&place.mailbox)
+                && narrowed.slots.contains(&place.slot)
+                && narrowed.assignee.as_ref().is_none_or(|who| *who == place.assignee)
+        };
+        let mut found: Vec<usize> =
+            some.map(|at| at as usize).filter(|at| belongs(at) && matches(at)).collect();
+        found.sort_unstable_by_key(|at| self.index.places[*at].rank);
+        found.truncate(limit);
+        found
+    }
+
+    fn summary(&self, at: usize) -> Summary<'_> {
+        let thread = &self.conversations[at];
+        let latest = thread.messages().next_back();
+        Summary {
+            id: &thread.id,
+            subject: &thread.subject,
+            snippet: latest.map_or("", |message| start(&message.text, SNIPPET).trim_end()),
+            status: &thread.status,
+            contact: &thread.contact,
+            mailbox: &self.mailbox_of(at).name,
+            last_message_at: thread.last_message_at(),
+            message_count: thread.messages().count(),
+            assignee: self.shown_assignee(thread.assignee.as_ref()),
+            tags: &thread.tags,
+            topic: thread.topic.as_deref(),
+            urgency: thread.urgency.as_ref(),
+            risk: thread.risk.as_deref(),
+            reference: thread.reference.as_deref(),
+        }
+    }
+
+    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<Answer, Refusal> {
+        let shown = |at: usize| {
+            let record = &self.mailboxes[at];
+            Mailbox {
+                id: record.id.clone(),
+                address: record.address.clone(),
+                name: record.name.clone(),
+                open: self.index.open_in(at),
+                extra: serde_json::Map::new(),
+            }
+        };
+        let found: Vec<_> = self.inboxes_of(key).map(shown).collect();
+        Answer::json(200, &found)
+    }
+}

@@ -1,0 +1,20 @@
+//! What mail is grouped into: the thread, how it is read, listed and searched, and what is done to it without a mail.
+
+mod assign;
+mod index;
+mod list;
+mod notes;
+mod read;
+mod search;
+mod snooze;
+mod tags;
+mod thread;
+
+pub use assign::Assignment;
+pub use snooze::Snooze;
+pub use tags::TagRecord;
+pub use thread::{Item, MessageRecord, Thread};
+
+pub(super) use index::{Index, rank};
+pub(super) use read::start;
+pub(super) use search::{Query, haystack, words};

@@ -1,0 +1,74 @@
+//! Putting a conversation off until later.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use shared_inbox::Timestamp;
+
+use super::Item;
+use crate::world::{Job, Refusal, World};
+
+/// Until when to put a conversation off.
+///
+/// ```
+/// use shared_inbox_mock::world::Snooze;
+/// let snooze = Snooze::new(Some("2026-12-01T09:00:00Z".parse()?));
+/// assert!(snooze.until.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Snooze {
+    /// The time at which it comes back; null brings it back at once.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(required)]
+    pub until: Option<Timestamp>,
+}
+
+impl Snooze {
+    /// Until this time, or no longer.
+    pub fn new(until: Option<Timestamp>) -> Self {
+        Self { until }
+    }
+}
+
+impl World {
+    /// Puts a conversation off, or brings it back, as a person in the app does it.
+    pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<(), Refusal> {
+        let at = self.conversation(id)?;
+        if snooze.until.is_some_and(|until| until <= now) {
+            return Err(Refusal::field("until", "must lie in the future"));
+        }
+        if self.conversations[at].snoozed_until == snooze.until {
+            return Ok(());
+        }
+        self.end_snooze(at);
+        if let Some(until) = snooze.until {
+            self.conversations[at].snoozed_until = Some(until);
+            let conversation = self.conversations[at].id.clone();
+            self.jobs.push(until, Job::Wake { conversation });
+        }
+        let actor = self.person(at, None)?;
+        let actor = actor.as_ref().and_then(|who| self.name_of(who)).unwrap_or_default().to_owned();
+        self.append(at, Item::event(now, &actor, "snoozed", [("until", json!(snooze.until))]));
+        Ok(())
+    }
+
+    /// Takes a conversation out of its snooze, if it is in one. The caller brings the lists up to date.
+    pub(in crate::world) fn end_snooze(&mut self, at: usize) {
+        let thread = &mut self.conversations[at];
+        if let Some(until) = thread.snoozed_until.take() {
+            let conversation = thread.id.clone();
+            self.jobs.cancel(until, &Job::Wake { conversation });
+        }
+    }
+
+    /// The time has come.
+    pub(in crate::world) fn wake(&mut self, conversation: &str) {
+        if let Ok(at) = self.conversation(conversation) {
+            self.conversations[at].snoozed_until = None;
+            self.touch(at);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Tags. Names are shared by the live workspace and the sandbox; each counts what it sees.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use shared_inbox::{Tag, TagId, Timestamp, UserId, input::TagConversation};
+
+use super::Item;
+use crate::world::{Answer, Refusal, World};
+
+/// A tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TagRecord {
+    /// Its id.
+    pub id: TagId,
+    /// Its name.
+    pub name: String,
+    /// The person in whose private inboxes alone it has been used: nobody else hears of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_to: Option<UserId>,
+}
+
+impl World {
+    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<Answer, Refusal> {
+        let key_record = &self.keys[key];
+        let inboxes: Vec<_> = self.inboxes_of(key).collect();
+        let count = |tag: usize| {
+            let counts = inboxes.iter().filter_map(|inbox| self.index.tag_counts.get(&(tag, *inbox)));
+            counts.sum()
+        };
+        let visible = |tag: &TagRecord| {
+            tag.private_to.is_none() || (key_record.livemode && tag.private_to == key_record.created_by)
+        };
+        let tags = self.tags.iter().enumerate().filter(|(_, tag)| visible(tag));
+        let found: Vec<_> = tags
+            .map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) })
+            .collect();
+        Answer::json(200, &found)
+    }
+
+    /// Adds names, then takes names away. What is there already is not added twice.
+    pub(in crate::world) fn tag(&mut self, key: usize, at: usize, change: TagConversation, now: Timestamp) {
+        let before = self.conversations[at].tags.clone();
+        for name in change.add {
+            self.tag_named(&name, at);
+            let tags = &mut self.conversations[at].tags;
+            if !tags.contains(&name) {
+                tags.push(name);
+            }
+        }
+        self.conversations[at].tags.retain(|name| !change.remove.contains(name));
+
+        let after = &self.conversations[at].tags;
+        let added: Vec<String> = after.iter().filter(|name| !before.contains(name)).cloned().collect();
+        let removed: Vec<String> = before.iter().filter(|name| !after.contains(name)).cloned().collect();
+        if added.is_empty() && removed.is_empty() {
+            return;
+        }
+        let inbox = self.index.places[at].mailbox;
+        for name in &added {
+            *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() += 1;
+        }
+        for name in &removed {
+            *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() -= 1;
+        }
+        let actor = self.keys[key].name.clone();
+        let data = [("added", json!(added)), ("removed", json!(removed))];
+        self.append(at, Item::event(now, &actor, "tags", data));
+    }
+
+    /// The tag of this name, made if it is not there, as it is used on this conversation.
+    pub(in crate::world) fn tag_named(&mut self, name: &str, at: usize) {
+        let owner = self.mailbox_of(at).owner.clone();
+        if let Some(tag) = self.index.tags.get(name) {
+            let tag = &mut self.tags[*tag];
+            if tag.private_to != owner {
+                tag.private_to = None;
+            }
+        } else {
+            self.index.tags.insert(name.to_owned(), self.tags.len());
+            self.tags.push(TagRecord { id: self.ids.fresh(), name: name.to_owned(), private_to: owner });
+        }
+    }
+}

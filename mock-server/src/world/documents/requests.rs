@@ -1,0 +1,299 @@
+//! Asking a customer for documents: the checklist, the upload page, the reminders.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use shared_inbox::{
+    ConversationId, DocumentFields, DocumentId, DocumentKind, DocumentRequestId, MessageId, MessageStatus,
+    Sender, Timestamp, input::DocumentItem, limits,
+};
+
+use crate::world::{
+    Job, Refusal, World,
+    conversation::{Item, MessageRecord},
+};
+
+/// Documents that were asked for.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DocumentRequest {
+    /// Its id.
+    pub id: DocumentRequestId,
+    /// In which conversation.
+    pub conversation: ConversationId,
+    /// With which message.
+    pub message: MessageId,
+    /// What was asked for.
+    pub items: Vec<RequestedItem>,
+    /// By when, as a date.
+    #[serde(default)]
+    pub due_date: Option<String>,
+    /// What the private upload page's address ends in.
+    pub token: String,
+    /// When it went out.
+    #[serde(default)]
+    pub sent_at: Option<Timestamp>,
+    /// When the last required document came.
+    #[serde(default)]
+    pub completed_at: Option<Timestamp>,
+}
+
+impl fmt::Debug for DocumentRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DocumentRequest")
+            .field("id", &self.id)
+            .field("conversation", &self.conversation)
+            .field("sent_at", &self.sent_at)
+            .field("completed_at", &self.completed_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One document that was asked for.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestedItem {
+    /// What it is called.
+    pub label: String,
+    /// More about it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Whether it must come.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// What was uploaded for it.
+    #[serde(default)]
+    pub documents: Vec<DocumentId>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A file that the customer uploads.
+///
+/// ```
+/// use shared_inbox::DocumentKind;
+/// use shared_inbox_mock::world::Upload;
+/// let upload = Upload::new(0, "passport.jpg").kind(DocumentKind::Id);
+/// assert_eq!(upload.item, 0);
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Upload {
+    /// For which item of the checklist, counted from 0.
+    pub item: usize,
+    /// The file's name.
+    pub filename: String,
+    /// Its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// Its size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// What the reading helper takes it for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<DocumentKind>,
+    /// What the reading helper reads out of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<DocumentFields>,
+}
+
+impl Upload {
+    /// A file of this name for this item.
+    pub fn new(item: usize, filename: impl Into<String>) -> Self {
+        Self { item, filename: filename.into(), content_type: None, size: None, kind: None, fields: None }
+    }
+
+    /// Says what the reading helper takes it for.
+    pub fn kind(mut self, kind: DocumentKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+}
+
+/// What became of an upload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Uploaded {
+    /// The document that it became.
+    pub document_id: DocumentId,
+    /// Whether everything required is in.
+    pub complete: bool,
+}
+
+impl DocumentRequest {
+    /// Whether every required item has an upload.
+    fn is_complete(&self) -> bool {
+        self.items.iter().all(|item| !item.required || !item.documents.is_empty())
+    }
+
+    fn link(&self) -> String {
+        format!("https://upload.shared-inbox.example/{}", self.token)
+    }
+
+    /// What is asked for, line by line.
+    fn checklist(&self, missing_only: bool) -> String {
+        let mut text = String::new();
+        for item in self.items.iter().filter(|item| !missing_only || item.documents.is_empty()) {
+            text.push_str("- ");
+            text.push_str(&item.label);
+            if !item.required {
+                text.push_str(" (nice to have)");
+            }
+            if let Some(description) = &item.description {
+                text.push_str(": ");
+                text.push_str(description);
+            }
+            text.push('\n');
+        }
+        if let Some(due) = &self.due_date {
+            text.push_str(&format!("Please send them by {due}.\n"));
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// Puts a part under a text, unless it is in there already.
+fn add_under(text: &mut String, part: &str) {
+    if !text.contains(part) {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(part);
+    }
+}
+
+impl World {
+    /// Makes a request that goes with a message.
+    pub(in crate::world) fn ask_for(
+        &mut self,
+        at: usize,
+        message: &MessageId,
+        items: Vec<DocumentItem>,
+        due_date: Option<String>,
+    ) -> DocumentRequestId {
+        let id: DocumentRequestId = self.ids.fresh();
+        let item = |item: DocumentItem| RequestedItem {
+            label: item.label,
+            description: item.description,
+            required: item.required,
+            documents: Vec::new(),
+        };
+        let request = DocumentRequest {
+            id: id.clone(),
+            conversation: self.conversations[at].id.clone(),
+            message: message.clone(),
+            items: items.into_iter().map(item).collect(),
+            due_date,
+            token: self.ids.token(32),
+            sent_at: None,
+            completed_at: None,
+        };
+        self.index.requests.insert(id.clone(), self.document_requests.len());
+        self.document_requests.push(request);
+        id
+    }
+
+    /// Puts the checklist under a text, and the upload link when the mail is to go out.
+    pub(in crate::world) fn add_checklist(
+        &self,
+        request: &DocumentRequestId,
+        text: &mut String,
+        with_link: bool,
+    ) {
+        let Some(request) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
+            return;
+        };
+        add_under(text, &request.checklist(false));
+        if with_link {
+            add_under(text, &format!("Upload here: {}", request.link()));
+        }
+    }
+
+    /// The mail with the request went out: reminders count from now.
+    pub(in crate::world) fn request_went_out(&mut self, request: &DocumentRequestId, now: Timestamp) {
+        let Some(at) = self.index.requests.get(request).copied() else { return };
+        let record = &mut self.document_requests[at];
+        if record.sent_at.is_some() {
+            return;
+        }
+        record.sent_at = Some(now);
+        if record.completed_at.is_none() {
+            for (number, after) in (1..).zip(limits::REMINDERS) {
+                self.jobs.push(now + after, Job::Reminder { request: request.clone(), number });
+            }
+        }
+    }
+
+    /// Reminds the customer of what is missing: the service's own mail, which changes neither status nor turn.
+    pub(in crate::world) fn remind(&mut self, request: &DocumentRequestId, _number: u8, now: Timestamp) {
+        let Some(record) = self.index.requests.get(request).map(|at| &self.document_requests[*at]) else {
+            return;
+        };
+        let Ok(at) = self.conversation(record.conversation.as_str()) else { return };
+        let text = format!(
+            "This is a reminder: we are still missing the following.\n\n{}\n\nUpload here: {}",
+            record.checklist(true),
+            record.link(),
+        );
+        let mailbox = self.mailbox_of(at);
+        let from = Sender { name: Some(mailbox.name.clone()), email: mailbox.address.clone() };
+        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, text);
+        message.status = Some(MessageStatus::Sending);
+        let id = message.id.clone();
+        self.append(at, Item::Message(message));
+        self.deliver_reminder(&id, now);
+    }
+
+    /// The customer uploads a file on the private page.
+    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded, Refusal> {
+        let id = DocumentRequestId::parse(request).ok();
+        let at = id.and_then(|id| self.index.requests.get(&id).copied());
+        let at = at.ok_or_else(|| Refusal::no_such("document request"))?;
+        let record = &self.document_requests[at];
+        let count = record.items.len();
+        let Some(label) = record.items.get(upload.item).map(|item| item.label.clone()) else {
+            return Err(Refusal::field(
+                "item",
+                format!("must be below {count}, the number of items asked for"),
+            ));
+        };
+        if upload.filename.trim().is_empty() {
+            return Err(Refusal::field("filename", "must not be empty"));
+        }
+        if let Some(kind @ DocumentKind::Unknown(_)) = &upload.kind {
+            let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
+            return Err(Refusal::field("kind", format!("{kind} is none of {}", known.join(", "))));
+        }
+        let message = self.message(record.message.as_str()).map(|place| self.message_at(place));
+        if message.is_none_or(|m| m.status == Some(MessageStatus::Draft)) {
+            return Err(Refusal::conflict("The request is a draft: the customer has no upload link yet."));
+        }
+        let conversation = self.conversation(record.conversation.as_str())?;
+        let fields = upload.fields.unwrap_or_default();
+        let document_id = self.file(conversation, &label, &upload.filename, upload.kind, fields, now);
+        let record = &mut self.document_requests[at];
+        record.items[upload.item].documents.push(document_id.clone());
+        let (ask, complete) = (record.id.clone(), record.is_complete());
+        let first_time = complete && record.completed_at.is_none();
+        if first_time {
+            record.completed_at = Some(now);
+        }
+        let contact = self.conversations[conversation].contact.clone();
+        let actor = contact.name.or(contact.email).unwrap_or_default();
+        let data =
+            [("requestId", json!(ask)), ("documentId", json!(document_id)), ("item", json!(upload.item))];
+        self.append(conversation, Item::event(now, &actor, "upload", data));
+        if first_time {
+            self.jobs.remove(|job| matches!(job, Job::Reminder { request, .. } if *request == ask));
+            self.tell_ask_completed(conversation, &ask, now);
+        }
+        Ok(Uploaded { document_id, complete })
+    }
+}

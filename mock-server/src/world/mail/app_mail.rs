@@ -1,0 +1,233 @@
+//! Mail that an app sent by itself and told us of, so that the answer finds its way.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
+
+use crate::world::{Job, World};
+
+/// A recorded mail.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AppMail {
+    /// The Message-ID header, without angle brackets.
+    pub message_id: String,
+    /// Live or sandbox.
+    pub livemode: bool,
+    /// The app's reference.
+    pub reference: String,
+    /// Whom it went to.
+    pub to: Vec<String>,
+    /// Its subject.
+    pub subject: String,
+    /// Its plain text.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Its HTML.
+    #[serde(default)]
+    pub html: Option<String>,
+    /// When it was first recorded.
+    pub recorded_at: Timestamp,
+    /// The conversation of those who answered it.
+    #[serde(default)]
+    pub conversation: Option<ConversationId>,
+}
+
+impl fmt::Debug for AppMail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppMail")
+            .field("livemode", &self.livemode)
+            .field("recorded_at", &self.recorded_at)
+            .field("conversation", &self.conversation)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All recorded mails, in the order of recording.
+#[derive(Debug, Clone, Default)]
+pub struct AppMails {
+    mails: BTreeMap<u64, AppMail>,
+    next: u64,
+    /// Those that nobody answered, oldest first.
+    unanswered: BTreeMap<u64, ()>,
+    by_message_id: HashMap<(bool, String), u64>,
+    by_reference: HashMap<(bool, String), Vec<u64>>,
+}
+
+/// A Message-ID as it is compared: without blanks around it and without angle brackets.
+pub(in crate::world) fn bare_id(message_id: &str) -> &str {
+    let id = message_id.trim();
+    id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id)
+}
+
+impl AppMails {
+    fn insert(&mut self, mail: AppMail) {
+        let number = self.next;
+        self.next += 1;
+        self.by_message_id.insert((mail.livemode, mail.message_id.clone()), number);
+        self.by_reference.entry((mail.livemode, mail.reference.clone())).or_default().push(number);
+        if mail.conversation.is_none() {
+            self.unanswered.insert(number, ());
+        }
+        self.mails.insert(number, mail);
+    }
+
+    fn remove(&mut self, number: u64) -> Option<AppMail> {
+        let mail = self.mails.remove(&number)?;
+        self.unanswered.remove(&number);
+        self.by_message_id.remove(&(mail.livemode, mail.message_id.clone()));
+        self.drop_reference(&mail, number);
+        Some(mail)
+    }
+
+    fn drop_reference(&mut self, mail: &AppMail, number: u64) {
+        let key = (mail.livemode, mail.reference.clone());
+        if let Some(numbers) = self.by_reference.get_mut(&key) {
+            numbers.retain(|there| *there != number);
+            if numbers.is_empty() {
+                self.by_reference.remove(&key);
+            }
+        }
+    }
+
+    fn number(&self, livemode: bool, message_id: &str) -> Option<u64> {
+        self.by_message_id.get(&(livemode, message_id.to_owned())).copied()
+    }
+
+    pub(in crate::world) fn iter(&self) -> impl Iterator<Item = &AppMail> {
+        self.mails.values()
+    }
+
+    /// The mail with this Message-ID.
+    pub(in crate::world) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
+        self.mails.get(&self.number(livemode, bare_id(message_id))?)
+    }
+
+    /// The latest mail with this reference that went to this address and that nobody answered.
+    pub(in crate::world) fn waiting_for(
+        &self,
+        livemode: bool,
+        reference: &str,
+        address: &str,
+    ) -> Option<&AppMail> {
+        let numbers = self.by_reference.get(&(livemode, reference.to_owned()))?;
+        let mails = numbers.iter().rev().filter_map(|number| self.mails.get(number));
+        mails.into_iter().find(|mail| mail.conversation.is_none() && mail.went_to(address))
+    }
+
+    /// Notes that it was answered: it stays with the conversation from now on.
+    pub(in crate::world) fn answered(
+        &mut self,
+        livemode: bool,
+        message_id: &str,
+        by: ConversationId,
+    ) -> Option<Timestamp> {
+        let number = self.number(livemode, message_id)?;
+        self.unanswered.remove(&number);
+        let mail = self.mails.get_mut(&number)?;
+        mail.conversation = Some(by);
+        Some(mail.recorded_at)
+    }
+
+    pub(in crate::world) fn forget(&mut self, livemode: bool, message_id: &str) {
+        if let Some(number) = self.number(livemode, message_id)
+            && self.unanswered.contains_key(&number)
+        {
+            self.remove(number);
+        }
+    }
+}
+
+impl AppMail {
+    pub(in crate::world) fn went_to(&self, address: &str) -> bool {
+        self.to.iter().any(|to| to.eq_ignore_ascii_case(address))
+    }
+}
+
+impl World {
+    /// Records what the app sent. Again for the same mail: updates it until someone replied, and then only fills in
+    /// what was missing.
+    pub(in crate::world) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
+        let message_id = bare_id(&sent.message_id).to_owned();
+        if let Some(number) = self.app_mail.number(livemode, &message_id) {
+            self.update_recorded(number, sent);
+            return;
+        }
+        let job = Job::ForgetAppMail { message_id: message_id.clone(), livemode };
+        self.jobs.push(now + limits::APP_MAIL_KEPT, job);
+        self.app_mail.insert(AppMail {
+            message_id,
+            livemode,
+            reference: sent.reference.as_str().to_owned(),
+            to: sent.to,
+            subject: sent.subject,
+            text: sent.text,
+            html: sent.html,
+            recorded_at: now,
+            conversation: None,
+        });
+        while self.app_mail.unanswered.len() > limits::APP_MAIL_PER_WORKSPACE {
+            let Some((oldest, ())) = self.app_mail.unanswered.pop_first() else { break };
+            if let Some(mail) = self.app_mail.remove(oldest) {
+                let job = Job::ForgetAppMail { message_id: mail.message_id, livemode: mail.livemode };
+                self.jobs.cancel(mail.recorded_at + limits::APP_MAIL_KEPT, &job);
+            }
+        }
+    }
+
+    fn update_recorded(&mut self, number: u64, sent: RecordSent) {
+        let Some(mail) = self.app_mail.mails.get_mut(&number) else { return };
+        if mail.conversation.is_some() {
+            mail.text = mail.text.take().or(sent.text);
+            mail.html = mail.html.take().or(sent.html);
+            return;
+        }
+        let old = mail.clone();
+        mail.reference = sent.reference.as_str().to_owned();
+        mail.to = sent.to;
+        mail.subject = sent.subject;
+        mail.text = sent.text.or(mail.text.take());
+        mail.html = sent.html.or(mail.html.take());
+        let key = (mail.livemode, mail.reference.clone());
+        if old.reference != key.1 {
+            self.app_mail.drop_reference(&old, number);
+            self.app_mail.by_reference.entry(key).or_default().push(number);
+        }
+    }
+
+    /// How many recorded mails nobody answered.
+    pub fn unanswered_app_mail(&self) -> usize {
+        self.app_mail.unanswered.len()
+    }
+}
+
+impl Serialize for AppMails {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(self.mails.values())
+    }
+}
+
+impl<'de> Deserialize<'de> for AppMails {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let mut all = AppMails::default();
+        Vec::<AppMail>::deserialize(d)?.into_iter().for_each(|mail| all.insert(mail));
+        Ok(all)
+    }
+}
+
+impl JsonSchema for AppMails {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AppMails".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<Vec<AppMail>>()
+    }
+}

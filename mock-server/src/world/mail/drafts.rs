@@ -1,0 +1,172 @@
+//! What people do with the messages of agents: approve drafts, stop what is about to leave.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{ActorId, ConversationId, MessageId, MessageStatus, Timestamp, UserId};
+
+use crate::world::{Job, Refusal, World};
+
+/// A person approves a draft.
+///
+/// ```
+/// use shared_inbox_mock::world::Approval;
+/// let approval = Approval::new().by("usr_anna".parse()?).body("Your refund is on its way, Kim.");
+/// assert_eq!(serde_json::to_value(&approval)?["by"], "usr_anna");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Approval {
+    /// Who; the inbox's owner, or else the first person of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
+    /// The text as they changed it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+}
+
+impl Approval {
+    /// By anybody, unchanged.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// By this person.
+    pub fn by(mut self, user: UserId) -> Self {
+        self.by = Some(user);
+        self
+    }
+
+    /// With this text instead.
+    pub fn body(mut self, body: impl Into<String>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+}
+
+/// What an approval answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Approved {
+    /// `scheduled`.
+    pub status: MessageStatus,
+    /// When it leaves.
+    pub sends_at: Timestamp,
+}
+
+/// A person stops a message.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Stop {
+    /// Who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
+}
+
+/// A draft in the approval queue.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Waiting {
+    /// The draft.
+    pub message_id: MessageId,
+    /// In which conversation.
+    pub conversation_id: ConversationId,
+    /// Who wrote it.
+    pub drafted_by: Option<ActorId>,
+    /// Its line for the approving person.
+    pub summary: Option<String>,
+    /// Its text.
+    pub text: String,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting")
+            .field("message_id", &self.message_id)
+            .field("conversation_id", &self.conversation_id)
+            .field("drafted_by", &self.drafted_by)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl World {
+    fn message_for_person(
+        &self,
+        id: &str,
+        by: Option<&UserId>,
+    ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
+        let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
+        Ok((place, self.person(place.0, by)?))
+    }
+
+    /// A person approves a draft, which goes out when the undo window has passed.
+    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved, Refusal> {
+        let (place, by) = self.message_for_person(id, approval.by.as_ref())?;
+        let message = self.message_at(place);
+        if message.status != Some(MessageStatus::Draft) {
+            return Err(Refusal::conflict("Only a draft can be approved; this message is none."));
+        }
+        if self.mailbox_of(place.0).sandbox {
+            return Err(Refusal::conflict(
+                "Nobody can approve drafts in the sandbox; to test a send, use send: true.",
+            ));
+        }
+        let (message_id, request) = (message.id.clone(), message.request.clone());
+        let edited = approval.body.as_ref().is_some_and(|body| *body != message.text);
+        let mut text = approval.body.unwrap_or_else(|| message.text.clone());
+        if let Some(request) = &request {
+            self.add_checklist(request, &mut text, true);
+        }
+        if text != self.message_at(place).text {
+            self.message_mut(place).text = text;
+            self.reread(place.0);
+        }
+        let sends_at = self.schedule(&message_id, now);
+        self.tell_approved(place.0, &message_id, by.as_ref(), edited, now);
+        Ok(Approved { status: MessageStatus::Scheduled, sends_at })
+    }
+
+    /// A person stops a scheduled message inside its undo window; it is a draft again.
+    pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<(), Refusal> {
+        let (place, _) = self.message_for_person(id, stop.by.as_ref())?;
+        let message = self.message_mut(place);
+        let scheduled = message.status == Some(MessageStatus::Scheduled);
+        let Some(sends_at) = message.sends_at.filter(|sends_at| scheduled && now < *sends_at) else {
+            return Err(Refusal::conflict(
+                "Only a scheduled message can be stopped, inside its undo window.",
+            ));
+        };
+        message.status = Some(MessageStatus::Draft);
+        message.sends_at = None;
+        let message = message.id.clone();
+        self.jobs.cancel(sends_at, &Job::Send { message });
+        Ok(())
+    }
+
+    /// The approval queue, oldest first.
+    pub fn approvals(&self) -> Vec<Waiting> {
+        let mut queue: Vec<Waiting> = Vec::new();
+        for thread in &self.conversations {
+            let drafts = thread.messages().filter(|m| m.status == Some(MessageStatus::Draft));
+            queue.extend(drafts.map(|message| Waiting {
+                message_id: message.id.clone(),
+                conversation_id: thread.id.clone(),
+                drafted_by: message.author.clone(),
+                summary: message.summary.clone(),
+                text: message.text.clone(),
+                at: message.at,
+            }));
+        }
+        queue.sort_by_key(|waiting| waiting.at);
+        queue
+    }
+}

@@ -1,0 +1,367 @@
+//! Mail that comes in: filed, stripped of history, and what it does to its conversation.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{
+    Attachment, Contact, ConversationId, Direction, DocumentFields, DocumentId, MessageId, Problems,
+    ReplyAddress, Sender, Status, Timestamp, Turn, Urgency, limits,
+};
+
+use super::{quoted, scam};
+use crate::world::{
+    Job, Refusal, World,
+    conversation::{Item, MessageRecord, Thread},
+};
+
+/// What the check of the sender's domain says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Dmarc {
+    /// The sender is who it says.
+    #[default]
+    Pass,
+    /// Perhaps not.
+    Fail,
+}
+
+/// A live mail from a customer.
+///
+/// ```
+/// use shared_inbox::Timestamp;
+/// use shared_inbox_mock::world::{InboundMail, World};
+///
+/// let now = Timestamp::from_millis(0);
+/// let mut world = World::empty();
+/// let mail = InboundMail::new("help@acme.example", "kim@example.com", "Where is my order?").subject("Order 1042");
+/// let first = world.inbound(mail, now)?;
+/// let more = InboundMail::new("help@acme.example", "kim@example.com", "It came!").on(&first.conversation_id);
+/// assert!(first.created && !world.inbound(more, now)?.created);
+/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct InboundMail {
+    /// The inbox's address, with or without a plus tag.
+    pub to: String,
+    /// The sender's address.
+    pub from: String,
+    /// The sender's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The text.
+    pub text: String,
+    /// The conversation that it is a reply on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    /// The Message-ID that it answers: that of a recorded app mail, or a `msg_…` of the service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<String>,
+    /// What is attached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// What the check of the sender's domain says.
+    #[serde(default)]
+    pub dmarc: Dmarc,
+    /// Whether it is an automatic reply.
+    #[serde(default)]
+    pub auto_reply: bool,
+    /// Whether it was written on a secure page.
+    #[serde(default)]
+    pub secure: bool,
+    /// The topic that the sorting helper gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// How urgent the sorting helper thinks it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<Urgency>,
+    /// The sorting helper's warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<String>,
+    /// Its reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub risk_reasons: Vec<String>,
+    /// Whether the sorting helper holds it as a likely scam.
+    #[serde(default)]
+    pub held: bool,
+}
+
+impl fmt::Debug for InboundMail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InboundMail")
+            .field("conversation_id", &self.conversation_id)
+            .field("dmarc", &self.dmarc)
+            .field("auto_reply", &self.auto_reply)
+            .field("secure", &self.secure)
+            .field("held", &self.held)
+            .finish_non_exhaustive()
+    }
+}
+
+impl InboundMail {
+    /// A mail to this inbox, from this address, that says this.
+    pub fn new(to: impl Into<String>, from: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            to: to.into(),
+            from: from.into(),
+            name: None,
+            subject: None,
+            text: text.into(),
+            conversation_id: None,
+            in_reply_to: None,
+            attachments: Vec::new(),
+            dmarc: Dmarc::Pass,
+            auto_reply: false,
+            secure: false,
+            topic: None,
+            urgency: None,
+            risk: None,
+            risk_reasons: Vec::new(),
+            held: false,
+        }
+    }
+
+    /// From someone of this name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// With this subject.
+    pub fn subject(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// As a reply on this conversation.
+    pub fn on(mut self, conversation: &ConversationId) -> Self {
+        self.conversation_id = Some(conversation.to_string());
+        self
+    }
+
+    /// As an answer to the mail with this Message-ID.
+    pub fn in_reply_to(mut self, message_id: impl Into<String>) -> Self {
+        self.in_reply_to = Some(message_id.into());
+        self
+    }
+}
+
+/// What became of a mail that came in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Received {
+    /// The conversation that it started or joined.
+    pub conversation_id: ConversationId,
+    /// The message that it became.
+    pub message_id: MessageId,
+    /// The documents that its attachments became.
+    pub document_ids: Vec<DocumentId>,
+    /// Whether it started the conversation.
+    pub created: bool,
+}
+
+/// A mail on its way in, live or simulated.
+pub(in crate::world) struct Mail {
+    pub(in crate::world) mailbox: usize,
+    pub(in crate::world) reference: Option<String>,
+    pub(in crate::world) from: String,
+    pub(in crate::world) name: Option<String>,
+    pub(in crate::world) subject: Option<String>,
+    pub(in crate::world) text: String,
+    pub(in crate::world) conversation: Option<usize>,
+    pub(in crate::world) in_reply_to: Option<String>,
+    pub(in crate::world) attachments: Vec<Attachment>,
+    pub(in crate::world) dmarc: Dmarc,
+    pub(in crate::world) auto_reply: bool,
+    pub(in crate::world) secure: bool,
+    pub(in crate::world) topic: Option<String>,
+    pub(in crate::world) urgency: Option<Urgency>,
+    pub(in crate::world) risk: Option<String>,
+    pub(in crate::world) risk_reasons: Vec<String>,
+    pub(in crate::world) held: bool,
+}
+
+impl Mail {
+    pub(in crate::world) fn new(mailbox: usize, from: String, text: String) -> Self {
+        Self {
+            mailbox,
+            reference: None,
+            from,
+            name: None,
+            subject: None,
+            text,
+            conversation: None,
+            in_reply_to: None,
+            attachments: Vec::new(),
+            dmarc: Dmarc::Pass,
+            auto_reply: false,
+            secure: false,
+            topic: None,
+            urgency: None,
+            risk: None,
+            risk_reasons: Vec::new(),
+            held: false,
+        }
+    }
+}
+
+impl World {
+    /// A live mail comes in.
+    pub fn inbound(&mut self, mail: InboundMail, now: Timestamp) -> Result<Received, Refusal> {
+        let mut problems = Problems::default();
+        let to = ReplyAddress::parse(&mail.to).ok();
+        let mailbox = to.as_ref().and_then(|to| self.mailbox_for(to.inbox()));
+        match mailbox {
+            None => problems.push("to", "must be the address of an inbox"),
+            Some(at) if self.mailboxes[at].sandbox => {
+                problems
+                    .push("to", "must not be the sandbox, whose mail comes through POST /sandbox/inbound");
+            }
+            Some(_) => {}
+        }
+        if ReplyAddress::parse(&mail.from).is_err() {
+            problems.push("from", "must be an email address");
+        }
+        if mail.urgency.as_ref().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
+            problems.push("urgency", "must be one of low, normal, high");
+        }
+        problems.or(())?;
+        let (Some(to), Some(mailbox)) = (to, mailbox) else { return Err(Refusal::no_such("inbox")) };
+        let conversation = match &mail.conversation_id {
+            None => None,
+            Some(id) => {
+                let at = self.conversation(id)?;
+                if self.mailbox_of(at).sandbox {
+                    return Err(Refusal::no_conversation());
+                }
+                Some(at)
+            }
+        };
+        let held_without_reason = mail.held && mail.risk.is_none();
+        let mail = Mail {
+            reference: to.reference().map(|reference| reference.as_str().to_owned()),
+            name: mail.name,
+            subject: mail.subject,
+            conversation,
+            in_reply_to: mail.in_reply_to,
+            attachments: mail.attachments,
+            dmarc: mail.dmarc,
+            auto_reply: mail.auto_reply,
+            secure: mail.secure,
+            topic: mail.topic,
+            urgency: mail.urgency,
+            risk: if held_without_reason { Some(scam::LABEL.to_owned()) } else { mail.risk },
+            risk_reasons: mail.risk_reasons,
+            held: mail.held,
+            ..Mail::new(mailbox, mail.from, mail.text)
+        };
+        Ok(self.receive(mail, now))
+    }
+
+    /// Files a mail and does all that follows from it.
+    pub(in crate::world) fn receive(&mut self, mail: Mail, now: Timestamp) -> Received {
+        let filing = self.filing(&mail);
+        let created = filing.joins.is_none();
+        let message_id: MessageId = self.ids.fresh();
+        let at = match filing.joins {
+            Some(at) => at,
+            None => self.start_conversation(&mail, filing.reference),
+        };
+        if let Some(answered) = &filing.answers {
+            self.keep_app_mail(at, answered);
+        }
+        let replied = !created || filing.answers.is_some();
+        self.note_on(at, &mail);
+        let message = MessageRecord {
+            direction: Direction::Inbound,
+            attachments: mail.attachments.clone(),
+            secure: mail.secure,
+            ..MessageRecord::outbound(
+                message_id.clone(),
+                now,
+                Sender { name: mail.name, email: mail.from },
+                quoted::strip(&mail.text),
+            )
+        };
+        self.end_snooze(at);
+        self.conversations[at].status = Status::Open;
+        self.append(at, Item::Message(message));
+        let file = |attachment: &Attachment| {
+            let name = &attachment.filename;
+            self.file(at, name, name, None, DocumentFields::default(), now)
+        };
+        let document_ids = mail.attachments.iter().map(file).collect();
+        if mail.held {
+            self.tell_held(at, now);
+        }
+        // Held or not, someone wrote back.
+        if replied && !mail.auto_reply {
+            self.tell_client_replied(at, &message_id, mail.secure, now);
+        }
+        self.turn(at, Turn::Ours, now);
+        let conversation_id = self.conversations[at].id.clone();
+        Received { conversation_id, message_id, document_ids, created }
+    }
+
+    fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
+        let subject = mail.subject.clone().filter(|subject| !subject.trim().is_empty());
+        self.conversations.push(Thread {
+            id: self.ids.fresh(),
+            mailbox: self.mailboxes[mail.mailbox].id.clone(),
+            subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
+            contact: Contact { name: mail.name.clone(), email: Some(mail.from.clone()) },
+            status: Status::Open,
+            turn: None,
+            assignee: None,
+            tags: Vec::new(),
+            topic: None,
+            urgency: None,
+            risk: None,
+            risk_reasons: Vec::new(),
+            snoozed_until: None,
+            reference,
+            app_sent: None,
+            timeline: Vec::new(),
+        });
+        self.index_conversation();
+        self.conversations.len() - 1
+    }
+
+    /// A recorded mail that was answered stays with the conversation.
+    fn keep_app_mail(&mut self, at: usize, message_id: &str) {
+        let livemode = !self.mailbox_of(at).sandbox;
+        let conversation = self.conversations[at].id.clone();
+        if let Some(recorded_at) = self.app_mail.answered(livemode, message_id, conversation) {
+            let job = Job::ForgetAppMail { message_id: message_id.to_owned(), livemode };
+            self.jobs.cancel(recorded_at + limits::APP_MAIL_KEPT, &job);
+        }
+        self.conversations[at].app_sent.get_or_insert_with(|| message_id.to_owned());
+    }
+
+    /// What the helpers found, and a name that was not known before.
+    fn note_on(&mut self, at: usize, mail: &Mail) {
+        let thread = &mut self.conversations[at];
+        let same =
+            thread.contact.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(&mail.from));
+        if same && thread.contact.name.is_none() {
+            thread.contact.name.clone_from(&mail.name);
+        }
+        if mail.topic.is_some() {
+            thread.topic.clone_from(&mail.topic);
+        }
+        if mail.urgency.is_some() {
+            thread.urgency.clone_from(&mail.urgency);
+        }
+        if mail.risk.is_some() {
+            thread.risk.clone_from(&mail.risk);
+            thread.risk_reasons = mail.risk_reasons.iter().take(limits::RISK_REASONS).cloned().collect();
+        }
+    }
+}

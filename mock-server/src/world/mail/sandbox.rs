@@ -1,0 +1,161 @@
+//! The sandbox: simulated mail in both directions, and recipients with a behaviour of their own.
+
+use serde_json::json;
+use shared_inbox::{
+    Attachment, MessageId, MessageStatus, ReplyAddress, SandboxReceipt, Timestamp, input::SandboxInbound,
+};
+
+use super::{
+    OutboxKind, Received,
+    inbound::{Dmarc, Mail},
+    scam,
+};
+use crate::world::{Job, Refusal, World, conversation::Item};
+
+/// About how long a magic recipient takes to answer.
+const ANSWER_AFTER: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What a recipient does with mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Magic {
+    Bounce,
+    Complaint,
+    Reply,
+    Docs,
+    OutOfOffice,
+    Nothing,
+}
+
+/// Read from the first part of the address, before any plus, at any `.test` domain.
+fn magic(address: &str) -> Magic {
+    let address = address.to_ascii_lowercase();
+    let Some((local, domain)) = address.rsplit_once('@') else { return Magic::Nothing };
+    if !domain.ends_with(".test") {
+        return Magic::Nothing;
+    }
+    match local.split('+').next().unwrap_or_default() {
+        "bounce" => Magic::Bounce,
+        "complaint" => Magic::Complaint,
+        "reply" => Magic::Reply,
+        "docs" => Magic::Docs,
+        "ooo" => Magic::OutOfOffice,
+        _ => Magic::Nothing,
+    }
+}
+
+impl World {
+    /// A mail that is made up for a test, through the same pipeline as any.
+    pub(in crate::world) fn sandbox_inbound(
+        &mut self,
+        key: usize,
+        mail: SandboxInbound,
+        now: Timestamp,
+    ) -> Result<SandboxReceipt, Refusal> {
+        let sandbox =
+            self.sandbox().ok_or_else(|| Refusal::new(404, "This workspace has no sandbox inbox."))?;
+        let reference = match mail.to.as_deref().map(ReplyAddress::parse) {
+            None => None,
+            Some(Ok(to)) if self.mailbox_for(to.inbox()) == Some(sandbox) => {
+                to.reference().map(|reference| reference.as_str().to_owned())
+            }
+            Some(_) => return Err(Refusal::field("to", "must be the sandbox inbox's address")),
+        };
+        let conversation =
+            mail.conversation_id.as_deref().map(|id| self.conversation_for(key, id)).transpose()?;
+        self.limits.count_inbound(now);
+        let received = self.simulate(
+            Mail {
+                name: mail.name,
+                subject: mail.subject,
+                conversation,
+                reference,
+                in_reply_to: mail.in_reply_to,
+                ..Mail::new(sandbox, mail.from, mail.text)
+            },
+            now,
+        );
+        Ok(SandboxReceipt {
+            conversation_id: received.conversation_id,
+            message_id: Some(received.message_id),
+            extra: serde_json::Map::new(),
+        })
+    }
+
+    /// Scam checks run in the sandbox; the other helpers do not.
+    fn simulate(&mut self, mut mail: Mail, now: Timestamp) -> Received {
+        let found = scam::check(mail.subject.as_deref().unwrap_or_default(), &mail.text);
+        if !found.is_empty() {
+            mail.risk = Some(scam::LABEL.to_owned());
+            mail.risk_reasons = found;
+            mail.held = true;
+        }
+        mail.dmarc = Dmarc::Pass;
+        self.receive(mail, now)
+    }
+
+    /// Whether mail to this sandbox address cannot be delivered.
+    pub(in crate::world) fn bounces(&self, address: &str) -> bool {
+        magic(address) == Magic::Bounce || self.complaints.contains(&address.to_ascii_lowercase())
+    }
+
+    /// What a recipient in the sandbox does with a message that has just been delivered.
+    pub(in crate::world) fn react(&mut self, id: &MessageId, now: Timestamp) {
+        let Some(place) = self.message(id.as_str()) else { return };
+        let at = place.0;
+        if !self.mailbox_of(at).sandbox || self.message_at(place).status != Some(MessageStatus::Sent) {
+            return;
+        }
+        let address = self.conversations[at].contact.email.clone().unwrap_or_default();
+        match magic(&address) {
+            Magic::Complaint => {
+                self.complaints.insert(address.to_ascii_lowercase());
+                let event = Item::event(now, "Shared inbox", "spam-complaint", [("email", json!(address))]);
+                self.append(at, event);
+            }
+            Magic::Reply => {
+                self.jobs.push(now + ANSWER_AFTER, Job::SandboxReply { message: id.clone(), invoice: false });
+            }
+            Magic::Docs => {
+                self.jobs.push(now + ANSWER_AFTER, Job::SandboxReply { message: id.clone(), invoice: true });
+            }
+            Magic::OutOfOffice => {
+                let text = "I am out of the office and will answer when I am back.";
+                let mail = self.answer_on(at, address, text);
+                let subject = Some("Automatic reply".to_owned());
+                self.simulate(Mail { auto_reply: true, subject, ..mail }, now);
+            }
+            Magic::Bounce | Magic::Nothing => {}
+        }
+    }
+
+    fn answer_on(&self, at: usize, from: String, text: &str) -> Mail {
+        Mail {
+            name: self.conversations[at].contact.name.clone(),
+            conversation: Some(at),
+            ..Mail::new(self.index.places[at].mailbox, from, text.to_owned())
+        }
+    }
+
+    /// A recipient who answers does so.
+    pub(in crate::world) fn write_back(&mut self, message: &MessageId, invoice: bool, now: Timestamp) {
+        let Some((at, _)) = self.message(message.as_str()) else { return };
+        let from = self.conversations[at].contact.email.clone().unwrap_or_default();
+        let mail = if invoice {
+            let attachments = vec![Attachment {
+                filename: "invoice.pdf".to_owned(),
+                content_type: "application/pdf".to_owned(),
+                size: 48_213,
+            }];
+            Mail { attachments, ..self.answer_on(at, from, "Here is the document you asked for.") }
+        } else {
+            self.answer_on(at, from, "Thanks for your message. This is an answer from the sandbox.")
+        };
+        self.simulate(mail, now);
+    }
+
+    /// Delivers a reminder and lets the recipient do what it does.
+    pub(in crate::world) fn deliver_reminder(&mut self, id: &MessageId, now: Timestamp) {
+        self.deliver(id, OutboxKind::Reminder, now);
+        self.react(id, now);
+    }
+}

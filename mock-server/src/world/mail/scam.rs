@@ -1,0 +1,73 @@
+//! The scam check of the sandbox: a few plain signs, two of which make a mail a likely scam.
+
+use crate::world::conversation::words;
+
+/// The warning that a likely scam gets.
+pub(in crate::world) const LABEL: &str = "phishing";
+
+/// A sign, and what betrays it: each entry a run of whole words.
+const SIGNS: [(&str, &[&str]); 3] = [
+    (
+        "Asks for a password, a code or card details",
+        &[
+            "password",
+            "passcode",
+            "pin code",
+            "card number",
+            "security code",
+            "credentials",
+            "verify your account",
+            "confirm your account",
+            "log in",
+            "login",
+            "sign in",
+        ],
+    ),
+    (
+        "Presses for haste",
+        &[
+            "urgent",
+            "urgently",
+            "immediately",
+            "within 24 hours",
+            "suspended",
+            "final notice",
+            "act now",
+            "will be closed",
+        ],
+    ),
+    (
+        "Asks for money in an unusual way",
+        &[
+            "gift card",
+            "gift cards",
+            "wire transfer",
+            "bitcoin",
+            "crypto",
+            "new bank details",
+            "western union",
+            "lottery",
+            "inheritance",
+        ],
+    ),
+];
+
+const LINK: &str = "Has a link";
+
+/// The reasons to take a mail for a scam, or none when fewer than two signs are there.
+pub(in crate::world) fn check(subject: &str, text: &str) -> Vec<String> {
+    // Words between blanks, so that a run of words is found whole.
+    let all: String =
+        words(subject).chain(words(text)).map(|word| format!(" {word}")).collect::<String>() + " ";
+    let betrays = |runs: &[&str]| runs.iter().any(|run| all.contains(&format!(" {run} ")));
+    let mut found: Vec<String> =
+        SIGNS.iter().filter(|(_, runs)| betrays(runs)).map(|(reason, _)| (*reason).to_owned()).collect();
+    if text.contains("http://") || text.contains("https://") {
+        found.push(LINK.to_owned());
+    }
+    if found.len() < 2 {
+        found.clear();
+    }
+    found.truncate(shared_inbox::limits::RISK_REASONS);
+    found
+}

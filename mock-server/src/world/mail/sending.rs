@@ -1,0 +1,166 @@
+//! Replies: written as drafts or scheduled, and how they go out.
+
+use shared_inbox::{
+    DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
+    input::{DocumentItem, Reply, RequestDocuments},
+};
+
+use super::{OutboxKind, OutboxMail, Outcome};
+use crate::world::{
+    Job, World,
+    conversation::{Item, MessageRecord},
+};
+
+/// What stands above a checklist when nobody wrote anything.
+const PLEASE_SEND: &str = "Please send us the following:";
+
+/// What an agent wants to write.
+struct Writing {
+    text: String,
+    send: bool,
+    summary: Option<String>,
+    documents: Vec<DocumentItem>,
+    due_date: Option<String>,
+}
+
+impl World {
+    pub(in crate::world) fn reply(
+        &mut self,
+        key: usize,
+        at: usize,
+        reply: Reply,
+        now: Timestamp,
+    ) -> ReplyResult {
+        let writing = Writing {
+            text: reply.body,
+            send: reply.send,
+            summary: reply.summary,
+            documents: reply.documents.unwrap_or_default(),
+            due_date: None,
+        };
+        self.write(key, at, writing, now)
+    }
+
+    pub(in crate::world) fn request_documents(
+        &mut self,
+        key: usize,
+        at: usize,
+        request: RequestDocuments,
+        now: Timestamp,
+    ) -> ReplyResult {
+        let text = request.message.filter(|text| !text.is_empty()).unwrap_or_else(|| PLEASE_SEND.to_owned());
+        let writing = Writing {
+            text,
+            send: request.send,
+            summary: None,
+            documents: request.documents,
+            due_date: request.due_date.map(|date| date.to_string()),
+        };
+        self.write(key, at, writing, now)
+    }
+
+    fn write(&mut self, key: usize, at: usize, writing: Writing, now: Timestamp) -> ReplyResult {
+        let mailbox = self.mailbox_of(at);
+        let from = Sender { name: Some(self.keys[key].name.clone()), email: mailbox.address.clone() };
+        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, writing.text);
+        message.author = Some(self.keys[key].agent_id.clone().into());
+        message.summary = writing.summary;
+        message.status = Some(MessageStatus::Draft);
+        let id = message.id.clone();
+        let request_id = (!writing.documents.is_empty())
+            .then(|| self.ask_for(at, &id, writing.documents, writing.due_date));
+        if let Some(request) = &request_id {
+            self.add_checklist(request, &mut message.text, writing.send);
+        }
+        message.request = request_id.clone();
+        self.append(at, Item::Message(message));
+        let sends_at = writing.send.then(|| self.schedule(&id, now));
+        let note = match (sends_at, self.mailbox_of(at).sandbox) {
+            (Some(_), _) => {
+                "It goes out when the undo window has passed; anyone on the team can stop it until then."
+            }
+            (None, false) => "It waits for a person's approval; nothing reaches the customer before.",
+            (None, true) => {
+                "It waits for approval, which nobody can give in the sandbox; to test a send, set send to true."
+            }
+        };
+        ReplyResult {
+            message_id: id,
+            status: if writing.send { MessageStatus::Scheduled } else { MessageStatus::Draft },
+            sends_at,
+            request_id,
+            note: Some(note.to_owned()),
+        }
+    }
+
+    /// Lets a draft go out when the undo window has passed.
+    pub(in crate::world) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
+        let Some(place) = self.message(id.as_str()) else { return now };
+        let sends_at = now + self.undo_window(self.index.places[place.0].mailbox);
+        let message = self.message_mut(place);
+        message.status = Some(MessageStatus::Scheduled);
+        message.sends_at = Some(sends_at);
+        self.jobs.push(sends_at, Job::Send { message: id.clone() });
+        sends_at
+    }
+
+    /// A scheduled message leaves.
+    pub(in crate::world) fn send(&mut self, id: &MessageId, now: Timestamp) {
+        let Some(place) = self.message(id.as_str()) else { return };
+        let message = self.message_mut(place);
+        if message.status != Some(MessageStatus::Scheduled) {
+            return;
+        }
+        message.status = Some(MessageStatus::Sending);
+        message.sends_at = None;
+        let request = message.request.clone();
+        if self.deliver(id, OutboxKind::Reply, now) {
+            self.went_out(place.0, request, now);
+        }
+        self.react(id, now);
+    }
+
+    /// What mail of the team that went out does to its conversation.
+    fn went_out(&mut self, at: usize, request: Option<DocumentRequestId>, now: Timestamp) {
+        let thread = &mut self.conversations[at];
+        if thread.status == Status::Open {
+            thread.status = Status::Waiting;
+            self.touch(at);
+        }
+        if let Some(request) = request {
+            self.request_went_out(&request, now);
+        }
+        self.turn(at, Turn::Theirs, now);
+    }
+
+    /// Hands a message that is on its way to its recipient: says whether it went out.
+    pub(in crate::world) fn deliver(&mut self, id: &MessageId, kind: OutboxKind, now: Timestamp) -> bool {
+        let Some(place) = self.message(id.as_str()) else { return false };
+        let thread = &self.conversations[place.0];
+        let to = thread.contact.email.clone().unwrap_or_default();
+        let subject = format!("Re: {}", thread.subject);
+        let text = self.message_at(place).text.clone();
+        let sandbox = self.mailbox_of(place.0).sandbox;
+        let refused = to.is_empty() || (sandbox && self.bounces(&to));
+        let sent = !refused;
+        let (status, outcome) = if sent {
+            (MessageStatus::Sent, Outcome::Sent)
+        } else {
+            (MessageStatus::Failed, Outcome::Failed)
+        };
+        self.message_mut(place).status = Some(status);
+        self.outbox.push(OutboxMail {
+            at: now,
+            kind,
+            message_id: Some(id.clone()),
+            to,
+            subject,
+            text,
+            outcome,
+        });
+        if sent {
+            self.tell_sent(place.0, id, now);
+        }
+        sent
+    }
+}

@@ -1,0 +1,91 @@
+//! Which conversation an incoming mail belongs to.
+//!
+//! By the conversation it names, by the mail it answers, or by a reference from someone who is already on the
+//! conversation; never by subject or sender alone.
+
+use super::{
+    app_mail::bare_id,
+    inbound::{Dmarc, Mail},
+};
+use crate::world::World;
+
+/// What to do with a mail.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::world) struct Filing {
+    /// The conversation that it joins; a new one starts without.
+    pub(in crate::world) joins: Option<usize>,
+    /// The reference that a new conversation gets.
+    pub(in crate::world) reference: Option<String>,
+    /// The recorded app mail that it answers, by Message-ID.
+    pub(in crate::world) answers: Option<String>,
+}
+
+impl Filing {
+    fn join(at: usize) -> Self {
+        Self { joins: Some(at), reference: None, answers: None }
+    }
+
+    fn start(reference: Option<String>) -> Self {
+        Self { joins: None, reference, answers: None }
+    }
+}
+
+impl World {
+    pub(in crate::world) fn filing(&self, mail: &Mail) -> Filing {
+        if let Some(at) = mail.conversation {
+            return Filing::join(at);
+        }
+        let livemode = !self.mailboxes[mail.mailbox].sandbox;
+        if let Some(named) = &mail.in_reply_to {
+            if let Some(at) = self.own_message(named, livemode) {
+                return Filing::join(at);
+            }
+            if let Some(recorded) = self.app_mail.find(livemode, named) {
+                return self.answer_to(recorded.message_id.clone(), mail, livemode);
+            }
+        }
+        let Some(reference) = &mail.reference else { return Filing::start(None) };
+        if mail.dmarc == Dmarc::Pass {
+            if let Some(at) = self.with_reference(reference, mail) {
+                return Filing::join(at);
+            }
+            if let Some(recorded) = self.app_mail.waiting_for(livemode, reference, &mail.from) {
+                return self.answer_to(recorded.message_id.clone(), mail, livemode);
+            }
+        }
+        Filing::start(Some(reference.clone()))
+    }
+
+    /// A mail that names a recorded app mail. It has to come from someone whom that went to, or who is on its
+    /// conversation, and pass the check of its sender; a stranger starts a conversation without the reference.
+    fn answer_to(&self, message_id: String, mail: &Mail, livemode: bool) -> Filing {
+        let Some(recorded) = self.app_mail.find(livemode, &message_id) else { return Filing::start(None) };
+        let conversation = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
+        let known = recorded.went_to(&mail.from)
+            || conversation.is_some_and(|at| self.conversations[at].has(&mail.from));
+        if !known || mail.dmarc == Dmarc::Fail {
+            return Filing::start(None);
+        }
+        let joins = conversation.or_else(|| self.with_reference(&recorded.reference, mail));
+        let reference = Some(recorded.reference.clone());
+        Filing { joins, reference, answers: conversation.is_none().then_some(message_id) }
+    }
+
+    /// The conversation of a message of ours, named by its id alone or as the Message-ID that carries it.
+    fn own_message(&self, named: &str, livemode: bool) -> Option<usize> {
+        let named = bare_id(named);
+        let id = named.split('@').next().unwrap_or(named);
+        let (at, _) = self.message(id)?;
+        (self.mailbox_of(at).sandbox != livemode).then_some(at)
+    }
+
+    /// The latest conversation in the same inbox with this reference that the sender is on.
+    fn with_reference(&self, reference: &str, mail: &Mail) -> Option<usize> {
+        let there = self.index.references.get(reference)?.iter().map(|at| *at as usize);
+        there
+            .filter(|at| {
+                self.index.places[*at].mailbox == mail.mailbox && self.conversations[*at].has(&mail.from)
+            })
+            .min_by_key(|at| self.index.places[*at].rank)
+    }
+}

@@ -1,0 +1,106 @@
+//! Bookings: people book a time with someone on the team.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{BookingId, BookingTypeId, ConversationId, Timestamp, UserId};
+
+use crate::world::{Fresh, Refusal, World};
+
+/// A booking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BookingRecord {
+    /// Its id.
+    pub id: BookingId,
+    /// What kind of booking.
+    pub booking_type_id: BookingTypeId,
+    /// With whom.
+    pub host_user_id: UserId,
+    /// The conversation that it belongs to.
+    #[serde(default)]
+    pub conversation_id: Option<ConversationId>,
+    /// When it starts.
+    pub starts_at: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+    /// Whether it was cancelled.
+    #[serde(default)]
+    pub cancelled: bool,
+}
+
+/// A booking to make.
+///
+/// ```
+/// use shared_inbox_mock::world::NewBooking;
+/// let booking =
+///     NewBooking::new("usr_anna".parse()?, "2026-12-01T09:00:00Z".parse()?, "2026-12-01T09:30:00Z".parse()?);
+/// assert!(booking.conversation_id.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct NewBooking {
+    /// With whom.
+    pub host_user_id: UserId,
+    /// When it starts.
+    pub starts_at: Timestamp,
+    /// When it ends.
+    pub ends_at: Timestamp,
+    /// What kind of booking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub booking_type_id: Option<BookingTypeId>,
+    /// The conversation that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+}
+
+impl NewBooking {
+    /// A booking outside any conversation.
+    pub fn new(host_user_id: UserId, starts_at: Timestamp, ends_at: Timestamp) -> Self {
+        Self { host_user_id, starts_at, ends_at, booking_type_id: None, conversation_id: None }
+    }
+
+    /// Makes it part of a conversation.
+    pub fn conversation(mut self, conversation: ConversationId) -> Self {
+        self.conversation_id = Some(conversation);
+        self
+    }
+}
+
+impl World {
+    /// Books a time.
+    pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId, Refusal> {
+        if new.ends_at <= new.starts_at {
+            return Err(Refusal::field("endsAt", "must lie behind startsAt"));
+        }
+        self.user(&new.host_user_id)?;
+        if let Some(conversation) = &new.conversation_id {
+            self.conversation(conversation.as_str())?;
+        }
+        let id: BookingId = self.ids.fresh();
+        self.bookings.push(BookingRecord {
+            id: id.clone(),
+            booking_type_id: new.booking_type_id.unwrap_or_else(|| BookingTypeId::with_rest("meeting")),
+            host_user_id: new.host_user_id,
+            conversation_id: new.conversation_id,
+            starts_at: new.starts_at,
+            ends_at: new.ends_at,
+            cancelled: false,
+        });
+        self.tell_booking(self.bookings.len() - 1, now);
+        Ok(id)
+    }
+
+    /// Cancels a booking.
+    pub fn cancel_booking(&mut self, id: &str, now: Timestamp) -> Result<(), Refusal> {
+        let at = self.bookings.iter().position(|booking| booking.id.as_str() == id);
+        let at = at.ok_or_else(|| Refusal::no_such("booking"))?;
+        if self.bookings[at].cancelled {
+            return Err(Refusal::conflict("This booking is cancelled already."));
+        }
+        self.bookings[at].cancelled = true;
+        self.tell_booking(at, now);
+        Ok(())
+    }
+}

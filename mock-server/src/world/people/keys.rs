@@ -1,0 +1,335 @@
+//! API keys, each of which acts as an agent. A world keeps only their hashes.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use sha2::{Digest, Sha256};
+use shared_inbox::{AgentId, Problems, Scope, UserId};
+
+use crate::world::{Ids, Refusal, World};
+
+/// The live key that every world has unless it was given others.
+pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey0000000000000000000000000000000";
+/// The test key that every world has unless it was given others.
+pub const TEST_KEY: &str = "rk_test_MockServerTestKey0000000000000000000000000000000";
+
+/// An API key and the agent that it acts as.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Key {
+    /// The agent's id.
+    pub agent_id: AgentId,
+    /// The name of both.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Live data or the sandbox.
+    pub livemode: bool,
+    /// Who made it.
+    #[serde(default)]
+    pub created_by: Option<UserId>,
+    /// Whether it was revoked.
+    #[serde(default)]
+    pub revoked: bool,
+    /// The SHA-256 of the key.
+    pub key_hash: KeyHash,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key")
+            .field("agent_id", &self.agent_id)
+            .field("scopes", &self.scopes)
+            .field("livemode", &self.livemode)
+            .field("revoked", &self.revoked)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Key {
+    /// Whether the key has this scope.
+    pub fn allows(&self, scope: &Scope) -> bool {
+        self.scopes.contains(scope)
+    }
+}
+
+/// The SHA-256 of a key, which is all that a world keeps of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyHash([u8; 32]);
+
+impl KeyHash {
+    /// The hash of this key.
+    pub fn of(key: &str) -> Self {
+        Self(Sha256::digest(key.as_bytes()).into())
+    }
+}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash(..)")
+    }
+}
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Serialize for KeyHash {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyHash {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let wrong = || D::Error::custom("not a SHA-256: expected 64 hexadecimal digits");
+        let text = String::deserialize(d)?;
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let digit = |d: u8| char::from(d).to_digit(16).ok_or_else(wrong);
+            *byte = (digit(pair[0])? * 16 + digit(pair[1])?) as u8;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl JsonSchema for KeyHash {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "KeyHash".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[0-9a-fA-F]{64}$",
+            "description": "The SHA-256 of the key in hexadecimal.",
+        })
+    }
+}
+
+/// The live and the test key that a world is handed out with.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Keys {
+    /// The live key.
+    pub live: String,
+    /// The test key.
+    pub test: String,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys(..)")
+    }
+}
+
+impl Keys {
+    /// The keys that are the same at every start.
+    pub fn fixed() -> Self {
+        Self { live: LIVE_KEY.to_owned(), test: TEST_KEY.to_owned() }
+    }
+
+    /// The keys of the world with this number; the same at every start, and others for each number.
+    pub fn numbered(number: u64) -> Self {
+        let mut ids = Ids::seeded(number.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x6b65_7973);
+        Self { live: format!("rk_live_{}", ids.token(48)), test: format!("rk_test_{}", ids.token(48)) }
+    }
+}
+
+/// A key to make.
+///
+/// ```
+/// use shared_inbox::Scope;
+/// use shared_inbox_mock::world::{KeyHash, NewKey, World};
+///
+/// let mut world = World::empty();
+/// let made = world.create_key(NewKey::live("Billing bot", [Scope::Draft]))?;
+/// assert_eq!(world.authenticate(&KeyHash::of(&made.key)), Some(made.agent_id));
+/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct NewKey {
+    /// Its name, and that of its agent.
+    pub name: String,
+    /// What it may do; `read` comes with any other.
+    pub scopes: Vec<Scope>,
+    /// Live data or the sandbox.
+    pub livemode: bool,
+    /// Who makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<UserId>,
+}
+
+impl NewKey {
+    /// A live key with these scopes.
+    pub fn live(name: impl Into<String>, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        Self { name: name.into(), scopes: scopes.into_iter().collect(), livemode: true, created_by: None }
+    }
+
+    /// A test key with these scopes.
+    pub fn test(name: impl Into<String>, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        Self { livemode: false, ..Self::live(name, scopes) }
+    }
+
+    /// Says who makes it: the key sees that person's private inboxes.
+    pub fn created_by(mut self, user: UserId) -> Self {
+        self.created_by = Some(user);
+        self
+    }
+}
+
+/// A key that was made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MadeKey {
+    /// The key, shown this once.
+    pub key: String,
+    /// Its agent.
+    pub agent_id: AgentId,
+}
+
+impl fmt::Debug for MadeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MadeKey").field("agent_id", &self.agent_id).finish_non_exhaustive()
+    }
+}
+
+/// A key in the list of the control API.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct KeyEntry {
+    /// Its agent.
+    pub agent_id: AgentId,
+    /// The name of both.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Live data or the sandbox.
+    pub livemode: bool,
+    /// Who made it.
+    pub created_by: Option<UserId>,
+    /// Whether it was revoked.
+    pub revoked: bool,
+}
+
+impl fmt::Debug for KeyEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyEntry")
+            .field("agent_id", &self.agent_id)
+            .field("scopes", &self.scopes)
+            .field("livemode", &self.livemode)
+            .field("revoked", &self.revoked)
+            .finish_non_exhaustive()
+    }
+}
+
+const ALL_SCOPES: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
+
+/// The scopes in the service's order, each once; `read` comes with any other. A key without any may do nothing.
+fn settle_scopes(asked: &[Scope]) -> Vec<Scope> {
+    let any = !asked.is_empty();
+    ALL_SCOPES.into_iter().filter(|s| (any && *s == Scope::Read) || asked.contains(s)).collect()
+}
+
+impl World {
+    /// Makes a key.
+    pub fn create_key(&mut self, new: NewKey) -> Result<MadeKey, Refusal> {
+        let mut problems = Problems::default();
+        if new.name.trim().is_empty() {
+            problems.push("name", "must not be empty");
+        }
+        for (i, _) in new.scopes.iter().enumerate().filter(|(_, scope)| !ALL_SCOPES.contains(scope)) {
+            problems.push(format!("scopes[{i}]"), "must be one of read, write, draft, send, record");
+        }
+        problems.or(())?;
+        if let Some(user) = &new.created_by {
+            self.user(user)?;
+        }
+        let prefix = if new.livemode { "rk_live_" } else { "rk_test_" };
+        let secret = format!("{prefix}{}", self.ids.token(48));
+        let agent_id = self.add_key(&secret, new);
+        Ok(MadeKey { key: secret, agent_id })
+    }
+
+    fn add_key(&mut self, secret: &str, new: NewKey) -> AgentId {
+        let agent_id: AgentId = self.ids.fresh();
+        self.keys.push(Key {
+            agent_id: agent_id.clone(),
+            name: new.name,
+            scopes: settle_scopes(&new.scopes),
+            livemode: new.livemode,
+            created_by: new.created_by,
+            revoked: false,
+            key_hash: KeyHash::of(secret),
+        });
+        self.index_people();
+        agent_id
+    }
+
+    /// Gives the world these two keys, with all scopes. Where it holds one of the fixed keys, the new one takes its
+    /// place, so that a copy of another world does not answer to that world's keys.
+    pub fn use_keys(&mut self, keys: &Keys) {
+        for (secret, fixed, livemode) in [(&keys.live, LIVE_KEY, true), (&keys.test, TEST_KEY, false)] {
+            let (hash, fixed) = (KeyHash::of(secret), KeyHash::of(fixed));
+            if self.keys.iter().any(|key| key.key_hash == hash) {
+                continue;
+            }
+            if let Some(key) = self.keys.iter_mut().find(|key| key.key_hash == fixed) {
+                key.key_hash = hash;
+                self.index_people();
+            } else {
+                let name = if livemode { "Live agent" } else { "Test agent" };
+                self.add_key(secret, NewKey { livemode, ..NewKey::live(name, ALL_SCOPES) });
+            }
+        }
+    }
+
+    /// All keys, as hashes of them are known.
+    pub fn keys(&self) -> Vec<KeyEntry> {
+        let entry = |key: &Key| KeyEntry {
+            agent_id: key.agent_id.clone(),
+            name: key.name.clone(),
+            scopes: key.scopes.clone(),
+            livemode: key.livemode,
+            created_by: key.created_by.clone(),
+            revoked: key.revoked,
+        };
+        self.keys.iter().map(entry).collect()
+    }
+
+    /// The hashes of all keys that still work, for telling which world a key belongs to.
+    pub fn key_hashes(&self) -> impl Iterator<Item = KeyHash> {
+        self.keys.iter().filter(|key| !key.revoked).map(|key| key.key_hash)
+    }
+
+    /// Revokes a key; doing so again changes nothing.
+    pub fn revoke_key(&mut self, agent: &str) -> Result<(), Refusal> {
+        let key = self.keys.iter_mut().find(|key| key.agent_id.as_str() == agent);
+        key.ok_or_else(|| Refusal::no_such("key"))?.revoked = true;
+        self.index_people();
+        Ok(())
+    }
+
+    /// Whose key this is; nobody's when it is unknown or revoked.
+    pub fn authenticate(&self, key_hash: &KeyHash) -> Option<AgentId> {
+        let key = &self.keys[*self.index.keys_by_hash.get(key_hash)?];
+        (!key.revoked).then(|| key.agent_id.clone())
+    }
+
+    /// What an agent's key may do; nothing when there is no such agent.
+    pub(crate) fn scopes(&self, agent: &AgentId) -> &[Scope] {
+        self.index.agents.get(agent).map_or(&[], |key| &self.keys[*key].scopes)
+    }
+}

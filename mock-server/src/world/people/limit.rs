@@ -1,0 +1,76 @@
+//! The rate limit: a log of the times of the last calls, exact for any sixty seconds.
+
+use std::collections::{HashMap, VecDeque};
+
+use shared_inbox::{AgentId, Timestamp, limits};
+
+use crate::world::{Refusal, World};
+
+#[derive(Debug, Clone)]
+pub(in crate::world) struct Limits {
+    /// Calls a minute for each key; no limit at all, and none for simulated mail, when there is none.
+    per_minute: Option<u32>,
+    calls: HashMap<AgentId, VecDeque<Timestamp>>,
+    inbound: VecDeque<Timestamp>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            per_minute: Some(limits::REQUESTS_PER_MINUTE),
+            calls: HashMap::new(),
+            inbound: VecDeque::new(),
+        }
+    }
+}
+
+/// Drops what is older than the window.
+fn trim(log: &mut VecDeque<Timestamp>, now: Timestamp) {
+    while log.front().is_some_and(|first| now.duration_since(*first) >= limits::RATE_WINDOW) {
+        log.pop_front();
+    }
+}
+
+impl Limits {
+    /// Counts a call, or refuses it. Refused calls do not count.
+    pub(in crate::world) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<(), Refusal> {
+        let Some(most) = self.per_minute else { return Ok(()) };
+        let log = match self.calls.get_mut(agent) {
+            Some(log) => log,
+            None => self.calls.entry(agent.clone()).or_default(),
+        };
+        trim(log, now);
+        if log.len() >= most as usize {
+            let message = format!("Too many requests with this key: slow down to {most} a minute.");
+            return Err(Refusal::new(429, message));
+        }
+        log.push_back(now);
+        Ok(())
+    }
+
+    /// Refuses a simulated mail when too many came in the last minute, from all test keys together.
+    pub(in crate::world) fn check_inbound(&mut self, now: Timestamp) -> Result<(), Refusal> {
+        trim(&mut self.inbound, now);
+        let most = limits::SANDBOX_INBOUND_PER_MINUTE;
+        if self.per_minute.is_some() && self.inbound.len() >= most as usize {
+            let message =
+                format!("Too many simulated emails: slow down to {most} a minute across all test keys.");
+            return Err(Refusal::new(429, message));
+        }
+        Ok(())
+    }
+
+    /// Counts a simulated mail.
+    pub(in crate::world) fn count_inbound(&mut self, now: Timestamp) {
+        if self.per_minute.is_some() {
+            self.inbound.push_back(now);
+        }
+    }
+}
+
+impl World {
+    /// Sets how many requests a minute each key may make; `None` takes all limits off, that of simulated mail too.
+    pub fn set_rate_limit(&mut self, per_minute: Option<u32>) {
+        self.limits.per_minute = per_minute;
+    }
+}

@@ -1,0 +1,15 @@
+//! Who works in the workspace: people, their inboxes, bookings with them, the keys of their agents, who sees what, and
+//! how often each key may call.
+
+mod bookings;
+mod keys;
+mod limit;
+mod visibility;
+mod workspace;
+
+pub use bookings::{BookingRecord, NewBooking};
+pub use keys::{Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, NewKey, TEST_KEY};
+pub use workspace::{MailboxEntry, MailboxRecord, NewMailbox, NewUser, Plan, User, Workspace};
+
+pub(super) use limit::Limits;
+pub(super) use visibility::kind_of;

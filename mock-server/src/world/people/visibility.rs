@@ -1,0 +1,86 @@
+//! Who sees what: a live key the team inboxes and its maker's private ones, a test key the sandbox alone.
+
+use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
+
+use super::{Key, MailboxRecord, User};
+use crate::world::{Refusal, World};
+
+impl Key {
+    /// Whether the key sees an inbox and what is in it.
+    pub(in crate::world) fn sees(&self, mailbox: &MailboxRecord) -> bool {
+        if !self.livemode {
+            return mailbox.sandbox;
+        }
+        !mailbox.sandbox && (mailbox.owner.is_none() || mailbox.owner == self.created_by)
+    }
+}
+
+impl User {
+    /// Whether the person sees an inbox. Nobody in the app sees the sandbox.
+    pub(in crate::world) fn sees(&self, mailbox: &MailboxRecord) -> bool {
+        !mailbox.sandbox && mailbox.owner.as_ref().is_none_or(|owner| *owner == self.id)
+    }
+}
+
+impl World {
+    /// The inboxes that a key sees.
+    pub(in crate::world) fn inboxes_of(&self, key: usize) -> impl Iterator<Item = usize> {
+        let key = &self.keys[key];
+        (0..self.mailboxes.len()).filter(|at| key.sees(&self.mailboxes[*at]))
+    }
+
+    /// The conversation with this id, if the key sees it. One that it does not see is not there.
+    pub(in crate::world) fn conversation_for(&self, key: usize, id: &str) -> Result<usize, Refusal> {
+        let at = self.conversation(id)?;
+        let mailbox = &self.mailboxes[self.index.places[at].mailbox];
+        if self.keys[key].sees(mailbox) { Ok(at) } else { Err(Refusal::no_conversation()) }
+    }
+
+    /// The conversation with this id, whoever may see it.
+    pub(in crate::world) fn conversation(&self, id: &str) -> Result<usize, Refusal> {
+        let at =
+            shared_inbox::ConversationId::parse(id).ok().and_then(|id| self.index.conversations.get(&id));
+        at.map(|at| *at as usize).ok_or_else(Refusal::no_conversation)
+    }
+
+    pub(in crate::world) fn mailbox_of(&self, conversation: usize) -> &MailboxRecord {
+        &self.mailboxes[self.index.places[conversation].mailbox]
+    }
+
+    /// Whom a conversation in this inbox can be assigned to.
+    pub(in crate::world) fn team_of(&self, mailbox: &MailboxRecord) -> Team {
+        let people = self.users.iter().filter(|user| user.sees(mailbox));
+        let agents = self.keys.iter().filter(|key| !key.revoked && key.sees(mailbox));
+        Team {
+            people: people
+                .map(|user| TeamMember { id: format!("user:{}", user.id), name: user.name.clone() })
+                .collect(),
+            agents: agents
+                .map(|key| TeamMember { id: format!("agent:{}", key.agent_id), name: key.name.clone() })
+                .collect(),
+        }
+    }
+
+    /// The name of a person or an agent.
+    pub(in crate::world) fn name_of(&self, who: &ActorId) -> Option<&str> {
+        match who {
+            ActorId::User(id) => self.index.users.get(id).map(|at| self.users[*at].name.as_str()),
+            ActorId::Agent(id) => self.index.agents.get(id).map(|at| self.keys[*at].name.as_str()),
+            _ => None,
+        }
+    }
+
+    /// A person or an agent as an assignee is shown.
+    pub(in crate::world) fn assignee(&self, who: &ActorId) -> Assignee {
+        Assignee {
+            id: who.clone(),
+            name: self.name_of(who).unwrap_or_default().to_owned(),
+            kind: kind_of(who),
+        }
+    }
+}
+
+/// Person or agent.
+pub(in crate::world) fn kind_of(who: &ActorId) -> ActorType {
+    if matches!(who, ActorId::User(_)) { ActorType::User } else { ActorType::Agent }
+}

@@ -1,0 +1,289 @@
+//! Who works in the workspace and where: people and inboxes.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
+
+use super::Keys;
+use crate::world::{Fresh, Ids, Refusal, World};
+
+/// What the workspace pays for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Plan {
+    /// No API and no webhooks.
+    Free,
+    /// Everything.
+    Pro,
+    /// Everything.
+    #[default]
+    Team,
+}
+
+/// The workspace itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Workspace {
+    /// Its id.
+    pub id: WorkspaceId,
+    /// Its plan.
+    #[serde(default)]
+    pub plan: Plan,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self { id: WorkspaceId::with_rest("mock"), plan: Plan::default() }
+    }
+}
+
+/// A person on the team.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct User {
+    /// Their id.
+    pub id: UserId,
+    /// Their name.
+    pub name: String,
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("User").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// An inbox.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MailboxRecord {
+    /// Its id.
+    pub id: MailboxId,
+    /// Its address.
+    pub address: String,
+    /// Its name.
+    pub name: String,
+    /// The person whose private inbox it is; a team inbox has none.
+    #[serde(default)]
+    pub owner: Option<UserId>,
+    /// Whether it is the sandbox.
+    #[serde(default)]
+    pub sandbox: bool,
+}
+
+impl fmt::Debug for MailboxRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MailboxRecord")
+            .field("id", &self.id)
+            .field("owner", &self.owner)
+            .field("sandbox", &self.sandbox)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A person to add.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct NewUser {
+    /// Their name.
+    pub name: String,
+}
+
+impl NewUser {
+    /// A person of this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into() }
+    }
+}
+
+/// An inbox to add.
+///
+/// ```
+/// use shared_inbox_mock::world::{NewMailbox, World};
+///
+/// let mut world = World::empty();
+/// let anna = world.users()[0].id.clone();
+/// let private = world.create_mailbox(NewMailbox::new("anna@acme.example", "Anna").owner(anna.clone()))?;
+/// assert_eq!(private.owner, Some(anna));
+/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct NewMailbox {
+    /// Its address.
+    pub address: String,
+    /// Its name.
+    pub name: String,
+    /// The person whose private inbox it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
+}
+
+impl NewMailbox {
+    /// A team inbox.
+    pub fn new(address: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { address: address.into(), name: name.into(), owner: None }
+    }
+
+    /// Makes it this person's private inbox.
+    pub fn owner(mut self, owner: UserId) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+}
+
+/// An inbox in the list of the control API.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MailboxEntry {
+    /// Its id.
+    pub id: MailboxId,
+    /// Its address.
+    pub address: String,
+    /// Its name.
+    pub name: String,
+    /// How many open conversations it has.
+    pub open: u64,
+    /// The person whose private inbox it is.
+    pub owner: Option<UserId>,
+    /// Whether it is the sandbox.
+    pub sandbox: bool,
+}
+
+impl fmt::Debug for MailboxEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MailboxEntry").field("id", &self.id).field("open", &self.open).finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// Adds a person.
+    pub fn create_user(&mut self, new: NewUser) -> Result<User, Refusal> {
+        if new.name.trim().is_empty() {
+            return Err(Refusal::field("name", "must not be empty"));
+        }
+        let user = User { id: self.ids.fresh(), name: new.name };
+        self.users.push(user.clone());
+        self.index_people();
+        Ok(user)
+    }
+
+    /// The people.
+    pub fn users(&self) -> &[User] {
+        &self.users
+    }
+
+    /// Adds an inbox.
+    pub fn create_mailbox(&mut self, new: NewMailbox) -> Result<MailboxEntry, Refusal> {
+        let mut problems = Problems::default();
+        match ReplyAddress::parse(&new.address) {
+            Err(_) => problems.push("address", "must be an email address"),
+            Ok(address) if address.reference().is_some() => {
+                problems.push("address", "must not carry a plus tag that counts as a reference");
+            }
+            Ok(_) if self.mailbox_for(&new.address).is_some() => {
+                return Err(Refusal::conflict("There is an inbox with this address already."));
+            }
+            Ok(_) => {}
+        }
+        if new.name.trim().is_empty() {
+            problems.push("name", "must not be empty");
+        }
+        problems.or(())?;
+        if let Some(owner) = &new.owner {
+            self.user(owner)?;
+        }
+        let record = MailboxRecord {
+            id: self.ids.fresh(),
+            address: new.address,
+            name: new.name,
+            owner: new.owner,
+            sandbox: false,
+        };
+        self.mailboxes.push(record);
+        self.index_people();
+        Ok(self.mailbox_entry(self.mailboxes.len() - 1))
+    }
+
+    /// All inboxes, private ones and the sandbox included.
+    pub fn mailboxes(&self) -> Vec<MailboxEntry> {
+        (0..self.mailboxes.len()).map(|i| self.mailbox_entry(i)).collect()
+    }
+
+    fn mailbox_entry(&self, at: usize) -> MailboxEntry {
+        let record = &self.mailboxes[at];
+        MailboxEntry {
+            id: record.id.clone(),
+            address: record.address.clone(),
+            name: record.name.clone(),
+            open: self.index.open_in(at),
+            owner: record.owner.clone(),
+            sandbox: record.sandbox,
+        }
+    }
+
+    /// Changes the plan.
+    pub fn set_plan(&mut self, plan: Plan) {
+        self.workspace.plan = plan;
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> Plan {
+        self.workspace.plan
+    }
+
+    pub(crate) fn user(&self, id: &UserId) -> Result<&User, Refusal> {
+        self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
+    }
+
+    /// The inbox that receives for this address, which carries no reference any more. A plus tag that is not a
+    /// reference is an ordinary plus address: it is the inbox's own, or else that of the inbox without the tag.
+    pub(crate) fn mailbox_for(&self, address: &str) -> Option<usize> {
+        self.mailbox_at(address).or_else(|| {
+            let (local, domain) = address.rsplit_once('@')?;
+            let (base, _) = local.split_once('+')?;
+            self.mailbox_at(&format!("{base}@{domain}"))
+        })
+    }
+
+    /// The inbox with exactly this address, in any case.
+    pub(in crate::world) fn mailbox_at(&self, address: &str) -> Option<usize> {
+        self.mailboxes.iter().position(|m| m.address.eq_ignore_ascii_case(address))
+    }
+
+    pub(crate) fn sandbox(&self) -> Option<usize> {
+        self.mailboxes.iter().position(|m| m.sandbox)
+    }
+
+    /// How long a sent reply can still be stopped.
+    pub(crate) fn undo_window(&self, mailbox: usize) -> std::time::Duration {
+        if self.mailboxes[mailbox].sandbox { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW }
+    }
+
+    /// The world that a sandbox, one team inbox, one person and nothing else make.
+    pub(crate) fn bare(seed: u64) -> World {
+        let mut ids = Ids::seeded(seed);
+        let workspace = Workspace { id: ids.fresh(), plan: Plan::default() };
+        let user = User { id: ids.fresh(), name: "Anna Berg".to_owned() };
+        let inbox = |id, address: &str, name: &str, sandbox| MailboxRecord {
+            id,
+            address: address.to_owned(),
+            name: name.to_owned(),
+            owner: None,
+            sandbox,
+        };
+        let help = inbox(ids.fresh(), "help@acme.example", "Help", false);
+        let sandbox = inbox(ids.fresh(), "sandbox@acme.test", "Sandbox", true);
+        let mut world =
+            World { workspace, users: vec![user], mailboxes: vec![help, sandbox], ..World::blank(ids) };
+        world.index_people();
+        world.use_keys(&Keys::fixed());
+        world
+    }
+}

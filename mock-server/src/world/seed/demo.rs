@@ -1,0 +1,429 @@
+//! The built-in demo workspace: a small lamp shop with conversations in every state.
+//!
+//! Nothing is put together by hand: customers write, agents answer and people approve through the same methods as
+//! anywhere else, each at its time, so the demo obeys every rule.
+
+use std::time::Duration;
+
+use shared_inbox::{
+    Attachment, DocumentKind, Maybe, Reference, Scope, Status, Timestamp, Urgency,
+    input::{AddNote, DocumentItem, RecordSent, Reply, RequestDocuments, TagConversation},
+};
+
+use crate::world::{
+    World,
+    conversation::{Assignment, Snooze},
+    documents::Upload,
+    mail::{Approval, Dmarc, InboundMail, Mail},
+    people::{NewBooking, NewKey, NewMailbox, NewUser},
+};
+
+const HELP: &str = "help@acme.example";
+const BILLING: &str = "billing@acme.example";
+const ANNA: &str = "anna@acme.example";
+
+impl World {
+    /// The demo workspace as it stands at `now`.
+    ///
+    /// ```
+    /// use shared_inbox::Timestamp;
+    /// use shared_inbox_mock::world::World;
+    /// let world = World::demo(Timestamp::from_millis(1_800_000_000_000));
+    /// assert_eq!(world.approvals().len(), 1);
+    /// ```
+    pub fn demo(now: Timestamp) -> World {
+        let mut demo = Demo { world: World::bare(2), now, live: 0, test: 1, billing: 2 };
+        demo.people();
+        demo.new_mail();
+        demo.answered_mail();
+        demo.document_requests();
+        demo.app_mail();
+        demo.private_mail();
+        demo.sandbox();
+        demo.finish()
+    }
+}
+
+struct Demo {
+    world: World,
+    now: Timestamp,
+    /// Places of the keys.
+    live: usize,
+    test: usize,
+    billing: usize,
+}
+
+/// The demo is made of rules that all hold; a step that fails is a fault of the demo itself.
+const HOLDS: &str = "the demo keeps the rules";
+
+impl Demo {
+    /// So many minutes before now, with everything done that was due until then.
+    fn ago(&mut self, minutes: u64) -> Timestamp {
+        let at = self.now - Duration::from_secs(60 * minutes);
+        while self.world.run_due(at).is_some() {}
+        at
+    }
+
+    fn people(&mut self) {
+        let world = &mut self.world;
+        let anna = world.users[0].id.clone();
+        world.create_user(NewUser::new("Tom Okafor")).expect(HOLDS);
+        world.create_mailbox(NewMailbox::new(BILLING, "Billing")).expect(HOLDS);
+        world.create_mailbox(NewMailbox::new(ANNA, "Anna").owner(anna.clone())).expect(HOLDS);
+        let scopes = [Scope::Read, Scope::Write, Scope::Draft];
+        world.create_key(NewKey::live("Billing agent", scopes).created_by(anna)).expect(HOLDS);
+    }
+
+    /// A mail comes in; gives the place of its conversation.
+    fn mail(&mut self, minutes: u64, mail: InboundMail) -> usize {
+        let at = self.ago(minutes);
+        let received = self.world.inbound(mail, at).expect(HOLDS);
+        self.world.conversation(received.conversation_id.as_str()).expect(HOLDS)
+    }
+
+    fn answer(&mut self, minutes: u64, conversation: usize, from: &str, text: &str) {
+        let at = self.ago(minutes);
+        let mailbox = self.world.index.places[conversation].mailbox;
+        let name = self.world.conversations[conversation].contact.name.clone();
+        let conversation = Some(conversation);
+        self.world
+            .receive(Mail { conversation, name, ..Mail::new(mailbox, from.to_owned(), text.to_owned()) }, at);
+    }
+
+    fn send(&mut self, minutes: u64, conversation: usize, text: &str) {
+        let at = self.ago(minutes);
+        self.world.reply(self.live, conversation, Reply { send: true, ..Reply::new(text) }, at);
+    }
+
+    fn tag(&mut self, minutes: u64, conversation: usize, names: &[&str]) {
+        let at = self.ago(minutes);
+        let add = names.iter().map(|name| (*name).to_owned()).collect();
+        self.world.tag(self.live, conversation, TagConversation { add, remove: Vec::new() }, at);
+    }
+
+    fn note(&mut self, minutes: u64, conversation: usize, text: &str) {
+        let at = self.ago(minutes);
+        self.world.add_note(self.live, conversation, AddNote::new(text), at);
+    }
+
+    fn close(&mut self, minutes: u64, conversation: usize) {
+        let at = self.ago(minutes);
+        self.world.set_status(self.live, conversation, Status::Closed, at);
+    }
+
+    fn assign(&mut self, minutes: u64, conversation: usize, to: &str) {
+        let at = self.ago(minutes);
+        let id = self.world.conversations[conversation].id.clone();
+        let to = to.parse().expect(HOLDS);
+        self.world.assign_by_person(id.as_str(), Assignment::new(to), at).expect(HOLDS);
+    }
+
+    fn new_mail(&mut self) {
+        let mut mail = InboundMail::new(
+            HELP,
+            "mara.lind@example.org",
+            "Hello,\n\nthe floor lamp came today and the glass shade is cracked from top to bottom. I have attached two \
+             photos. We have guests on Saturday, is there any way to get a new shade before then?\n\nMara Lind",
+        );
+        mail.name = Some("Mara Lind".into());
+        mail.subject = Some("Shade arrived broken".into());
+        mail.topic = Some("Damaged goods".into());
+        mail.urgency = Some(Urgency::High);
+        mail.attachments = vec![
+            Attachment { filename: "shade-1.jpg".into(), content_type: "image/jpeg".into(), size: 1_845_221 },
+            Attachment { filename: "shade-2.jpg".into(), content_type: "image/jpeg".into(), size: 2_010_944 },
+        ];
+        let broken = self.mail(95, mail);
+        self.tag(90, broken, &["damaged", "vip"]);
+        self.note(88, broken, "Third order this year. @Anna can we send a shade by courier?");
+        for filed in &mut self.world.documents {
+            filed.document.kind = Some(DocumentKind::Photo);
+        }
+
+        let mut mail = InboundMail::new(
+            BILLING,
+            "accounts@harbour-cafe.example",
+            "Good morning,\n\nour invoice 2231 shows our old address. Could you issue it again with the new one? Our \
+             accountant needs it by the end of the month.\n\nHarbour Café, Rosa Quint",
+        );
+        mail.name = Some("Rosa Quint".into());
+        mail.subject = Some("Invoice 2231 has our old address".into());
+        mail.topic = Some("Invoices".into());
+        mail.urgency = Some(Urgency::Normal);
+        let invoice = self.mail(260, mail);
+        let anna = format!("user:{}", self.world.users[0].id);
+        self.assign(240, invoice, &anna);
+        self.tag(239, invoice, &["invoice"]);
+        let at = self.ago(200);
+        let reply = Reply {
+            summary: Some("Promises a corrected invoice today".into()),
+            ..Reply::new(
+                "Hello Rosa,\n\nof course. You will have the corrected invoice in your inbox today; the old one is void \
+                 and needs no answer.\n\nBest wishes from the lamp shop",
+            )
+        };
+        self.world.reply(self.billing, invoice, reply, at);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "security-team@acme-accounts.example",
+            "Your mailbox will be closed within 24 hours. Log in at http://acme-accounts.example/keep to keep it.",
+        );
+        mail.name = Some("Mail Administrator".into());
+        mail.subject = Some("Action needed: mailbox suspended".into());
+        mail.dmarc = Dmarc::Fail;
+        mail.risk = Some("phishing".into());
+        mail.risk_reasons = vec![
+            "The sender's domain fails its check".into(),
+            "Presses for haste".into(),
+            "Asks to log in behind a link".into(),
+        ];
+        mail.held = true;
+        self.mail(55, mail);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "j.pereira@example.net",
+            "Hi, do you still have the brass desk lamp in the small size? The page says \"ask us\", so I am asking. \
+             Thanks! João",
+        );
+        mail.name = Some("João Pereira".into());
+        mail.subject = Some("Brass desk lamp, small".into());
+        mail.topic = Some("Before buying".into());
+        mail.urgency = Some(Urgency::Low);
+        self.mail(25, mail);
+    }
+
+    fn answered_mail(&mut self) {
+        let mut mail = InboundMail::new(
+            HELP,
+            "kim.aldana@example.com",
+            "Hello, my order 1038 was due on Monday and the tracking page has not changed for four days. Where is it?",
+        );
+        mail.name = Some("Kim Aldana".into());
+        mail.subject = Some("Where is order 1038?".into());
+        mail.topic = Some("Delivery".into());
+        mail.urgency = Some(Urgency::Normal);
+        let late = self.mail(1_500, mail);
+        self.send(
+            1_450,
+            late,
+            "Hello Kim,\n\nthe parcel is held at the depot in Kassel. It goes out again tomorrow.",
+        );
+        self.tag(1_440, late, &["delivery"]);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "priya.n@example.org",
+            "The dimmer hums when the lamp is at half. Is that normal, or is it broken?",
+        );
+        mail.name = Some("Priya Nair".into());
+        mail.subject = Some("Humming dimmer".into());
+        mail.topic = Some("Technical question".into());
+        let hum = self.mail(8_900, mail);
+        let tom = format!("user:{}", self.world.users[1].id);
+        self.assign(8_890, hum, &tom);
+        self.send(8_800, hum, "Hello Priya, which bulb is in it? Some LEDs hum below 60%.");
+        self.answer(
+            8_100,
+            hum,
+            "priya.n@example.org",
+            "A 7 W LED from the supermarket.\n\nOn Mon, 2 Nov 2026 at 09:12, Acme Help <help@acme.example> wrote:\n> Which \
+             bulb is in it? Some LEDs hum below 60%.",
+        );
+        self.send(8_000, hum, "That will be it. The one on our list costs 6 € and is silent at any level.");
+        self.answer(7_300, hum, "priya.n@example.org", "Changed it, silence. Thank you!");
+        self.tag(7_290, hum, &["question"]);
+        self.close(7_280, hum);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "events@oldmill.example",
+            "We would like twelve pendant lamps for the mill's new hall, to be delivered in the second week of next month.",
+        );
+        mail.name = Some("Old Mill Events".into());
+        mail.subject = Some("Twelve pendants for the hall".into());
+        mail.topic = Some("Large orders".into());
+        mail.urgency = Some(Urgency::Normal);
+        let mill = self.mail(4_400, mail);
+        self.tag(4_390, mill, &["wholesale"]);
+        self.note(4_385, mill, "Stock comes in on Thursday, let us look at it again then.");
+        let id = self.world.conversations[mill].id.clone();
+        let until = Some(self.now + Duration::from_secs(2 * 86_400));
+        let at = self.ago(4_380);
+        self.world.snooze(id.as_str(), Snooze::new(until), at).expect(HOLDS);
+        let host = self.world.users[1].id.clone();
+        let starts = self.now + Duration::from_secs(3 * 86_400);
+        let booking = NewBooking::new(host, starts, starts + Duration::from_secs(1_800)).conversation(id);
+        self.world.create_booking(booking, at).expect(HOLDS);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "s.whitfield@example.com",
+            "Please cancel my newsletter, I get it twice every week.",
+        );
+        mail.name = Some("Sam Whitfield".into());
+        mail.subject = Some("Newsletter twice".into());
+        let news = self.mail(3_000, mail);
+        self.send(2_950, news, "Done, you are off both lists. Sorry for the noise.");
+        let at = self.ago(2_900);
+        let mut away = Mail::new(
+            self.world.index.places[news].mailbox,
+            "s.whitfield@example.com".into(),
+            "I am away until Friday and read mail once a day.".into(),
+        );
+        away.conversation = Some(news);
+        away.auto_reply = true;
+        self.world.receive(away, at);
+        self.close(2_890, news);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "d.osei@example.com",
+            "How long is the warranty on the workshop lamps? The leaflet says two years, the web page says five.",
+        );
+        mail.name = Some("Daniel Osei".into());
+        mail.subject = Some("Two years or five?".into());
+        mail.topic = Some("Before buying".into());
+        let warranty = self.mail(6_200, mail);
+        let at = self.ago(6_100);
+        let draft = Reply::new("Hello Daniel, it is five years for lamps bought after 2024.");
+        let draft = self.world.reply(self.live, warranty, draft, at).message_id;
+        let at = self.ago(6_000);
+        let edited = "Hello Daniel, it is five years for every lamp. The leaflet is out of date, thank you for telling us!";
+        self.world.approve(draft.as_str(), Approval::new().body(edited), at).expect(HOLDS);
+        self.tag(5_900, warranty, &["question"]);
+        self.close(5_890, warranty);
+
+        let mut mail = InboundMail::new(
+            HELP,
+            "lena.hofer@example.org",
+            "Can I change the delivery address of order 1044? I am moving this weekend.",
+        );
+        mail.name = Some("Lena Hofer".into());
+        mail.subject = Some("New address for order 1044".into());
+        mail.topic = Some("Delivery".into());
+        mail.urgency = Some(Urgency::High);
+        let moving = self.mail(30, mail);
+        let agent = format!("agent:{}", self.world.keys[self.live].agent_id);
+        self.assign(28, moving, &agent);
+        self.send(4, moving, "Hello Lena, yes. Reply with the new address today and the parcel goes there.");
+    }
+
+    fn document_requests(&mut self) {
+        let mut mail = InboundMail::new(
+            BILLING,
+            "office@tannery-yard.example",
+            "We want to pay by invoice from now on. What do you need from us?",
+        );
+        mail.name = Some("Tannery Yard Office".into());
+        mail.subject = Some("Paying by invoice".into());
+        mail.topic = Some("Accounts".into());
+        let account = self.mail(4_600, mail);
+        let at = self.ago(4_500);
+        let request = RequestDocuments {
+            message: Some("To open an account for you we need a few papers.".into()),
+            send: true,
+            ..RequestDocuments::new([
+                DocumentItem::new("Trade licence"),
+                DocumentItem::new("Bank statement").description("The last three months"),
+                DocumentItem::new("A reference from a supplier").nice_to_have(),
+            ])
+        };
+        let asked = self.world.request_documents(self.live, account, request, at);
+        let id = asked.request_id.expect(HOLDS);
+        let at = self.ago(3_900);
+        let mut licence = Upload::new(0, "licence-2026.pdf");
+        licence.kind = Some(DocumentKind::Contract);
+        self.world.upload(id.as_str(), licence, at).expect(HOLDS);
+        self.ago(1_000);
+        self.tag(990, account, &["account"]);
+
+        let mut mail = InboundMail::new(
+            BILLING,
+            "pay@brightside.example",
+            "Please find our bill for the October repairs attached.",
+        );
+        mail.name = Some("Brightside Electrics".into());
+        mail.subject = Some("Bill for October".into());
+        mail.topic = Some("Suppliers".into());
+        mail.urgency = Some(Urgency::Normal);
+        mail.attachments = vec![Attachment {
+            filename: "brightside-1187.pdf".into(),
+            content_type: "application/pdf".into(),
+            size: 88_410,
+        }];
+        let bill = self.mail(2_100, mail);
+        self.tag(2_090, bill, &["invoice"]);
+        if let Some(filed) = self.world.documents.last_mut() {
+            filed.document.title = "Brightside Electrics, invoice 1187".into();
+            filed.document.kind = Some(DocumentKind::Invoice);
+            filed.document.fields.vendor = Maybe::Value("Brightside Electrics".into());
+            filed.document.fields.amount = Maybe::Value(412.5);
+            filed.document.fields.currency = Maybe::Value("EUR".into());
+            filed.document.fields.reference = Maybe::Value("1187".into());
+            filed.document.fields.due_date = Maybe::Null;
+        }
+    }
+
+    fn app_mail(&mut self) {
+        let at = self.ago(5_000);
+        let reference = Reference::parse("order-1042").expect(HOLDS);
+        let mut sent = RecordSent::new(
+            "<b1f0a6d27c9e4c51@shop.acme.example>",
+            reference,
+            ["noor.haddad@example.com"],
+            "Your order 1042 has shipped",
+        );
+        sent.text = Some("Your lamps left our workshop today.".into());
+        self.world.record_sent(true, sent, at);
+        let mut mail = InboundMail::new(
+            "help+order-1042@acme.example",
+            "noor.haddad@example.com",
+            "Great news. Could the courier ring the bell of the shop next door? We are closed on Wednesdays.",
+        );
+        mail.name = Some("Noor Haddad".into());
+        mail.subject = Some("Re: Your order 1042 has shipped".into());
+        mail.in_reply_to = Some("<b1f0a6d27c9e4c51@shop.acme.example>".into());
+        mail.topic = Some("Delivery".into());
+        let order = self.mail(700, mail);
+        self.tag(690, order, &["delivery"]);
+    }
+
+    fn private_mail(&mut self) {
+        let mut mail = InboundMail::new(
+            ANNA,
+            "landlord@example.net",
+            "Dear Anna, the lease of the workshop ends in June. Shall we talk about the next three years?",
+        );
+        mail.name = Some("M. Castellan".into());
+        mail.subject = Some("Lease of the workshop".into());
+        self.mail(600, mail);
+        let mut mail = InboundMail::new(ANNA, "yoga@example.net", "Your class on Thursday is confirmed.");
+        mail.subject = Some("Class confirmed".into());
+        let class = self.mail(5_500, mail);
+        self.close(5_000, class);
+    }
+
+    fn sandbox(&mut self) {
+        let at = self.ago(500);
+        let inbox = self.world.sandbox().expect(HOLDS);
+        let mut mail =
+            Mail::new(inbox, "reply+demo@customer.test".into(), "Does my integration work?".into());
+        mail.name = Some("Test customer".into());
+        mail.subject = Some("A first test".into());
+        self.world.receive(mail, at);
+        let conversation = self.world.conversations.len() - 1;
+        let reply = Reply { send: true, ..Reply::new("It does.") };
+        self.world.reply(self.test, conversation, reply, at);
+    }
+
+    fn finish(mut self) -> World {
+        self.ago(0);
+        let mut world = self.world;
+        // The conversations were told one after the other, not in the order of time.
+        world.outbox.sort_by_key(|mail| mail.at);
+        world.prepare().expect(HOLDS);
+        world
+    }
+}

@@ -1,0 +1,7 @@
+//! Where a world comes from: a document, checked and prepared, or the demo workspace.
+
+mod check;
+mod demo;
+mod prepare;
+
+pub use prepare::InvalidWorld;

@@ -1,0 +1,76 @@
+//! Making a world that was read from a document ready for use: checked, indexed, with its keys.
+
+use std::collections::HashSet;
+
+use shared_inbox::{MessageStatus, Problems, Timestamp, limits};
+
+use crate::world::{
+    Job, World,
+    conversation::{Index, Thread},
+    people::Keys,
+};
+
+/// A document in which something does not fit together: the field, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidWorld(Problems);
+
+impl InvalidWorld {
+    /// Everything that is wrong.
+    pub fn problems(&self) -> &Problems {
+        &self.0
+    }
+}
+
+impl World {
+    /// Checks that everything fits together, builds the indexes, and adds the two fixed keys if they are missing.
+    pub fn prepare(&mut self) -> Result<(), InvalidWorld> {
+        self.prepare_with(&Keys::fixed())
+    }
+
+    /// The same with other keys, for one of several worlds.
+    pub fn prepare_with(&mut self, keys: &Keys) -> Result<(), InvalidWorld> {
+        self.index = Index::default();
+        self.index_people();
+        self.check().or(()).map_err(InvalidWorld)?;
+        for (at, tag) in self.tags.iter().enumerate() {
+            self.index.tags.insert(tag.name.clone(), at);
+        }
+        let conversations = std::mem::take(&mut self.conversations);
+        for conversation in conversations {
+            self.conversations.push(conversation);
+            self.index_conversation();
+        }
+        for (at, request) in self.document_requests.iter().enumerate() {
+            self.index.requests.insert(request.id.clone(), at);
+        }
+        (0..self.documents.len()).for_each(|at| self.index_document(at));
+        self.queue_what_is_missing();
+        self.webhooks.prepare(&mut self.jobs);
+        self.use_keys(keys);
+        Ok(())
+    }
+
+    /// A document written by hand says that a conversation is snoozed or a message scheduled, and need not say a second
+    /// time, as a job, what follows from that.
+    fn queue_what_is_missing(&mut self) {
+        let snoozed = self.conversations.iter().filter_map(|thread| {
+            Some((thread.snoozed_until?, Job::Wake { conversation: thread.id.clone() }))
+        });
+        let scheduled = self.conversations.iter().flat_map(Thread::messages).filter_map(|message| {
+            let is = message.status == Some(MessageStatus::Scheduled);
+            Some((message.sends_at.filter(|_| is)?, Job::Send { message: message.id.clone() }))
+        });
+        let unanswered = self.app_mail.iter().filter(|mail| mail.conversation.is_none()).map(|mail| {
+            let (message_id, livemode) = (mail.message_id.clone(), mail.livemode);
+            (mail.recorded_at + limits::APP_MAIL_KEPT, Job::ForgetAppMail { message_id, livemode })
+        });
+        let queued: HashSet<(Timestamp, &Job)> = self.jobs.iter().collect();
+        let missing: Vec<(Timestamp, Job)> = snoozed
+            .chain(scheduled)
+            .chain(unanswered)
+            .filter(|(due, job)| !queued.contains(&(*due, job)))
+            .collect();
+        missing.into_iter().for_each(|(due, job)| self.jobs.push(due, job));
+    }
+}
