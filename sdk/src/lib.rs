@@ -72,7 +72,7 @@
 //!
 //! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
 //! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Calls wait for their
-//! turn: urgent ones first ([`Lane`]), background work last ([`bulk`](Call::bulk)), and some capacity is kept back for the reads
+//! turn: urgent ones first ([`Lane`]), background work last ([`bulk`](Call::bulk)), though never not at all, and some capacity is kept back for the reads
 //! that settle a lost answer. A call that should not wait says [`no_wait`](Call::no_wait), and gets an error that
 //! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process; [`RateLimiter`] is the
 //! trait behind it, for keys that several processes share.
@@ -124,9 +124,9 @@ mod words;
 
 #[cfg(feature = "client")]
 pub use client::{
-    ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Error, ForReply, Gap, InvalidApiKey, Lane, LimitError, MemoryLimiter, RateLimiter, Raw, RawAnswer,
-    Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, UntilSent, Verification, Wait,
+    ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
+    Ending, Error, ForReply, Gap, InvalidApiKey, Lane, LimitError, MemoryLimiter, Permit, RateLimiter, Raw,
+    RawAnswer, Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, UntilSent, Verification, Wait,
 };
 pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.

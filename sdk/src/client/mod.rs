@@ -30,5 +30,6 @@ pub use error::{Certainty, Error, Result, Unconfirmed};
 pub use follow::{Change, Changes, ForReply, Gap, UntilSent, Wait};
 pub use handle::{Client, ClientBuilder, Thread};
 pub use policy::{
-    BoxFuture, Clock, Lane, LimitError, MemoryLimiter, RateLimiter, RetryPolicy, TokioClock, Verification,
+    Ask, BoxFuture, Clock, Ending, Lane, LimitError, MemoryLimiter, Permit, RateLimiter, RetryPolicy,
+    TokioClock, Verification,
 };

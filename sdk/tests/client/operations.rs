@@ -225,6 +225,7 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         LimitError,
         RetryPolicy,
         MemoryLimiter,
+        Permit,
         TokioClock,
     )>();
     shared::<(Call<(), Me>, Call<input::ListConversations, Vec<ConversationSummary>>, Raw, RawAnswer)>();
@@ -242,7 +243,7 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         moves(&inbox.scopes());
         moves(&inbox.openapi());
         moves(&inbox.look_for(unconfirmed));
-        moves(&limiter.acquire(Lane::Bulk, std::time::Duration::ZERO));
+        moves(&limiter.acquire(Ask::new(Lane::Bulk)));
     };
 }
 

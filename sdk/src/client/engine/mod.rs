@@ -10,4 +10,6 @@ mod wire;
 pub(crate) use attempts::{Budget, Next, next};
 pub(crate) use core::Core;
 pub(crate) use decode::decode;
+#[expect(unused_imports, reason = "a resend holds its place while it looks")]
+pub(crate) use run::Place;
 pub(crate) use wire::{Answer, Outgoing};

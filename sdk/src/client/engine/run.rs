@@ -9,7 +9,10 @@ use super::attempts::{Budget, Next, next};
 use super::core::Core;
 use super::wire::{Answer, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::Options;
+use crate::client::policy::{Ask, Options, Permit};
+
+/// No attempt takes longer, whatever its time.
+const LONGEST: Duration = Duration::from_secs(86_400);
 
 impl Core {
     /// Sends until it is answered, or nothing more can be done.
@@ -49,51 +52,66 @@ impl Core {
         self.clock.sleep(pause).await;
     }
 
-    /// One attempt: waits for the rate limit, sends, and tells the limiter of a 429.
+    /// One attempt: waits for the rate limit, and sends.
     pub(crate) async fn send(
         &self,
         out: &Outgoing,
         options: &Options,
         budget: &mut Budget,
     ) -> Result<Answer> {
+        let place = self.place(options, budget, Duration::ZERO).await?;
+        self.send_in(place, out, options, budget).await
+    }
+
+    /// Waits for a place in the rate limit. It can be held for a while before something is sent in it.
+    pub(crate) async fn place(&self, options: &Options, budget: &Budget, held: Duration) -> Result<Place> {
         let left = budget.left();
         if left.is_zero() {
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
         let patience = if options.wait { left } else { Duration::ZERO };
+        let lasts = held.saturating_add(options.timeout).min(LONGEST);
+        let ask = Ask::new(options.lane).patience(patience).lasts(lasts);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
-        self.limiter.acquire(options.lane, patience).await.map_err(not_sent)?;
-        let left = budget.left();
-        if left.is_zero() {
+        let permit = self.limiter.acquire(ask).await.map_err(not_sent)?;
+        Ok(Place { permit, ends: self.clock.now() + lasts })
+    }
+
+    /// Sends in this place, and tells the limiter what came of it. When dropped on the way, the place counts as used.
+    pub(crate) async fn send_in(
+        &self,
+        place: Place,
+        out: &Outgoing,
+        options: &Options,
+        budget: &mut Budget,
+    ) -> Result<Answer> {
+        let good_for = place.ends.saturating_duration_since(self.clock.now());
+        let timeout = options.timeout.min(budget.left()).min(good_for);
+        if timeout.is_zero() {
+            place.give_up();
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
-        // Told when dropped too: a call that is given up may have been sent.
-        let let_through = LetThrough { core: self, at: self.clock.now() };
-        let result = self.attempt(out, options.timeout.min(left), budget.attempts()).await;
-        drop(let_through);
+        let result = self.attempt(out, timeout, budget.attempts()).await;
         budget.spend_attempt();
-        if let Err(error) = &result
-            && error.status() == Some(StatusCode::TOO_MANY_REQUESTS)
-        {
-            // A limiter that cannot be reached says so at the next request; the 429 is the news now.
-            let told = self.limiter.throttled(budget.asked(error)).await;
-            if let Err(error) = told {
-                tracing::warn!(%error, "the rate limiter could not be told of a 429");
+        match &result {
+            Err(error) if error.status() == Some(StatusCode::TOO_MANY_REQUESTS) => {
+                place.permit.throttled(budget.asked(error));
             }
+            _ => place.permit.finished(),
         }
         result
     }
 }
 
-/// A request that the limiter has counted, until it is over.
-struct LetThrough<'a> {
-    core: &'a Core,
-    at: Instant,
+/// A place in the rate limit, and until when something can be sent in it.
+pub(crate) struct Place {
+    permit: Permit,
+    ends: Instant,
 }
 
-impl Drop for LetThrough<'_> {
-    fn drop(&mut self) {
-        let core = self.core;
-        core.limiter.finished(core.clock.now().saturating_duration_since(self.at));
+impl Place {
+    /// Nothing will be sent in it.
+    pub(crate) fn give_up(self) {
+        self.permit.give_up();
     }
 }

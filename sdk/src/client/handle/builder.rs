@@ -149,9 +149,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses this limiter: one that several clients, processes or machines share.
-    pub fn rate_limiter(mut self, limiter: Arc<dyn RateLimiter>) -> Self {
-        self.limiter = Some(limiter);
+    /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines share.
+    pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
+        self.limiter = Some(Arc::new(limiter));
         self
     }
 

@@ -6,7 +6,7 @@ mod options;
 mod retry;
 
 pub use clock::{BoxFuture, Clock, TokioClock};
-pub use limiter::{Lane, LimitError, MemoryLimiter, RateLimiter};
+pub use limiter::{Ask, Ending, Lane, LimitError, MemoryLimiter, Permit, RateLimiter};
 pub(crate) use options::Options;
 pub use options::Verification;
 pub use retry::RetryPolicy;

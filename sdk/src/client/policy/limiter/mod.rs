@@ -2,13 +2,17 @@
 //! never sees a 429. The trait is asynchronous and fallible so that processes can share one count elsewhere.
 
 mod memory;
+mod permit;
+mod window;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::policy::clock::BoxFuture;
 
 pub use memory::MemoryLimiter;
+pub use permit::{Ask, Ending, Permit};
 
 /// How urgent a request is, most urgent first.
 ///
@@ -24,21 +28,21 @@ pub enum Lane {
     ReadBack,
     /// Somebody is waiting. The lane of every call unless it says otherwise. Leaves a little for read-backs.
     Interactive,
-    /// Background work. Goes after all others, and leaves a part of the limit for them; what has waited for more than a
-    /// minute gets a turn now and then.
+    /// Background work. Goes after all others and leaves a part of the limit for them, but a twelfth of the limit is its
+    /// own, however many others wait.
     Bulk,
 }
 
 /// Decides when a request may be sent.
 ///
 /// [`MemoryLimiter`] counts within one process. Implement this trait to share a count between processes or machines that
-/// use the same key.
+/// use the same key. What is waited for is a [`Permit`], which stands for one request until that is over.
 ///
 /// An implementation must hold for *any* 60 seconds, not for each minute of the clock, and must not lose or keep a place
 /// when the future of [`acquire`](Self::acquire) is dropped.
 ///
 /// ```
-/// use shared_inbox::{BoxFuture, Lane, LimitError, MemoryLimiter, RateLimiter};
+/// use shared_inbox::{Ask, BoxFuture, Lane, LimitError, MemoryLimiter, Permit, RateLimiter};
 /// use std::time::Duration;
 ///
 /// /// Keeps background work out altogether.
@@ -46,37 +50,25 @@ pub enum Lane {
 /// struct NoBulk(MemoryLimiter);
 ///
 /// impl RateLimiter for NoBulk {
-///     fn acquire(&self, lane: Lane, patience: Duration) -> BoxFuture<'_, Result<(), LimitError>> {
-///         if lane == Lane::Bulk {
+///     fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
+///         if ask.lane == Lane::Bulk {
 ///             return Box::pin(async { Err(LimitError::busy(Duration::from_secs(3600))) });
 ///         }
-///         self.0.acquire(lane, patience)
-///     }
-///     fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>> {
-///         self.0.throttled(retry_after)
-///     }
-///     fn finished(&self, took: Duration) {
-///         self.0.finished(took);
+///         self.0.acquire(ask)
 ///     }
 /// }
 /// ```
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
-    /// Completes when a request of this lane may be sent; the request is then counted.
+    /// Completes when the request may be sent; it is then counted, until its permit says otherwise.
     ///
-    /// If that takes longer than `patience`, the answer is [`LimitError::Busy`] with the wait, as early as it is known.
-    /// A `patience` of zero never waits.
-    fn acquire(&self, lane: Lane, patience: Duration) -> BoxFuture<'_, Result<(), LimitError>>;
+    /// If that takes longer than the [`patience`](Ask::patience), the answer is [`LimitError::Busy`] with the wait, as
+    /// early as it is known. A patience of zero never waits.
+    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>>;
+}
 
-    /// The service answered 429 although the limit was kept: others use the key too. `retry_after` is what the service
-    /// asked for, if it did.
-    fn throttled(&self, retry_after: Option<Duration>) -> BoxFuture<'_, Result<(), LimitError>>;
-
-    /// A request was answered, failed or was given up, this long after it was let through. It had to connect first and may
-    /// have reached the service as late as now, so one that took long is to be counted from now on.
-    ///
-    /// Must not block. Does nothing unless implemented.
-    fn finished(&self, took: Duration) {
-        let _ = took;
+impl<L: RateLimiter + ?Sized> RateLimiter for Arc<L> {
+    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        (**self).acquire(ask)
     }
 }
 

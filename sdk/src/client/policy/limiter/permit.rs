@@ -1,0 +1,140 @@
+//! A place in the rate limit stands for one request. A count that lives elsewhere has to know which request ended, and how;
+//! so that is said of the permit.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::Lane;
+
+/// What a permit is asked for.
+///
+/// ```
+/// use shared_inbox::{Ask, Lane};
+/// use std::time::Duration;
+///
+/// let ask = Ask::new(Lane::Bulk).patience(Duration::from_secs(60));
+/// assert_eq!(ask.lane, Lane::Bulk);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ask {
+    /// How urgent it is.
+    pub lane: Lane,
+    /// How long the caller waits for it: not at all, unless set.
+    pub patience: Duration,
+    /// When the permit will have ended at the latest, counted from when it is given: 30 seconds unless set. A request that
+    /// nothing more was heard of by then (its process may have died) can have been sent as late as that.
+    pub lasts: Duration,
+}
+
+impl Ask {
+    /// A request of this lane, now or not at all.
+    #[must_use]
+    pub fn new(lane: Lane) -> Self {
+        Self { lane, patience: Duration::ZERO, lasts: Duration::from_secs(30) }
+    }
+
+    /// Waits this long.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The permit will have ended after this time.
+    #[must_use]
+    pub fn lasts(mut self, lasts: Duration) -> Self {
+        self.lasts = lasts;
+        self
+    }
+}
+
+/// How the request of a permit ended.
+///
+/// ```
+/// use shared_inbox::{Ending, Permit};
+///
+/// let permit = Permit::new(|ending| assert_eq!(ending, Ending::Finished));
+/// permit.finished();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// It was answered, or failed on the way. It had to connect first and may have reached the service as late as now, so
+    /// one that took long is to be counted from now on.
+    Finished,
+    /// It was never sent: the place is free again.
+    GivenUp,
+    /// It was answered with 429 although the limit was kept: others use the key too.
+    #[non_exhaustive]
+    Throttled {
+        /// What the service asked for, if it did.
+        retry_after: Option<Duration>,
+    },
+    /// Nobody said: the call was dropped on the way. It may have been sent, as late as now.
+    Dropped,
+}
+
+/// Leave to send one request; made by a [`RateLimiter`](crate::RateLimiter).
+///
+/// It can be held for a while before the request is sent, as long as all of it is over in the time that was
+/// [asked for](Ask::lasts). What came of the request is said by one of the methods; a permit that is dropped without a word
+/// counts as sent.
+///
+/// ```
+/// use shared_inbox::{Ask, Lane, LimitError, MemoryLimiter, RateLimiter};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let limiter = MemoryLimiter::new(1);
+/// let permit = limiter.acquire(Ask::new(Lane::Interactive)).await?;
+/// assert!(limiter.acquire(Ask::new(Lane::Interactive)).await.is_err());
+/// permit.give_up(); // there was nothing to send after all
+/// assert!(limiter.acquire(Ask::new(Lane::Interactive)).await.is_ok());
+/// # Ok::<(), LimitError>(())
+/// # }).unwrap();
+/// ```
+#[must_use = "a permit that is dropped counts as sent"]
+pub struct Permit(Option<Box<dyn FnOnce(Ending) + Send + Sync>>);
+
+impl Permit {
+    /// For limiters: a permit whose end is told to `on_end`, once. That must not block; a limiter that has to tell others
+    /// hands it on.
+    pub fn new(on_end: impl FnOnce(Ending) + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(on_end)))
+    }
+
+    /// The request was answered, or failed on the way.
+    pub fn finished(self) {
+        self.end(Ending::Finished);
+    }
+
+    /// The request was not sent and will not be.
+    pub fn give_up(self) {
+        self.end(Ending::GivenUp);
+    }
+
+    /// The service answered 429; `retry_after` is what it asked for, if it did.
+    pub fn throttled(self, retry_after: Option<Duration>) {
+        self.end(Ending::Throttled { retry_after });
+    }
+
+    fn end(mut self, ending: Ending) {
+        if let Some(on_end) = self.0.take() {
+            on_end(ending);
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(on_end) = self.0.take() {
+            on_end(Ending::Dropped);
+        }
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Permit")
+    }
+}
