@@ -1,13 +1,20 @@
 //! The command line.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
-use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::{BoolishValueParser, PossibleValuesParser},
+};
 use shared_inbox::Operation;
 
 use crate::{
     config::{For, Key, Launch},
-    settings::{Access, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings},
+    settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings},
 };
 
 const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
@@ -24,7 +31,8 @@ To find out why something does not work:
   shared-inbox-mcp doctor
 
 The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_INBOX_API_KEY. A key is never an
-argument: every program on the machine could read it there.
+argument: every program on the machine could read it there. Each option can come from the variable that is named with
+it; the command line goes before it.
 
 What customers wrote comes to the model inside fences, without hidden characters and live links. A mail goes out only
 after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
@@ -45,6 +53,20 @@ pub struct Cli {
     /// Everything else.
     #[command(flatten)]
     pub options: Options,
+}
+
+impl Cli {
+    /// The command line of this process. A variable that is set to nothing counts as not set, as people expect of the
+    /// files in which they keep them.
+    pub fn of_process() -> Self {
+        let set_to_nothing = |name: &OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+        let mut command = Self::command().mut_args(|arg| match arg.get_env() {
+            Some(name) if set_to_nothing(name) => arg.env(None::<&str>),
+            _ => arg,
+        });
+        let parsed = Self::from_arg_matches(&command.clone().get_matches());
+        parsed.unwrap_or_else(|error| error.format(&mut command).exit())
+    }
 }
 
 /// What to do instead of serving.
@@ -77,29 +99,40 @@ pub struct Options {
     #[arg(long, global = true, env = "SHARED_INBOX_API_KEY_FILE", value_name = "FILE")]
     pub api_key_file: Option<PathBuf>,
     /// Try it with a demo inbox inside this program: no account, no server, no real mail
-    #[arg(long, global = true)]
+    #[arg(long, global = true, env = "SHARED_INBOX_SANDBOX", value_parser = switch())]
     pub sandbox: bool,
+    /// Let the key cross the network unprotected, to a service on plain http, in a network that you trust
+    #[arg(long, global = true, env = "SHARED_INBOX_ALLOW_PLAIN_HTTP", value_parser = switch())]
+    pub allow_plain_http: bool,
     /// What happens when a model wants to send a mail. Nothing that a model says can change it
-    #[arg(long, global = true, value_enum, default_value_t = SendPolicy::Ask, value_name = "POLICY")]
+    #[arg(long, global = true, env = "SHARED_INBOX_SEND", value_enum, default_value_t = SendPolicy::Ask, value_name = "POLICY")]
     pub send: SendPolicy,
+    /// Where you are asked whether a mail may go out; in the client unless you say otherwise
+    #[arg(long, global = true, env = "SHARED_INBOX_ASK", value_enum, value_name = "WHERE")]
+    pub ask: Option<Ask>,
     /// Show only the tools that change nothing
-    #[arg(long, global = true)]
+    #[arg(long, global = true, env = "SHARED_INBOX_READ_ONLY", value_parser = switch())]
     pub read_only: bool,
     /// Show only these tools
-    #[arg(long, global = true, value_delimiter = ',', value_name = "NAMES", value_parser = names())]
+    #[arg(long, global = true, env = "SHARED_INBOX_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
     pub tools: Vec<String>,
     /// Do not show these tools
-    #[arg(long, global = true, value_delimiter = ',', value_name = "NAMES", value_parser = names())]
+    #[arg(long, global = true, env = "SHARED_INBOX_EXCLUDE_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
     pub exclude_tools: Vec<String>,
     /// The most characters that one result may carry; longer ones are cut between items, with a note
-    #[arg(long, global = true, default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
+    #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
     pub max_chars: usize,
     /// Give results as fenced text alone, for a client that shows the model the structured form, which is not fenced
-    #[arg(long, global = true)]
+    #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch())]
     pub text_only: bool,
     /// Say more on stderr; twice for every request. Never mail, names or keys
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
     pub verbose: u8,
+}
+
+/// What a variable may hold for a flag without a value; anything else is a mistake and not a guess.
+fn switch() -> BoolishValueParser {
+    BoolishValueParser::new()
 }
 
 fn names() -> PossibleValuesParser {
@@ -133,9 +166,11 @@ impl Options {
             access: Access {
                 base_url: self.base_url.clone(),
                 key_file: self.api_key_file.clone(),
+                plain_http: self.allow_plain_http,
                 client: None,
             },
             send: self.send,
+            ask: self.ask.unwrap_or(Ask::Client),
             filter: Filter {
                 read_only: self.read_only,
                 only: self.tools.clone(),
@@ -143,11 +178,12 @@ impl Options {
             },
             max_chars: self.max_chars,
             text_only: self.text_only,
+            ..Settings::default()
         }
     }
 
-    /// How a client is to start the bridge so that it runs with these options.
-    pub fn launch(&self, command: PathBuf) -> Launch {
+    /// How this client is to start the bridge so that it runs with these options.
+    pub fn launch(&self, client: For, command: PathBuf) -> Launch {
         let mut args = Vec::new();
         let mut flag = |name: &str, value: Option<String>| match value {
             Some(value) => args.push(format!("{name}={value}")),
@@ -159,10 +195,21 @@ impl Options {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             flag("--api-key-file", Some(file.to_string_lossy().into_owned()));
         }
+        if self.allow_plain_http {
+            flag("--allow-plain-http", None);
+        }
         match self.send {
             SendPolicy::Ask => {}
             SendPolicy::Allow => flag("--send", Some("allow".into())),
             SendPolicy::Never => flag("--send", Some("never".into())),
+        }
+        match self.ask {
+            Some(Ask::Client) => flag("--ask", Some("client".into())),
+            Some(Ask::Browser) => flag("--ask", Some("browser".into())),
+            None if client.cannot_ask() && self.send != SendPolicy::Never => {
+                flag("--ask", Some("browser".into()));
+            }
+            None => {}
         }
         if self.read_only {
             flag("--read-only", None);
@@ -188,11 +235,21 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_has_a_variable_that_is_named_for_it() {
+        for arg in Cli::command().get_arguments() {
+            let Some(long) = arg.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
+                continue;
+            };
+            let name = format!("SHARED_INBOX_{}", long.to_uppercase().replace('-', "_"));
+            assert_eq!(arg.get_env().and_then(OsStr::to_str), Some(name.as_str()), "--{long}");
+        }
     }
 
     #[test]
@@ -215,7 +272,7 @@ mod tests {
             "--exclude-tools",
             "reply,add_note",
         ]);
-        let launch = cli.options.launch("/bin/x".into());
+        let launch = cli.options.launch(For::Zed, "/bin/x".into());
         assert_eq!(launch.args, ["--read-only", "--exclude-tools=reply,add_note", "--max-chars=9000"]);
     }
 }

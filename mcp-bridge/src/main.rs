@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use clap::Parser;
 use rmcp::ServiceExt;
 use shared_inbox_mcp::{
     Bridge,
@@ -27,7 +26,7 @@ fn main() -> ExitCode {
         eprintln!("error: {why}");
         return ExitCode::from(WRONG);
     }
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     logging::start(cli.options.verbose);
     if let Some(Command::Config { client, write, file }) = cli.command {
         return config(client, write.then_some(file), &cli.options);
@@ -127,7 +126,7 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
         Ok(command) => command,
         Err(error) => return wrong(&format!("the path of this program is not known: {error}")),
     };
-    let launch = options.launch(command);
+    let launch = options.launch(client, command);
     let Some(path) = write.clone().flatten().or_else(|| client.file()) else {
         return wrong("where this client keeps its settings is not known: name the file with --write --file");
     };

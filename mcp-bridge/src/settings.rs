@@ -2,9 +2,9 @@
 //!
 //! Nothing in here can be changed by a call.
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, path::PathBuf, sync::Arc};
 
-use shared_inbox::{Client, Operation, Scope};
+use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -27,12 +27,16 @@ pub struct Settings {
     pub access: Access,
     /// What happens to a call that wants to send.
     pub send: SendPolicy,
+    /// Where a person is asked.
+    pub ask: Ask,
     /// Which tools are shown.
     pub filter: Filter,
     /// The most characters of a result, of its text and of its JSON each.
     pub max_chars: usize,
     /// Leave out the structured form of results, which holds mail as it came.
     pub text_only: bool,
+    /// Tells the time between a question and its answer; another one is for tests.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Settings {
@@ -47,9 +51,11 @@ impl Default for Settings {
         Self {
             access: Access::default(),
             send: SendPolicy::Ask,
+            ask: Ask::Client,
             filter: Filter::default(),
             max_chars: MAX_CHARS,
             text_only: false,
+            clock: Arc::new(TokioClock),
         }
     }
 }
@@ -66,6 +72,16 @@ pub enum SendPolicy {
     Never,
 }
 
+/// Where a person is asked whether a mail may go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum Ask {
+    /// In the client, by a form or a link; a client that can do neither gets a draft
+    Client,
+    /// On a page of this program, which it opens in your browser; for clients that cannot ask
+    Browser,
+}
+
 /// Where the service is and whose key to use. What is not given comes from the environment.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -74,6 +90,8 @@ pub struct Access {
     pub base_url: Option<String>,
     /// A file that holds the key.
     pub key_file: Option<PathBuf>,
+    /// Whether the key may cross the network unprotected, to a service on plain `http`.
+    pub plain_http: bool,
     /// A client that is ready, as in the sandbox.
     pub client: Option<Client>,
 }
@@ -88,10 +106,14 @@ impl Access {
         let base_url = self.base_url.clone().or_else(|| variable(BASE_URL)).ok_or_else(|| {
             format!("The service's address is missing: set {BASE_URL} to a URL that ends in /api/v1, or try --sandbox.")
         })?;
-        Client::builder(base_url, self.key()?)
-            .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
+        let client = Client::builder(base_url, self.key()?)
+            .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
+        let client = if self.plain_http { client.allow_plain_http() } else { client };
+        client.build().map_err(|error| {
+            // The client names its own method, which is a flag here.
+            let said = error.to_string().replace("`allow_plain_http`", "--allow-plain-http");
+            format!("{}.", said.trim_end_matches('.'))
+        })
     }
 
     fn key(&self) -> Result<String, String> {

@@ -100,6 +100,10 @@ impl For {
     pub fn hint(self, launch: &Launch) -> &'static str {
         match self {
             For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
+            For::ClaudeDesktop if launch.args.iter().any(|arg| arg == "--ask=browser") => {
+                "Then quit Claude Desktop and start it again.\nIt cannot ask you whether a mail may go out, so this program asks on a \
+                 page in your browser (--ask=browser); with --ask=client, mails become drafts instead."
+            }
             For::ClaudeDesktop => "Then quit Claude Desktop and start it again.",
             For::ClaudeCode => {
                 "The key is taken from the variable SHARED_INBOX_API_KEY of the shell that starts Claude Code."
@@ -118,6 +122,11 @@ impl For {
             For::Vscode => format!("${{input:{INPUT}}}"),
             _ => "<your API key, rk_…>".into(),
         }
+    }
+
+    /// Whether this client has no way to ask a person anything.
+    pub fn cannot_ask(self) -> bool {
+        self == For::ClaudeDesktop
     }
 
     /// Whether the settings can do without the key itself.

@@ -5,17 +5,20 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use super::ANSWER_WITHIN;
+use super::{ANSWER_WITHIN, secret};
 use crate::digest::Digest;
 
 /// How long a refused mail is not asked about again.
 const NO_MEANS_NO: Duration = Duration::from_secs(120);
-/// The most questions open at once; the oldest go first.
-const MOST_OPEN: usize = 32;
+/// So many refusals in one conversation, and nothing more is asked about it for as long: a model that writes its mail anew
+/// each time must not wear a person down either.
+const ENOUGH: usize = 3;
+/// The most questions open at once: a person who sees more stops reading them.
+const MOST_OPEN: usize = 3;
 
 /// Why a consent does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,57 +29,94 @@ pub(crate) enum Refused {
     OtherMail,
 }
 
+/// Enough questions are open already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
 /// The open questions and the fresh refusals.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Book {
-    entries: Mutex<Entries>,
+    entries: Arc<Mutex<Entries>>,
 }
 
 #[derive(Default)]
 struct Entries {
-    open: HashMap<String, (Digest, Instant)>,
-    refused: HashMap<Digest, Instant>,
+    open: HashMap<String, Entry>,
+    refused: HashMap<Digest, (String, Instant)>,
+}
+
+struct Entry {
+    /// The exact mail.
+    mail: Digest,
+    /// What the person sees of it.
+    seen: Digest,
+    since: Instant,
+}
+
+/// An open question; closed when this is dropped.
+pub(crate) struct Opened {
+    book: Book,
+    pub(crate) handle: String,
+}
+
+impl Opened {
+    /// Leaves the question open until its answer comes back with the handle.
+    pub(crate) fn travel(mut self) -> String {
+        std::mem::take(&mut self.handle)
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let mut entries = self.book.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.open.remove(&self.handle);
+    }
 }
 
 impl Book {
-    /// Opens a question about this mail. The handle is what the client must bring back with the answer.
-    pub(crate) fn open(&self, mail: Digest, now: Instant) -> Result<String, getrandom::Error> {
-        let mut bytes = [0_u8; 16];
-        getrandom::fill(&mut bytes)?;
-        let handle = format!("{:032x}", u128::from_le_bytes(bytes));
+    /// Opens a question about this mail, which takes the place of one that looks the same to a person.
+    pub(crate) fn open(&self, mail: Digest, seen: Digest, now: Instant) -> Result<Opened, Full> {
+        // Without random numbers nothing can be asked safely.
+        let handle = secret().map_err(|_| Full)?;
         let mut entries = self.lock(now);
-        if entries.open.len() >= MOST_OPEN
-            && let Some(oldest) = entries.open.iter().min_by_key(|(_, (_, at))| *at).map(|(h, _)| h.clone())
-        {
-            entries.open.remove(&oldest);
+        entries.open.retain(|_, entry| entry.seen != seen);
+        if entries.open.len() >= MOST_OPEN {
+            return Err(Full);
         }
-        entries.open.insert(handle.clone(), (mail, now));
-        Ok(handle)
+        entries.open.insert(handle.clone(), Entry { mail, seen, since: now });
+        Ok(Opened { book: self.clone(), handle })
     }
 
-    /// Closes a question, whatever the answer is: a handle works once. Fails when it was not about this mail.
-    pub(crate) fn close(&self, handle: &str, mail: Digest, now: Instant) -> Result<(), Refused> {
+    /// Closes a question, whatever the answer is: a handle works once. Fails when it was not about this mail. Gives how
+    /// long it was open.
+    pub(crate) fn close(&self, handle: &str, mail: Digest, now: Instant) -> Result<Duration, Refused> {
         match self.lock(now).open.remove(handle) {
-            Some((asked, _)) if asked == mail => Ok(()),
+            Some(entry) if entry.mail == mail => Ok(now.saturating_duration_since(entry.since)),
             Some(_) => Err(Refused::OtherMail),
             None => Err(Refused::Unknown),
         }
     }
 
-    /// Remembers a no.
-    pub(crate) fn refuse(&self, mail: Digest, now: Instant) {
-        self.lock(now).refused.insert(mail, now);
+    /// How long a question is open by now, if it still is.
+    pub(crate) fn age(&self, handle: &str, now: Instant) -> Option<Duration> {
+        self.lock(now).open.get(handle).map(|entry| now.saturating_duration_since(entry.since))
     }
 
-    /// Whether a person has just said no to exactly this mail.
-    pub(crate) fn is_refused(&self, mail: Digest, now: Instant) -> bool {
-        self.lock(now).refused.contains_key(&mail)
+    /// Remembers a no to what the person saw in this conversation.
+    pub(crate) fn refuse(&self, conversation: &str, seen: Digest, now: Instant) {
+        self.lock(now).refused.insert(seen, (conversation.to_owned(), now));
+    }
+
+    /// Whether a person has just said no to what looks like this, or often enough in this conversation.
+    pub(crate) fn is_refused(&self, conversation: &str, seen: Digest, now: Instant) -> bool {
+        let refused = &self.lock(now).refused;
+        refused.contains_key(&seen) || refused.values().filter(|(id, _)| id == conversation).count() >= ENOUGH
     }
 
     fn lock(&self, now: Instant) -> MutexGuard<'_, Entries> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.open.retain(|_, (_, at)| now.saturating_duration_since(*at) < ANSWER_WITHIN);
-        entries.refused.retain(|_, at| now.saturating_duration_since(*at) < NO_MEANS_NO);
+        entries.open.retain(|_, entry| now.saturating_duration_since(entry.since) < ANSWER_WITHIN);
+        entries.refused.retain(|_, (_, at)| now.saturating_duration_since(*at) < NO_MEANS_NO);
         entries
     }
 }
@@ -89,18 +129,23 @@ mod tests {
         Digest::of(&text).expect("a text is JSON")
     }
 
+    fn open(book: &Book, text: &str, now: Instant) -> Result<String, Full> {
+        book.open(mail(text), mail(&format!("seen {text}")), now).map(Opened::travel)
+    }
+
     #[test]
-    fn a_consent_counts_once() {
+    fn a_consent_counts_once_and_tells_its_age() {
         let (book, now) = (Book::default(), Instant::now());
-        let handle = book.open(mail("a"), now).unwrap();
-        assert_eq!(book.close(&handle, mail("a"), now), Ok(()));
-        assert_eq!(book.close(&handle, mail("a"), now), Err(Refused::Unknown));
+        let handle = open(&book, "a", now).unwrap();
+        let later = now + Duration::from_secs(7);
+        assert_eq!(book.close(&handle, mail("a"), later), Ok(Duration::from_secs(7)));
+        assert_eq!(book.close(&handle, mail("a"), later), Err(Refused::Unknown));
     }
 
     #[test]
     fn a_consent_counts_for_its_own_mail_only_and_is_spent_by_the_attempt() {
         let (book, now) = (Book::default(), Instant::now());
-        let handle = book.open(mail("a"), now).unwrap();
+        let handle = open(&book, "a", now).unwrap();
         assert_eq!(book.close(&handle, mail("b"), now), Err(Refused::OtherMail));
         assert_eq!(book.close(&handle, mail("a"), now), Err(Refused::Unknown));
     }
@@ -108,7 +153,7 @@ mod tests {
     #[test]
     fn a_consent_grows_old() {
         let (book, now) = (Book::default(), Instant::now());
-        let handle = book.open(mail("a"), now).unwrap();
+        let handle = open(&book, "a", now).unwrap();
         assert_eq!(book.close(&handle, mail("a"), now + ANSWER_WITHIN), Err(Refused::Unknown));
     }
 
@@ -119,22 +164,52 @@ mod tests {
     }
 
     #[test]
-    fn many_questions_push_out_the_oldest() {
+    fn a_fourth_question_is_not_opened_before_another_is_closed_or_old() {
         let (book, now) = (Book::default(), Instant::now());
-        let handles: Vec<_> = (0..=MOST_OPEN)
-            .map(|i| book.open(mail("a"), now + Duration::from_millis(i as u64)).unwrap())
-            .collect();
-        let later = now + Duration::from_secs(1);
-        assert_eq!(book.close(&handles[0], mail("a"), later), Err(Refused::Unknown));
-        assert_eq!(book.close(&handles[1], mail("a"), later), Ok(()));
+        let handles: Vec<_> = ["a", "b", "c"].map(|text| open(&book, text, now).unwrap()).into();
+        assert_eq!(open(&book, "d", now), Err(Full));
+        book.close(&handles[0], mail("a"), now).unwrap();
+        open(&book, "d", now).unwrap();
+        assert_eq!(open(&book, "e", now), Err(Full));
+        open(&book, "e", now + ANSWER_WITHIN).unwrap();
+    }
+
+    #[test]
+    fn a_question_that_looks_the_same_takes_the_place_of_the_first() {
+        let (book, now) = (Book::default(), Instant::now());
+        let first = book.open(mail("a"), mail("seen"), now).unwrap().travel();
+        for text in ["a ", "a  ", "a   ", "a    "] {
+            book.open(mail(text), mail("seen"), now).unwrap().travel();
+        }
+        assert_eq!(book.close(&first, mail("a"), now), Err(Refused::Unknown));
+    }
+
+    #[test]
+    fn a_question_that_is_let_go_is_closed() {
+        let (book, now) = (Book::default(), Instant::now());
+        for text in ["a", "b", "c", "d", "e"] {
+            drop(book.open(mail(text), mail(text), now).unwrap());
+        }
     }
 
     #[test]
     fn a_no_holds_for_two_minutes() {
         let (book, now) = (Book::default(), Instant::now());
-        book.refuse(mail("a"), now);
-        assert!(book.is_refused(mail("a"), now + Duration::from_secs(119)));
-        assert!(!book.is_refused(mail("b"), now));
-        assert!(!book.is_refused(mail("a"), now + Duration::from_secs(120)));
+        book.refuse("cnv_1", mail("a"), now);
+        assert!(book.is_refused("cnv_1", mail("a"), now + Duration::from_secs(119)));
+        assert!(!book.is_refused("cnv_1", mail("b"), now));
+        assert!(!book.is_refused("cnv_1", mail("a"), now + Duration::from_secs(120)));
+    }
+
+    #[test]
+    fn after_three_refusals_nothing_more_is_asked_about_a_conversation() {
+        let (book, now) = (Book::default(), Instant::now());
+        for text in ["a", "b", "c"] {
+            assert!(!book.is_refused("cnv_1", mail("d"), now));
+            book.refuse("cnv_1", mail(text), now);
+        }
+        assert!(book.is_refused("cnv_1", mail("d"), now));
+        assert!(!book.is_refused("cnv_2", mail("d"), now));
+        assert!(!book.is_refused("cnv_1", mail("d"), now + NO_MEANS_NO));
     }
 }

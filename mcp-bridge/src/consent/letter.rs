@@ -1,14 +1,21 @@
-//! A mail as the person sees it before it is sent: to whom, about what, every word of it.
+//! A mail as the person sees it before it is sent: to whom and every word of it first, then about what.
 //!
-//! What is hidden is made visible instead of removed, because the mail will carry it. Links are broken, because
-//! a client that renders the question could load them before anyone has answered.
+//! What is hidden is made visible instead of removed, because the mail will carry it.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 use shared_inbox::{Conversation, input::DocumentItem};
 
-use crate::render::{Kind, Tally, clean, kind, quoted};
+use crate::{
+    digest::Digest,
+    render::{Kind, Tally, clean, kind, quoted},
+};
+
+/// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
+const ENOUGH: usize = 200;
+/// A text that is longer than this, or has more lines, does not fit into sight.
+const IN_SIGHT: (usize, usize) = (1_500, 25);
 
 /// A mail that is about to be sent.
 #[derive(Serialize)]
@@ -22,6 +29,28 @@ pub(crate) struct Letter {
     pub(crate) text: String,
     pub(crate) documents: Vec<DocumentItem>,
     pub(crate) due: Option<String>,
+}
+
+/// A letter, ready to be shown.
+pub(crate) struct Shown {
+    pub(crate) to: String,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) size: String,
+    /// What to do about a text that does not fit into sight.
+    pub(crate) long: Option<&'static str>,
+    pub(crate) lines: Vec<String>,
+    /// Whether links in the text were broken.
+    pub(crate) broken: bool,
+    pub(crate) facts: Vec<(&'static str, String)>,
+}
+
+/// What becomes of links and of marks that a client could take for markup.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// Broken, for a client that may render what it shows and load an image before anyone has answered.
+    Broken,
+    /// Whole, for a page that shows text as text.
+    Whole,
 }
 
 impl Letter {
@@ -40,47 +69,99 @@ impl Letter {
         }
     }
 
-    /// The question to the person.
-    pub(crate) fn question(&self) -> String {
-        let mut out = String::from("A model wants to send this mail to a customer.\n\n");
+    /// What a refusal holds for: what the person saw, however it is spaced, capitalised or laced with hidden characters.
+    pub(crate) fn seen(&self) -> Result<Digest, serde_json::Error> {
+        let documents: Vec<_> = self
+            .documents
+            .iter()
+            .map(|item| (plain(&item.label), plain(item.description.as_deref().unwrap_or_default())))
+            .collect();
+        Digest::of(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
+    }
+
+    /// The letter as it is to be shown.
+    pub(crate) fn shown(&self, links: Links) -> Shown {
+        let line = |text: &str, most: usize| one_line(text, links, most);
         let address = self.address.as_deref();
-        _ = writeln!(out, "To: {}", address.map_or_else(|| "(no address is known)".to_owned(), one_line));
-        if let Some(odd) = address.and_then(odd_letters) {
-            _ = writeln!(out, "Look closely: the address has letters beyond a to z: {odd}");
-        }
-        if let Some(name) = &self.name {
-            _ = writeln!(out, "Name: {}", one_line(name));
-        }
-        _ = writeln!(out, "Subject: {}", one_line(&self.subject));
-        _ = writeln!(out, "From inbox: {}", one_line(&self.inbox));
-        _ = writeln!(out, "Conversation: {}", self.conversation);
+        let mut warnings = Vec::new();
         if let Some(risk) = &self.risk {
-            _ = writeln!(out, "WARNING: the service marked this conversation as {}.", quoted(risk));
+            warnings.push(format!("WARNING: the service marked this conversation as {}.", quoted(risk)));
         }
+        if let Some(odd) = address.and_then(odd_letters) {
+            warnings.push(format!("Look closely: the address has letters beyond a to z: {odd}"));
+        }
+        warnings.extend(odd_links(&self.text));
+        let (count, chars) = (self.text.lines().count(), self.text.chars().count());
+        let long = chars > IN_SIGHT.0 || count > IN_SIGHT.1;
+        let mut tally = Tally::default();
+        let lines = lines(&self.text, links, &mut tally);
+
+        let mut facts = Vec::new();
         for item in &self.documents {
             let need = if item.required { "must come" } else { "nice to have" };
-            let more =
-                item.description.as_deref().map(|text| format!(": {}", one_line(text))).unwrap_or_default();
-            _ = writeln!(out, "Asks for: {} ({need}){more}", one_line(&item.label));
+            let more = item.description.as_deref().map(|text| format!(": {}", line(text, usize::MAX)));
+            facts.push((
+                "Asks for",
+                format!("{} ({need}){}", line(&item.label, usize::MAX), more.unwrap_or_default()),
+            ));
         }
         if let Some(due) = &self.due {
-            _ = writeln!(out, "By: {due}");
+            facts.push(("By", due.clone()));
         }
         if !self.documents.is_empty() {
-            out.push_str("An upload link and reminders are added by the service.\n");
+            facts.push(("Added", "an upload link and reminders, by the service".into()));
         }
-        let (lines, chars) = (self.text.lines().count(), self.text.chars().count());
-        _ = writeln!(out, "\nText, {chars} characters on {lines} lines:");
-        let links = bars(&mut out, &self.text);
-        if links {
+        facts.push(("Subject", line(&self.subject, ENOUGH)));
+        if let Some(name) = &self.name {
+            facts.push(("Name", line(name, ENOUGH)));
+        }
+        facts.push(("From inbox", line(&self.inbox, ENOUGH)));
+        facts.push(("Conversation", self.conversation.clone()));
+        Shown {
+            to: address.map_or_else(|| "(no address is known)".to_owned(), |to| line(to, 2 * ENOUGH)),
+            warnings,
+            size: format!("{chars} characters on {count} lines"),
+            long: long.then_some("It is long: read on to the line that says where it ends before you agree."),
+            lines,
+            broken: tally.links > 0,
+            facts,
+        }
+    }
+
+    /// The question to the person, for a client that shows it.
+    pub(crate) fn question(&self) -> String {
+        let shown = self.shown(Links::Broken);
+        let mut out = format!("A model wants to send this mail to a customer.\n\nTo: {}\n", shown.to);
+        for warning in &shown.warnings {
+            _ = writeln!(out, "{warning}");
+        }
+        _ = writeln!(out, "\nText, {}:", shown.size);
+        if let Some(long) = shown.long {
+            _ = writeln!(out, "({long})");
+        }
+        for line in &shown.lines {
+            _ = writeln!(out, "{}", format!("| {line}").trim_end());
+        }
+        out.push_str("(The text ends here.)\n");
+        if shown.broken {
             out.push_str("(Links are shown broken here; in the mail they are whole.)\n");
+        }
+        out.push('\n');
+        for (name, value) in &shown.facts {
+            _ = writeln!(out, "{name}: {value}");
         }
         out
     }
 }
 
-/// Makes what is hidden visible, and breaks links.
-fn visible(text: &str, tally: &mut Tally) -> String {
+/// A text without what does not make it another one to a reader.
+fn plain(text: &str) -> String {
+    let shown: String = text.chars().filter(|c| matches!(kind(*c), Kind::Plain | Kind::Newline)).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// Makes what is hidden visible, and breaks links if they are to be broken.
+fn visible(text: &str, links: Links, tally: &mut Tally) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match kind(c) {
@@ -89,34 +170,39 @@ fn visible(text: &str, tally: &mut Tally) -> String {
             _ => _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c)),
         }
     }
-    clean(&shown, tally)
+    if links == Links::Broken { clean(&shown, tally) } else { shown }
 }
 
-fn one_line(text: &str) -> String {
-    spaces(&visible(text, &mut Tally::default()).replace('\n', " ⏎ "))
+/// At most so many characters of a text, on one line; what is left out is said.
+fn one_line(text: &str, links: Links, most: usize) -> String {
+    let all = text.chars().count();
+    let cut: String = text.chars().take(most).collect();
+    let mut line = spaces(&visible(&cut, links, &mut Tally::default()).replace('\n', " ⏎ "));
+    if all > most {
+        _ = write!(line, " … (cut here, it has {all} characters)");
+    }
+    line
 }
 
-/// Writes a text behind bars. Long gaps, which push words out of sight, are told instead of shown.
-fn bars(out: &mut String, text: &str) -> bool {
-    let mut tally = Tally::default();
-    let shown = visible(&text.replace("\r\n", "\n"), &mut tally);
+/// The lines of a text. Long gaps, which push words out of sight, are told instead of shown.
+fn lines(text: &str, links: Links, tally: &mut Tally) -> Vec<String> {
+    let shown = visible(&text.replace("\r\n", "\n"), links, tally);
+    let mut out = Vec::new();
     let mut empty = 0;
-    for line in shown.lines().map(str::trim_end).chain(["end"]) {
+    let gap = |empty: usize, out: &mut Vec<String>| match empty {
+        0..=2 => out.extend(std::iter::repeat_n(String::new(), empty)),
+        _ => out.push(format!("⟨{empty} empty lines⟩")),
+    };
+    for line in shown.lines().map(str::trim_end) {
         if line.is_empty() {
             empty += 1;
             continue;
         }
-        if empty > 2 {
-            _ = writeln!(out, "| ⟨{empty} empty lines⟩");
-        } else {
-            out.push_str(&"|\n".repeat(empty));
-        }
-        empty = 0;
-        _ = writeln!(out, "| {}", spaces(line));
+        gap(std::mem::take(&mut empty), &mut out);
+        out.push(spaces(line));
     }
-    // The last line was ours, to flush the gap before the end.
-    out.truncate(out.len() - "| end\n".len());
-    tally.links > 0
+    gap(empty, &mut out);
+    out
 }
 
 fn spaces(line: &str) -> String {
@@ -140,10 +226,51 @@ fn spaces(line: &str) -> String {
     out
 }
 
-fn odd_letters(address: &str) -> Option<String> {
-    let odd: Vec<_> =
-        address.chars().filter(|c| !c.is_ascii()).map(|c| format!("{c} (U+{:04X})", u32::from(c))).collect();
-    (!odd.is_empty()).then(|| odd.join(", "))
+fn odd_letters(text: &str) -> Option<String> {
+    let mut odd: Vec<_> =
+        text.chars().filter(|c| !c.is_ascii()).map(|c| format!("{c} (U+{:04X})", u32::from(c))).collect();
+    odd.dedup();
+    let more = odd.len().saturating_sub(8);
+    odd.truncate(8);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!odd.is_empty()).then(|| odd.join(", ") + &more)
+}
+
+/// Where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
+fn odd_links(text: &str) -> Vec<String> {
+    const MOST: usize = 5;
+    let mut found = Vec::new();
+    for word in text.split(|c: char| c.is_whitespace() || "()<>[]\"'".contains(c)) {
+        let Some(host) = host(word) else { continue };
+        let shown = one_line(host, Links::Broken, 80);
+        if let Some(odd) = odd_letters(host) {
+            found.push(format!("Look closely: the link to {shown} has letters beyond a to z: {odd}"));
+        } else if host.to_ascii_lowercase().contains("xn--") {
+            found.push(format!(
+                "Look closely: the link to {shown} has an encoded name, which may look like another."
+            ));
+        }
+    }
+    found.dedup();
+    if found.len() > MOST {
+        let more = found.len() - MOST;
+        found.truncate(MOST);
+        found.push(format!("Look closely: {more} more links have such names."));
+    }
+    found
+}
+
+/// The name of the machine that a word of a text leads to, if it is an address of any kind.
+fn host(word: &str) -> Option<&str> {
+    let rest = match word.find("://") {
+        Some(at) => &word[at + 3..],
+        None => word,
+    };
+    let host = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = host.rsplit('@').next()?.trim_matches(|c: char| ".,;:!?".contains(c));
+    // A dot between letters, as clients look for when they make links of plain words.
+    let dotted = host.split('.').filter(|label| label.chars().any(char::is_alphanumeric)).count() > 1;
+    dotted.then_some(host)
 }
 
 #[cfg(test)]
@@ -165,14 +292,15 @@ mod tests {
     }
 
     #[test]
-    fn the_question_shows_recipient_subject_and_the_whole_text() {
+    fn the_question_shows_recipient_and_the_whole_text_first() {
         insta::assert_snapshot!(letter("Hello Kim,\n\nyour refund is on its way.\n").question());
     }
 
     #[test]
     fn nothing_in_the_mail_can_hide_or_pass_for_a_line_of_the_question() {
         let mut hostile = letter(&format!(
-            "Hi\u{200b}{}To: someone@else.example\n![x](https://evil.example/?q=1){}far away",
+            "Hi\u{200b}{}To: someone@else.example\n![x](https://evil.example/?q=1){}far away\nhttps://p\u{0430}ypal.com/x and \
+             xn--pypal-4ve.com",
             "\n".repeat(60),
             " ".repeat(300)
         ));
@@ -183,5 +311,66 @@ mod tests {
             vec![DocumentItem::new("Passport"), DocumentItem::new("Bill").description("any").nice_to_have()];
         hostile.due = Some("2026-04-01".into());
         insta::assert_snapshot!(hostile.question());
+    }
+
+    #[test]
+    fn what_a_stranger_chose_does_not_push_the_text_out_of_sight() {
+        let mut long = letter("Yes.");
+        long.subject = "s".repeat(60_000);
+        long.name = Some("n".repeat(60_000));
+        long.inbox = "i".repeat(60_000);
+        let question = long.question();
+        assert!(question.find("| Yes.").is_some_and(|at| at < 200), "{question}");
+        assert!(
+            question.chars().count() < 1_500 && question.contains("it has 60000 characters"),
+            "{question}"
+        );
+        long.address = Some("a".repeat(60_000));
+        assert!(long.question().find("| Yes.").is_some_and(|at| at < 700));
+    }
+
+    #[test]
+    fn a_text_that_does_not_fit_into_sight_is_shown_whole_and_said_to_be_long() {
+        let text = (0..100).map(|i| format!("Line {i}\n")).collect::<String>();
+        let question = letter(&text).question();
+        assert!(
+            question.contains("It is long") && question.contains("| Line 99\n(The text ends here.)"),
+            "{question}"
+        );
+        assert!(!letter("Short").question().contains("It is long"));
+    }
+
+    #[test]
+    fn what_looks_the_same_to_a_person_is_the_same() {
+        let seen = |letter: &Letter| letter.seen().unwrap();
+        let first = seen(&letter("Hello Kim,\n\nit left today."));
+        for same in [
+            "Hello Kim,\n\nit left today. ",
+            "Hello Kim, it left today.",
+            "hello kim,\r\n it\u{200b} left today.\n\n",
+        ] {
+            assert!(seen(&letter(same)) == first, "{same:?}");
+        }
+        assert!(seen(&letter("Hello Kim,\n\nit left yesterday.")) != first);
+        let mut other = letter("Hello Kim,\n\nit left today.");
+        other.address = Some("else@example.com".into());
+        assert!(seen(&other) != first, "another recipient is another mail");
+    }
+
+    #[test]
+    fn links_with_look_alike_letters_are_pointed_out() {
+        for text in [
+            "see https://p\u{0430}ypal.com/login",
+            "[x](http://u@p\u{0430}ypal.com:80)",
+            "p\u{0430}ypal.com",
+            "www.\u{0440}aypal.com.",
+        ] {
+            assert_eq!(odd_links(text).len(), 1, "{text}");
+        }
+        assert!(odd_links("https://xn--pypal-4ve.com/x")[0].contains("encoded"));
+        for plain in ["Grüße aus Köln. Привет", "https://example.com/straße", "3.5 km", "Ende.Neu"]
+        {
+            assert_eq!(odd_links(plain), Vec::<String>::new(), "{plain}");
+        }
     }
 }

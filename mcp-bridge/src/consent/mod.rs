@@ -1,18 +1,50 @@
 //! A person's consent to one mail: asked with everything in view, good for exactly that mail, once, for a short time.
+//!
+//! There is a ladder of ways to ask ([`Way`]); where none reaches a person, the mail becomes a draft.
 
 mod book;
 mod letter;
+mod page;
 
-pub(crate) use book::Book;
+pub(crate) use book::{Book, Opened, Refused};
 pub(crate) use letter::Letter;
+pub(crate) use page::{Page, Ticket};
 
 use std::time::Duration;
 
-use rmcp::model::{ElicitRequestParams, ElicitationAction, ElicitationSchema};
+use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitationAction, ElicitationSchema};
 use serde_json::Value;
+
+use crate::settings::Ask;
 
 /// How long a question may go without an answer.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(300);
+/// No person reads a mail and decides in less. Some clients answer by themselves, and such an answer is nobody's.
+pub(crate) const TOO_QUICK: Duration = Duration::from_secs(1);
+
+/// How a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The client shows a form.
+    Form,
+    /// The client shows a link to the bridge's own page.
+    Link,
+    /// The bridge opens its own page in the person's browser.
+    Browser,
+}
+
+impl Way {
+    /// The best way with this client, if there is one. Who asked for the browser did so because the client's own way does
+    /// not reach them.
+    pub(crate) fn of(ask: Ask, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
+        if ask == Ask::Browser {
+            return Some(Self::Browser);
+        }
+        let modes = capabilities?.elicitation.as_ref()?;
+        // A client that names no mode means forms: there was nothing else when the capability was new.
+        Some(if modes.form.is_some() || modes.url.is_none() { Self::Form } else { Self::Link })
+    }
+}
 
 /// What the person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +53,10 @@ pub(crate) enum Answer {
     Yes,
     /// Do not.
     No,
-    /// Nothing: the question was put away.
+    /// Nothing: the question was put away, or nobody came.
     Dismissed,
+    /// It came sooner than a person can read.
+    Nobodys,
 }
 
 impl Answer {
@@ -38,9 +72,18 @@ impl Answer {
 
     /// The same from the raw answer of the newer protocol.
     pub(crate) fn read(answer: &Value) -> Option<Self> {
-        let action = serde_json::from_value(answer.get("action")?.clone()).ok()?;
-        Some(Self::new(&action, answer.get("content")))
+        Some(Self::new(&action(answer)?, answer.get("content")))
     }
+
+    /// What it is worth, so long after the question.
+    pub(crate) fn after(self, took: Duration) -> Self {
+        if took < TOO_QUICK { Self::Nobodys } else { self }
+    }
+}
+
+/// What was done with a question in the newer protocol.
+pub(crate) fn action(answer: &Value) -> Option<ElicitationAction> {
+    serde_json::from_value(answer.get("action")?.clone()).ok()
 }
 
 /// The form that asks for consent to this mail.
@@ -59,6 +102,25 @@ pub(crate) fn form(letter: &Letter) -> ElicitRequestParams {
     }
 }
 
+/// The link to the page that asks for consent to this mail. What the mail says is on the page alone.
+pub(crate) fn link(ticket: &Ticket) -> ElicitRequestParams {
+    ElicitRequestParams::UrlElicitationParams {
+        meta: None,
+        message:
+            "A model wants to send a mail to a customer. The page shows it, and asks whether it may go out."
+                .into(),
+        url: ticket.url().to_owned(),
+        elicitation_id: ticket.name().to_owned(),
+    }
+}
+
+/// A number that nobody can guess, in hexadecimal digits.
+pub(crate) fn secret() -> Result<String, getrandom::Error> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +137,29 @@ mod tests {
         assert_eq!(read(json!({"action": "cancel"})), Some(Answer::Dismissed));
         assert_eq!(read(json!({"action": "yes"})), None);
         assert_eq!(read(json!(true)), None);
+    }
+
+    #[test]
+    fn an_answer_in_less_than_a_second_is_nobodys() {
+        for answer in [Answer::Yes, Answer::No, Answer::Dismissed] {
+            assert_eq!(answer.after(Duration::from_millis(999)), Answer::Nobodys);
+            assert_eq!(answer.after(TOO_QUICK), answer);
+        }
+    }
+
+    #[test]
+    fn the_form_goes_before_the_link_and_the_browser_only_where_it_was_asked_for() {
+        let can = |modes: Value| -> ClientCapabilities {
+            serde_json::from_value(json!({ "elicitation": modes })).unwrap()
+        };
+        let way = |modes| Way::of(Ask::Client, Some(&can(modes)));
+        assert_eq!(way(json!({})), Some(Way::Form));
+        assert_eq!(way(json!({"form": {}})), Some(Way::Form));
+        assert_eq!(way(json!({"form": {}, "url": {}})), Some(Way::Form));
+        assert_eq!(way(json!({"url": {}})), Some(Way::Link));
+        assert_eq!(Way::of(Ask::Client, Some(&ClientCapabilities::default())), None);
+        assert_eq!(Way::of(Ask::Client, None), None);
+        assert_eq!(Way::of(Ask::Browser, None), Some(Way::Browser));
+        assert_eq!(Way::of(Ask::Browser, Some(&can(json!({"form": {}})))), Some(Way::Browser));
     }
 }

@@ -12,13 +12,14 @@ use shared_inbox::{
 };
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Bridge, Linked, changed, error, failed, ok};
+use super::{Linked, changed, error, failed, mail::Mailroom, ok};
 use crate::{digest::Digest, recent::Fate};
 
 /// The pause between two looks for a create of unknown effect.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// One thing to create.
+#[derive(Clone)]
 pub(super) struct Create {
     pub(super) id: ConversationId,
     pub(super) what: What,
@@ -54,7 +55,7 @@ impl Create {
 /// A create's place in the memory, held while it is being made.
 pub(super) type Slot = OwnedMutexGuard<Fate>;
 
-impl Bridge {
+impl Mailroom {
     /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
     /// sent.
     pub(super) async fn create(&self, linked: &Linked, create: &Create, why: Option<&str>) -> CallToolResult {

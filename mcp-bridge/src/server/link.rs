@@ -1,6 +1,6 @@
 //! The link to the service: made once, and tried again by every call until it is there.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Me, RetryPolicy, Scope};
 use tokio::sync::OnceCell;
@@ -25,7 +25,7 @@ impl Linked {
 /// The link, made or not.
 pub(super) struct Link {
     access: Access,
-    made: OnceCell<Linked>,
+    made: OnceCell<Arc<Linked>>,
 }
 
 impl Link {
@@ -34,17 +34,17 @@ impl Link {
     }
 
     /// The link, which is made now if it was not before. The error is for people, and says what to do.
-    pub(super) async fn get(&self) -> Result<&Linked, String> {
+    pub(super) async fn get(&self) -> Result<&Arc<Linked>, String> {
         self.made.get_or_try_init(|| self.make()).await
     }
 
-    async fn make(&self) -> Result<Linked, String> {
+    async fn make(&self) -> Result<Arc<Linked>, String> {
         let client = self.access.connect()?;
         // Few attempts: a client that waits for the list of tools is better told soon, and the next call tries again.
         let call = client.me().deadline(PATIENCE).retry(RetryPolicy::default().attempts(2));
         let me = call.await.map_err(|error| explain(&error))?;
         tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "linked to the service");
-        Ok(Linked { client, me })
+        Ok(Arc::new(Linked { client, me }))
     }
 }
 

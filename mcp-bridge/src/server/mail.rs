@@ -1,46 +1,51 @@
 //! Mails to customers: what the person who started the bridge allows, and the consent of the person at the client.
 
-use std::time::Instant;
+use std::sync::Arc;
 
 use rmcp::{
     RoleServer,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ElicitRequest,
-        InputRequest, InputRequests, InputRequiredResult, ProtocolVersion,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, ElicitRequestParams,
+        ElicitationAction, InputRequest, InputRequests, InputRequiredResult, ProtocolVersion,
     },
-    service::{RequestContext, ServiceError},
+    service::RequestContext,
 };
 use shared_inbox::{
-    Conversation, ConversationId, Scope,
+    Clock, Conversation, ConversationId, Scope,
     input::{Reply, RequestDocuments},
 };
 
 use super::{
-    Bridge, Linked,
-    creates::{Create, What},
+    Linked,
+    asking::{self, Asking, Heard},
+    creates::{Create, Slot, What},
+    errands::{Entry, Errands, Place, Waiting},
     error, failed,
 };
 use crate::{
-    consent::{ANSWER_WITHIN, Answer, Letter, form},
+    consent::{self, ANSWER_WITHIN, Answer, Book, Letter, Opened, Page, Ticket, Way},
     digest::Digest,
-    settings::SendPolicy,
+    recent::Recent,
+    settings::{Ask, SendPolicy},
 };
 
 /// The name under which the question travels in the newer protocol.
 const QUESTION: &str = "consent";
 
-/// A reply or a document request.
-pub(super) struct Mail(Create);
-
-/// Whether a mail may go out.
-enum Verdict {
-    /// Yes; this is the conversation as it is now.
-    Send(Box<Conversation>),
-    /// No, but a draft may be made, because of this.
-    Draft(&'static str),
-    /// Not before this question is answered, in a call of its own.
-    Ask(InputRequiredResult),
+/// Where mails are made: what was made lately, what is being asked, and what was refused.
+pub(super) struct Mailroom {
+    send: SendPolicy,
+    ask: Ask,
+    clock: Arc<dyn Clock>,
+    pub(super) recent: Recent,
+    book: Book,
+    errands: Errands,
+    page: Page,
 }
+
+/// A reply or a document request.
+#[derive(Clone)]
+pub(super) struct Mail(Create);
 
 impl Mail {
     pub(super) fn reply(id: ConversationId, reply: Reply) -> Self {
@@ -80,22 +85,53 @@ impl Mail {
             What::Note(n) => Letter::new(conversation, &n.body, &[], None),
         }
     }
+}
 
+/// A mail that a person must agree to.
+struct Case {
+    linked: Arc<Linked>,
+    mail: Mail,
+    letter: Letter,
     /// What a consent is bound to: what the person sees as well as what is sent. Another recipient is another mail.
-    fn digest(&self, letter: &Letter) -> Result<Digest, CallToolResult> {
-        Digest::of(&(&self.0.id, &self.0.what, letter)).map_err(|e| failed(e.to_string()))
+    exact: Digest,
+    /// What a refusal holds for: what the person sees.
+    seen: Digest,
+}
+
+impl Case {
+    fn new(linked: &Arc<Linked>, mail: Mail, conversation: &Conversation) -> Result<Self> {
+        let letter = mail.letter(conversation);
+        let wrong = |e: serde_json::Error| failed(e.to_string());
+        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &letter)).map_err(wrong)?;
+        let seen = letter.seen().map_err(wrong)?;
+        Ok(Self { linked: linked.clone(), mail, letter, exact, seen })
     }
 }
 
-impl Bridge {
+type Result<T> = std::result::Result<T, CallToolResult>;
+
+impl Mailroom {
+    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>) -> Self {
+        let page = Page::new(clock.clone());
+        Self {
+            send,
+            ask,
+            clock,
+            recent: Recent::default(),
+            book: Book::default(),
+            errands: Errands::default(),
+            page,
+        }
+    }
+
     /// Makes a draft, or sends, or asks.
     pub(super) async fn mail(
-        &self,
-        linked: &Linked,
+        self: &Arc<Self>,
+        linked: &Arc<Linked>,
         mail: Mail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, CallToolResult> {
+    ) -> Result<CallToolResponse> {
         if !mail.wants_to_send() {
             return Ok(self.create(linked, &mail.0, None).await.into());
         }
@@ -109,103 +145,266 @@ impl Bridge {
             let why = "the bridge was started with --send=never";
             return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
         }
-        let mut slot = self.claim(linked, &mail.0, None).await?;
-        match self.verdict(linked, &mail, request, ctx).await? {
-            Verdict::Send(seen) => Ok(self.make(linked, &mail.0, &mut slot, &seen, None).await.into()),
-            Verdict::Draft(why) => {
-                drop(slot);
-                Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into())
+        let conversation = read(linked, &mail.0.id).await?;
+        if self.send == SendPolicy::Allow && conversation.risk.is_none() {
+            let mut slot = self.claim(linked, &mail.0, None).await?;
+            return Ok(self.make(linked, &mail.0, &mut slot, &conversation, None).await.into());
+        }
+        let case = Case::new(linked, mail, &conversation)?;
+        let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
+        match Way::of(self.ask, ctx.client_capabilities().as_ref()) {
+            None => {
+                let why = "this client cannot ask a person for consent to send";
+                Ok(self.create(linked, &case.mail.into_draft(), Some(why)).await.into())
             }
-            Verdict::Ask(question) => Ok(question.into()),
+            Some(Way::Form) if newer => self.carried(case, &conversation, request).await,
+            Some(Way::Link) if newer && request.request_state.is_some() => self.collect(&case, request).await,
+            Some(way) => self.errand(case, way, newer, ctx).await,
         }
     }
 
-    async fn verdict(
+    /// A form in the newer protocol: it travels as a result, and the answer comes with a call of its own.
+    async fn carried(
         &self,
-        linked: &Linked,
-        mail: &Mail,
+        case: Case,
+        conversation: &Conversation,
         request: &CallToolRequestParams,
+    ) -> Result<CallToolResponse> {
+        let now = self.clock.now();
+        let Some(handle) = &request.request_state else {
+            // What was sent a moment ago is not asked about.
+            drop(self.claim(&case.linked, &case.mail.0, None).await?);
+            let opened = self.open(&case)?;
+            return Ok(question(consent::form(&case.letter), opened.travel()).into());
+        };
+        let took = self.book.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
+        let answer = answered(request).and_then(Answer::read).unwrap_or(Answer::Dismissed);
+        let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
+        match answer.after(took) {
+            Answer::Yes => {
+                Ok(self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await.into())
+            }
+            answer => {
+                drop(slot);
+                Ok(self.not_sent(&case, answer).await.into())
+            }
+        }
+    }
+
+    /// A question that goes on beside the call which asked it.
+    async fn errand(
+        self: &Arc<Self>,
+        case: Case,
+        way: Way,
+        newer: bool,
         ctx: &RequestContext<RoleServer>,
-    ) -> Result<Verdict, CallToolResult> {
-        let read = async || linked.client.conversation(&mail.0.id).get().await.map_err(|e| error(&e));
-        let conversation = read().await?;
-        if self.send == SendPolicy::Allow && conversation.risk.is_none() {
-            return Ok(Verdict::Send(conversation.into()));
-        }
-        let letter = mail.letter(&conversation);
-        let digest = mail.digest(&letter)?;
-        if self.book.is_refused(digest, Instant::now()) {
-            return Err(failed(
-                "Not sent: the person refused exactly this mail a moment ago and is not asked again. Do not try to send it; ask \
-                 them what they want instead.",
-            ));
-        }
-        let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
-        let answer = match (&request.request_state, newer) {
-            (Some(handle), true) => {
-                self.book
-                    .close(handle, digest, Instant::now())
-                    .map_err(|e| failed(format!("Not sent: {e}.")))?;
-                let answers = request.input_responses.as_ref();
-                answers.and_then(|a| Answer::read(a.get(QUESTION)?)).unwrap_or(Answer::Dismissed)
-            }
-            _ if !can_ask(ctx.client_capabilities().as_ref()) => {
-                return Ok(Verdict::Draft("this client cannot ask a person for consent to send"));
-            }
-            (None, true) => return self.ask(&letter, digest).map(Verdict::Ask),
-            (_, false) => {
-                match ctx.peer.create_elicitation_with_timeout(form(&letter), Some(ANSWER_WITHIN)).await {
-                    Ok(result) => Answer::new(&result.action, result.content.as_ref()),
-                    Err(ServiceError::McpError(e)) => {
-                        tracing::warn!(code = e.code.0, "the client could not ask for consent");
-                        return Ok(Verdict::Draft("this client failed to ask a person for consent to send"));
-                    }
-                    // No answer in time, or a client that is gone: nobody is there to want a draft.
-                    Err(_) => Answer::Dismissed,
-                }
+    ) -> Result<CallToolResponse> {
+        let place = match self.errands.enter(case.seen) {
+            Entry::Open(waiting) => return self.wait(waiting).await,
+            Entry::New(place) => place,
+        };
+        let waiting = place.wait();
+        let slot = match self.claim(&case.linked, &case.mail.0, None).await {
+            Ok(slot) => slot,
+            Err(result) => {
+                place.end(result.clone());
+                return Err(result);
             }
         };
-        match answer {
-            Answer::Yes if newer => Ok(Verdict::Send(conversation.into())),
-            Answer::Yes => {
-                // The person took a while, and the mail would go to whoever is the contact now.
-                let conversation = read().await?;
-                if mail.digest(&mail.letter(&conversation))? == digest {
-                    Ok(Verdict::Send(conversation.into()))
-                } else {
-                    Err(failed(
-                        "Not sent: the conversation changed while the person was asked. Read it again.",
-                    ))
-                }
+        let opened = match self.open(&case) {
+            Ok(opened) => opened,
+            Err(result) => {
+                place.end(result.clone());
+                return Err(result);
             }
-            Answer::No => {
-                self.book.refuse(digest, Instant::now());
-                Err(failed(
-                    "Not sent, and no draft was made: the person declined. Ask them what they want instead.",
-                ))
+        };
+        let asked = match self.put(&case, way, newer, ctx).await {
+            Ok(asked) => asked,
+            Err(why) => {
+                drop((slot, opened));
+                let result = self.create(&case.linked, &case.mail.into_draft(), Some(why)).await;
+                place.end(result.clone());
+                return Ok(result.into());
             }
-            Answer::Dismissed => Err(failed(
-                "Not sent, and no draft was made: the person gave no answer. Ask them before you try again, or call without \
-                 `send` to make a draft.",
-            )),
+        };
+        let link = match &asked {
+            Asking::Page { ticket, .. } if newer && way == Way::Link => {
+                place.keep(&opened.handle);
+                Some(question(consent::link(ticket), opened.handle.clone()))
+            }
+            _ => None,
+        };
+        tokio::spawn(self.clone().run(place, case, asked, slot, opened));
+        match link {
+            Some(link) => {
+                waiting.leave();
+                Ok(link.into())
+            }
+            None => self.wait(waiting).await,
         }
     }
 
-    /// The question as a result, for the newer protocol.
-    fn ask(&self, letter: &Letter, digest: Digest) -> Result<InputRequiredResult, CallToolResult> {
-        let handle = self.book.open(digest, Instant::now()).map_err(|e| failed(e.to_string()))?;
-        let question = InputRequest::Elicitation(ElicitRequest::new(form(letter)));
-        Ok(InputRequiredResult::new(
-            Some(InputRequests::from([(QUESTION.to_owned(), question)])),
-            Some(handle),
-        ))
+    /// Puts the question. The error is why a draft is made instead.
+    async fn put(
+        &self,
+        case: &Case,
+        way: Way,
+        newer: bool,
+        ctx: &RequestContext<RoleServer>,
+    ) -> std::result::Result<Asking, &'static str> {
+        const NO_PAGE: &str = "the page that asks for consent could not be served on this machine";
+        const NO_CLIENT: &str = "this client failed to ask a person for consent to send";
+        if way == Way::Form {
+            let handle = asking::put(&ctx.peer, consent::form(&case.letter)).await.map_err(|_| NO_CLIENT)?;
+            return Ok(Asking::Form(handle));
+        }
+        let ticket = self.page.open(&case.letter).await.map_err(|error| {
+            tracing::warn!(%error, "the page could not be served");
+            NO_PAGE
+        })?;
+        let shown = match way {
+            Way::Browser => {
+                browse(&ticket).await?;
+                None
+            }
+            _ if newer => None,
+            _ => Some(asking::put(&ctx.peer, consent::link(&ticket)).await.map_err(|_| NO_CLIENT)?),
+        };
+        Ok(Asking::Page { ticket, shown })
+    }
+
+    /// Hears the answer and does what it says, whoever still waits for it.
+    async fn run(self: Arc<Self>, place: Place, case: Case, asked: Asking, mut slot: Slot, opened: Opened) {
+        let (heard, page) = asked.hear(&*self.clock, &place.withdrawn()).await;
+        drop(opened);
+        let withdrawn = matches!(heard, Heard::Withdrawn);
+        let result = match heard {
+            Heard::Answer(Answer::Yes) => self.send(&case, &mut slot).await.unwrap_or_else(|result| result),
+            Heard::Answer(answer) => {
+                drop(slot);
+                self.not_sent(&case, answer).await
+            }
+            Heard::Failed => {
+                drop(slot);
+                let why = "this client failed to ask a person for consent to send";
+                self.create(&case.linked, &case.mail.clone().into_draft(), Some(why)).await
+            }
+            Heard::Withdrawn => failed("Not sent, and no draft was made: the call was cancelled."),
+        };
+        if let Some(page) = page.filter(|_| !withdrawn) {
+            page.end(&outcome(&result));
+        }
+        place.end(result);
+    }
+
+    /// Sends after a yes. The person took a while, and the mail would go to whoever is the contact now.
+    async fn send(&self, case: &Case, slot: &mut Slot) -> Result<CallToolResult> {
+        let conversation = read(&case.linked, &case.mail.0.id).await?;
+        if Case::new(&case.linked, case.mail.clone(), &conversation)?.exact != case.exact {
+            return Err(failed(
+                "Not sent: the conversation changed while the person was asked. Read it again.",
+            ));
+        }
+        Ok(self.make(&case.linked, &case.mail.0, slot, &conversation, None).await)
+    }
+
+    async fn not_sent(&self, case: &Case, answer: Answer) -> CallToolResult {
+        match answer {
+            Answer::No => {
+                self.book.refuse(&case.letter.conversation, case.seen, self.clock.now());
+                failed(
+                    "Not sent, and no draft was made: the person declined. Ask them what they want instead.",
+                )
+            }
+            Answer::Nobodys => {
+                let why = "the question was answered in less than a second, which no person does: the client answers by itself";
+                self.create(&case.linked, &case.mail.clone().into_draft(), Some(why)).await
+            }
+            Answer::Yes | Answer::Dismissed => failed(
+                "Not sent, and no draft was made: the person gave no answer. Ask them before you try again, or call without \
+                 `send` to make a draft.",
+            ),
+        }
+    }
+
+    /// The answer to a question whose link the client of the newer protocol has shown, or not.
+    async fn collect(&self, case: &Case, request: &CallToolRequestParams) -> Result<CallToolResponse> {
+        let handle = request.request_state.as_deref().unwrap_or_default();
+        let Some(waiting) = self.errands.collect(case.seen, handle) else {
+            return Err(failed(format!("Not sent: {}.", consent::Refused::Unknown)));
+        };
+        let action = answered(request).and_then(consent::action);
+        match self.book.age(handle, self.clock.now()) {
+            // It is still open, and the person did not follow the link.
+            Some(took) if action != Some(ElicitationAction::Accept) => {
+                waiting.withdraw();
+                _ = waiting.result(&*self.clock).await;
+                let answer = action.map_or(Answer::Dismissed, |action| Answer::new(&action, None));
+                Ok(self.not_sent(case, answer.after(took)).await.into())
+            }
+            _ => self.wait(waiting).await,
+        }
+    }
+
+    async fn wait(&self, waiting: Waiting) -> Result<CallToolResponse> {
+        match waiting.result(&*self.clock).await {
+            Some(result) => Ok(result.into()),
+            None => Err(failed(format!(
+                "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a \
+                 yes sends the mail. To learn the answer, make the same call again in a while; do not change the mail.",
+                ANSWER_WITHIN.as_secs() / 60
+            ))),
+        }
+    }
+
+    /// A question about this mail, if it may be asked.
+    fn open(&self, case: &Case) -> Result<Opened> {
+        if self.book.is_refused(&case.letter.conversation, case.seen, self.clock.now()) {
+            return Err(failed(
+                "Not sent: the person refused this mail a moment ago, or several in this conversation, and is not asked again. Do \
+                 not try to send it; ask them what they want instead.",
+            ));
+        }
+        self.book.open(case.exact, case.seen, self.clock.now()).map_err(|_| {
+            failed(
+                "Not sent, and no draft was made: the person has three other questions to answer. Wait for their answers, or call \
+                 without `send` to make a draft.",
+            )
+        })
     }
 }
 
-/// Whether the client can show a form to a person.
-fn can_ask(capabilities: Option<&ClientCapabilities>) -> bool {
-    // A client that names no mode means forms: there was nothing else when the capability was new.
-    capabilities
-        .and_then(|c| c.elicitation.as_ref())
-        .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+async fn read(linked: &Linked, id: &ConversationId) -> Result<Conversation> {
+    linked.client.conversation(id).get().await.map_err(|e| error(&e))
+}
+
+/// Opens the page in the person's browser.
+async fn browse(ticket: &Ticket) -> std::result::Result<(), &'static str> {
+    const NO_BROWSER: &str = "no browser could be opened to ask a person for consent to send";
+    let url = ticket.url().to_owned();
+    match tokio::task::spawn_blocking(move || open::that_detached(url)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            tracing::warn!(kind = ?error.kind(), "no browser could be opened");
+            Err(NO_BROWSER)
+        }
+        Err(_) => Err(NO_BROWSER),
+    }
+}
+
+/// A question as a result, for the newer protocol.
+fn question(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
+    let question = InputRequest::Elicitation(ElicitRequest::new(asked));
+    InputRequiredResult::new(Some(InputRequests::from([(QUESTION.to_owned(), question)])), Some(handle))
+}
+
+/// The answer that a call of the newer protocol brings.
+fn answered(request: &CallToolRequestParams) -> Option<&serde_json::Value> {
+    request.input_responses.as_ref()?.get(QUESTION)
+}
+
+/// What became of a mail, for the person who answered: the first line of what the model is told.
+fn outcome(result: &CallToolResult) -> String {
+    let text = result.content.first().and_then(|block| block.as_text()).map(|text| text.text.as_str());
+    text.and_then(|text| text.lines().next()).unwrap_or("It is done.").to_owned()
 }

@@ -1,8 +1,10 @@
 //! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this machine.
 
 mod answer;
+mod asking;
 mod completions;
 mod creates;
+mod errands;
 mod link;
 mod mail;
 mod prompts;
@@ -10,7 +12,10 @@ mod resources;
 mod tools;
 mod watch;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -33,15 +38,13 @@ use shared_inbox::{
 };
 
 use crate::{
-    consent::Book,
-    recent::Recent,
     render::{self, Fence, Style},
-    settings::{Filter, SendPolicy, Settings},
+    settings::{Filter, Settings},
 };
 use answer::{changed, done, error, failed};
 use creates::Create;
 use link::{Link, Linked};
-use mail::Mail;
+use mail::{Mail, Mailroom};
 
 pub(crate) use link::explain;
 
@@ -65,28 +68,24 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 /// ```
 pub struct Bridge {
     link: Link,
-    send: SendPolicy,
+    mailroom: Arc<Mailroom>,
     filter: Filter,
     max_chars: usize,
     text_only: bool,
     /// Whether a client was given the list without the tools that change something.
     listed_short: AtomicBool,
-    recent: Recent,
-    book: Book,
 }
 
 impl Bridge {
     /// A bridge with these settings. Nothing is sent to the service yet.
     pub fn new(settings: Settings) -> Self {
         Self {
+            mailroom: Arc::new(Mailroom::new(settings.send, settings.ask, settings.clock)),
             link: Link::new(settings.access),
-            send: settings.send,
             filter: settings.filter,
             max_chars: settings.max_chars,
             text_only: settings.text_only,
             listed_short: AtomicBool::new(false),
-            recent: Recent::default(),
-            book: Book::default(),
         }
     }
 
@@ -163,7 +162,7 @@ impl Bridge {
         &self,
         operation: Operation,
         arguments: Value,
-        linked: &Linked,
+        linked: &Arc<Linked>,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
@@ -192,15 +191,15 @@ impl Bridge {
             }
             Operation::AddNote => {
                 let (id, input) = with(id, AddNote::read(arguments))?;
-                self.create(linked, &Create::note(id, input), None).await
+                self.mailroom.create(linked, &Create::note(id, input), None).await
             }
             Operation::Reply => {
                 let (id, input) = with(id, Reply::read(arguments))?;
-                return self.mail(linked, Mail::reply(id, input), request, ctx).await;
+                return self.mailroom.mail(linked, Mail::reply(id, input), request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = with(id, RequestDocuments::read(arguments))?;
-                return self.mail(linked, Mail::request(id, input), request, ctx).await;
+                return self.mailroom.mail(linked, Mail::request(id, input), request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
             _ => failed(format!("This version of the bridge cannot run {}.", request.name)),
@@ -282,7 +281,7 @@ impl ServerHandler for Bridge {
         _ctx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let linked = self.link.get().await.ok();
-        let shown = self.shown(linked.map(Linked::scopes));
+        let shown = self.shown(linked.map(|linked| linked.scopes()));
         self.listed_short.store(linked.is_none(), Ordering::Relaxed);
         let fresh = if linked.is_some() { FRESH_MS } else { 0 };
         Ok(ListToolsResult::with_all_items(shown).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))

@@ -57,7 +57,13 @@ fn what_is_printed_is_what_the_client_reads() {
         let settings: Value = serde_json::from_str(&printed(client)).expect(client);
         let server = &settings[section]["shared-inbox"];
         assert_eq!(server["command"], command, "{client}");
-        assert_eq!(server["args"], json!(["--sandbox"]), "{client}");
+        // Claude Desktop cannot ask.
+        let args = if client == "claude-desktop" {
+            json!(["--sandbox", "--ask=browser"])
+        } else {
+            json!(["--sandbox"])
+        };
+        assert_eq!(server["args"], args, "{client}");
         assert_eq!(server.get("env"), None, "the sandbox needs neither address nor key");
     }
     let codex: toml_edit::DocumentMut = printed("codex").parse().unwrap();

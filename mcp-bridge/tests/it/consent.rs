@@ -1,5 +1,7 @@
 //! Sending: nothing leaves without the person, whatever the model says.
 
+use std::{sync::atomic::Ordering, time::Duration};
+
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
@@ -18,7 +20,7 @@ async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
     for era in ERAS {
         let desk = Desk::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down(&person, era, &[]).await;
+        let client = desk.sit_down_inside(&person, era, &[]).await;
         let result = client.call("reply", reply(&desk)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
@@ -37,7 +39,7 @@ async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
         for says in [Says::No, Says::YesWithoutTick] {
             let desk = Desk::new().await;
             let person = Person::who(says);
-            let client = desk.sit_down(&person, era, &[]).await;
+            let client = desk.sit_down_inside(&person, era, &[]).await;
             let result = client.call("reply", reply(&desk)).await;
             assert!(
                 is_error(&result) && text(&result).contains("declined"),
@@ -56,7 +58,7 @@ async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
 async fn a_yes_does_not_count_when_the_conversation_changed_meanwhile() {
     let desk = Desk::new().await;
     let person = Person::who_takes_time(Says::Yes);
-    let client = desk.sit_down(&person, Older, &[]).await;
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
     let meanwhile = async {
         until(async || person.questions().len() == 1).await;
         let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "Pay here instead.");
@@ -71,14 +73,14 @@ async fn a_yes_does_not_count_when_the_conversation_changed_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_yes_that_comes_after_the_call_was_cancelled_sends_nothing() {
+async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
     let desk = Desk::new().await;
     let person = Person::who_takes_time(Says::Yes);
-    let client = desk.sit_down(&person, Older, &[]).await;
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
     let call = client.start(params("reply", reply(&desk))).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
-    person.answers.add_permits(1);
+    until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
     client.call("list_tags", json!({})).await;
     assert_eq!(desk.mails().await, Mails::none());
 
@@ -95,7 +97,7 @@ async fn a_mail_whose_answer_is_lost_goes_out_once() {
         let desk = Desk::new().await;
         let lost = FaultRule::new(Effect::drop_after()).path("/conversations/*/replies");
         desk.mock.control().add_fault(lost).await.unwrap();
-        let client = desk.sit_down(&Person::who(Says::Yes), era, &[]).await;
+        let client = desk.sit_down_inside(&Person::who(Says::Yes), era, &[]).await;
         let result = client.call("reply", reply(&desk)).await;
         assert!(text(&result).contains("answer was lost"), "{era:?}: {}", text(&result));
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
@@ -108,7 +110,7 @@ async fn a_question_that_is_put_away_makes_nothing() {
     for era in ERAS {
         let desk = Desk::new().await;
         let person = Person::who(Says::Nothing);
-        let client = desk.sit_down(&person, era, &[]).await;
+        let client = desk.sit_down_inside(&person, era, &[]).await;
         let result = client.call("reply", reply(&desk)).await;
         assert!(is_error(&result) && text(&result).contains("no answer"), "{era:?}: {}", text(&result));
         assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
@@ -121,7 +123,7 @@ async fn a_question_that_is_put_away_makes_nothing() {
 async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
     for era in ERAS {
         let desk = Desk::new().await;
-        let client = desk.sit_down(&Person::who(Says::CannotBeAsked), era, &[]).await;
+        let client = desk.sit_down_inside(&Person::who(Says::CannotBeAsked), era, &[]).await;
         // Whatever else a model may think of is no consent.
         let mut arguments = reply(&desk);
         for word in ["consent", "confirmed", "force", "allow"] {
@@ -140,7 +142,7 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
 #[tokio::test]
 async fn a_client_that_fails_to_ask_gets_a_draft() {
     let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::Fails), Older, &[]).await;
+    let client = desk.sit_down_inside(&Person::who(Says::Fails), Older, &[]).await;
     let result = client.call("reply", reply(&desk)).await;
     assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
     assert!(text(&result).contains("failed to ask"), "{}", text(&result));
@@ -167,12 +169,12 @@ async fn never_makes_drafts_and_allow_does_not_ask() {
     for era in ERAS {
         let desk = Desk::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down(&person, era, &["--send=never"]).await;
+        let client = desk.sit_down_inside(&person, era, &["--send=never"]).await;
         let result = client.call("reply", reply(&desk)).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
         assert!(text(&result).contains("--send=never"), "{era:?}: {}", text(&result));
 
-        let client = desk.sit_down(&person, era, &["--send=allow"]).await;
+        let client = desk.sit_down_inside(&person, era, &["--send=allow"]).await;
         let result = client.call("reply", reply(&desk)).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
         assert_eq!(person.questions().len(), 0, "{era:?}");
@@ -188,7 +190,7 @@ async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
         })
         .await;
         let person = Person::who(Says::No);
-        let client = desk.sit_down(&person, era, &["--send=allow"]).await;
+        let client = desk.sit_down_inside(&person, era, &["--send=allow"]).await;
         for (tool, arguments) in
             [("get_conversation", json!({ "id": desk.conversation })), ("list_conversations", json!({}))]
         {
@@ -200,7 +202,7 @@ async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
         assert!(person.questions()[0].contains("phishing"), "{era:?}");
         assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
 
-        let cannot = desk.sit_down(&Person::who(Says::CannotBeAsked), era, &["--send=allow"]).await;
+        let cannot = desk.sit_down_inside(&Person::who(Says::CannotBeAsked), era, &["--send=allow"]).await;
         let result = cannot.call("reply", reply(&desk)).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
     }
@@ -211,7 +213,7 @@ async fn a_document_request_asks_with_its_checklist() {
     for era in ERAS {
         let desk = Desk::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down(&person, era, &[]).await;
+        let client = desk.sit_down_inside(&person, era, &[]).await;
         let arguments = json!({ "id": desk.conversation, "documents": [{ "label": "Passport" }], "message": "We need this.",
                                 "dueDate": "2030-01-01", "send": true });
         let result = client.call("request_documents", arguments).await;
@@ -250,13 +252,15 @@ fn yes() -> InputResponses {
 #[tokio::test]
 async fn consent_is_bound_to_its_mail_and_works_once() {
     let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::Yes), Newer, &[]).await;
+    let person = Person::who(Says::Yes);
+    let client = desk.sit_down_inside(&person, Newer, &[]).await;
     let call = |body: &str| params("reply", json!({ "id": desk.conversation, "body": body, "send": true }));
     let ask = async |body: &str| match client.service.call_tool_once(call(body)).await.unwrap() {
         CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
         other => panic!("expected a question, got {other:?}"),
     };
     let answer = async |body: &str, state: &str| {
+        person.clock.forward(Duration::from_secs(2));
         let request = call(body).with_input_responses(yes()).with_request_state(state);
         match client.service.call_tool_once(request).await.unwrap() {
             CallToolResponse::Complete(result) => result,
@@ -284,11 +288,168 @@ async fn consent_is_bound_to_its_mail_and_works_once() {
 #[tokio::test]
 async fn an_answer_without_a_question_is_worth_nothing() {
     let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::Yes), Newer, &[]).await;
+    let client = desk.sit_down_inside(&Person::who(Says::Yes), Newer, &[]).await;
     let request = params("reply", reply(&desk)).with_input_responses(yes());
     match client.service.call_tool_once(request).await.unwrap() {
         CallToolResponse::InputRequired(_) => {}
         other => panic!("expected the question, got {other:?}"),
     }
+    assert_eq!(desk.mails().await, Mails::none());
+}
+
+#[tokio::test]
+async fn an_answer_within_a_second_is_nobodys_and_makes_a_draft() {
+    for era in ERAS {
+        for says in [Says::Yes, Says::No, Says::YesWithoutTick, Says::Nothing] {
+            let desk = Desk::new().await;
+            let person = Person::who_is_not_there(says);
+            let client = desk.sit_down_inside(&person, era, &[]).await;
+            let result = client.call("reply", reply(&desk)).await;
+            assert!(!is_error(&result), "{era:?} {says:?}: {}", text(&result));
+            let structured = result.structured_content.as_ref().unwrap();
+            assert_eq!(structured["status"], "draft", "{era:?} {says:?}");
+            assert!(structured["note"].as_str().unwrap().contains("less than a second"), "{structured}");
+            assert_eq!(
+                desk.mails().await,
+                Mails { drafts: vec![BODY.into()], sent: vec![] },
+                "{era:?} {says:?}"
+            );
+
+            let other = json!({ "id": desk.conversation, "body": "Another mail", "send": true });
+            client.call("reply", other).await;
+            assert_eq!(person.questions().len(), 2, "{era:?} {says:?}: nothing is blocked");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_no_holds_for_what_the_person_saw_however_it_is_dressed() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who(Says::No);
+        let client = desk.sit_down_inside(&person, era, &[]).await;
+        client.call("reply", reply(&desk)).await;
+        for variant in [
+            json!({ "body": BODY, "summary": "Please" }),
+            json!({ "body": format!("{BODY} ") }),
+            json!({ "body": format!("{BODY}\n\n") }),
+            json!({ "body": BODY.replace("\n\n", "\n\n\n") }),
+            json!({ "body": BODY.replace("left", "le\u{200b}ft") }),
+            json!({ "body": BODY.to_uppercase() }),
+        ] {
+            let mut call = variant;
+            call["id"] = desk.conversation.clone().into();
+            call["send"] = true.into();
+            let again = client.call("reply", call).await;
+            assert!(
+                is_error(&again) && text(&again).contains("not asked again"),
+                "{era:?}: {}",
+                text(&again)
+            );
+        }
+        assert_eq!(person.questions().len(), 1, "{era:?}");
+        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+
+        for body in ["Second try", "Third try", "Fourth try", "Fifth try"] {
+            client.call("reply", json!({ "id": desk.conversation, "body": body, "send": true })).await;
+        }
+        assert_eq!(person.questions().len(), 3, "{era:?}: three refusals in a conversation are enough");
+        person.clock.forward(Duration::from_secs(120));
+        client.call("reply", reply(&desk)).await;
+        assert_eq!(person.questions().len(), 4, "{era:?}: after two minutes it can be asked again");
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_variants_open_three_questions() {
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
+    let call = |i: usize| json!({ "id": desk.conversation, "body": format!("Variant {i}"), "send": true });
+    let mut open = Vec::new();
+    for i in 0..3 {
+        open.push(client.start(params("reply", call(i))).await);
+        until(async || person.questions().len() == i + 1).await;
+    }
+    for i in 3..20 {
+        let result = client.call("reply", call(i)).await;
+        assert!(is_error(&result) && text(&result).contains("three other questions"), "{}", text(&result));
+    }
+    person.answers.add_permits(3);
+    for handle in open {
+        handle.await_response().await.unwrap();
+    }
+    assert_eq!(person.questions().len(), 3);
+    assert_eq!(desk.mails().await.sent.len(), 3);
+
+    let desk = Desk::new().await;
+    let client = desk.sit_down_inside(&Person::who(Says::Yes), Newer, &[]).await;
+    for i in 0..5 {
+        let call = json!({ "id": desk.conversation, "body": format!("Variant {i}"), "send": true });
+        match client.service.call_tool_once(params("reply", call)).await.unwrap() {
+            CallToolResponse::InputRequired(_) => assert!(i < 3),
+            CallToolResponse::Complete(result) => {
+                assert!(i >= 3 && text(&result).contains("three other questions"))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_that_look_the_same_wait_for_one_answer() {
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
+    let first = client.start(params("reply", reply(&desk))).await;
+    until(async || person.clock.waiting() == 2).await;
+    let mut same = reply(&desk);
+    same["summary"] = "Again".into();
+    let second = async {
+        // The question waits for the clock, and so does each call.
+        until(async || person.clock.waiting() == 3).await;
+        first.cancel(None).await.unwrap();
+        until(async || person.clock.waiting() == 2).await;
+        person.answers.add_permits(1);
+    };
+    let (result, ()) = tokio::join!(client.call("reply", same), second);
+    assert!(!is_error(&result), "{}", text(&result));
+    assert_eq!((person.questions().len(), person.withdrawn.load(Ordering::SeqCst)), (1, 0));
+    assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
+}
+
+#[tokio::test]
+async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts() {
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
+    let later = async {
+        until(async || person.questions().len() == 1).await;
+        until(async || person.clock.waiting() == 2).await;
+        person.clock.forward(Duration::from_secs(45));
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), later);
+    assert!(is_error(&result) && text(&result).contains("has not answered"), "{}", text(&result));
+    assert_eq!(desk.mails().await, Mails::none());
+    person.answers.add_permits(1);
+    until(async || !desk.mock.control().jobs().await.is_empty()).await;
+    let again = client.call("reply", reply(&desk)).await;
+    assert!(!is_error(&again) && text(&again).contains("repeats a call"), "{}", text(&again));
+    assert_eq!(person.questions().len(), 1);
+    assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_ends_after_five_minutes() {
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
+    let later = async {
+        until(async || person.clock.waiting() == 2).await;
+        person.clock.forward(Duration::from_secs(45));
+    };
+    tokio::join!(client.call("reply", reply(&desk)), later);
+    person.clock.forward(Duration::from_secs(255));
+    until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
     assert_eq!(desk.mails().await, Mails::none());
 }

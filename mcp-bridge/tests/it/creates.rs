@@ -13,7 +13,7 @@ async fn the_same_create_again_gives_the_first_result_and_says_so() {
     for era in ERAS {
         let desk = Desk::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down(&person, era, &[]).await;
+        let client = desk.sit_down_inside(&person, era, &[]).await;
         let note = json!({ "id": desk.conversation, "body": "Refund is approved" });
         let reply = json!({ "id": desk.conversation, "body": "On its way", "send": true });
         for (tool, arguments) in [("add_note", &note), ("reply", &reply)] {
@@ -140,7 +140,7 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_shown() {
     let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No)).await;
+    let client = desk.sit_down_inside(&Person::who(Says::No), Older, &[]).await;
     let note = cancelled_note(&desk, &client, Effect::drop_before()).await;
     let again = client.call("add_note", note).await;
     assert!(!is_error(&again) && !text(&again).contains("repeats"), "{}", text(&again));

@@ -6,9 +6,10 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use clap::Parser;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceExt,
     model::{
@@ -23,10 +24,13 @@ use rmcp::{
     transport::TokioChildProcess,
 };
 use serde_json::{Value, json};
-use shared_inbox::Scope;
-use shared_inbox_mcp::{Bridge, settings::Settings};
+use shared_inbox::{BoxFuture, Clock, Scope};
+use shared_inbox_mcp::{Bridge, cli::Cli};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
-use tokio::{process::Command, sync::Semaphore};
+use tokio::{
+    process::Command,
+    sync::{Semaphore, watch},
+};
 
 pub(crate) use Era::{Newer, Older};
 
@@ -66,10 +70,44 @@ pub(crate) enum Says {
     CannotBeAsked,
 }
 
+/// A clock whose hands only a test moves.
+#[derive(Debug)]
+pub(crate) struct Hands(watch::Sender<Instant>);
+
+impl Hands {
+    pub(crate) fn forward(&self, by: Duration) {
+        self.0.send_modify(|now| *now += by);
+    }
+
+    /// How many wait for it to move.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.receiver_count()
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Instant {
+        *self.0.borrow()
+    }
+
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+        let (until, mut moved) = (self.now() + wait, self.0.subscribe());
+        Box::pin(async move { _ = moved.wait_for(|now| *now >= until).await })
+    }
+}
+
 /// A client with a person at it.
 #[derive(Clone)]
 pub(crate) struct Person {
     says: Says,
+    /// How the client can ask.
+    modes: Value,
+    /// How long they think before they answer.
+    thinks: Duration,
+    /// The clock of the bridge in the same process.
+    pub(crate) clock: Arc<Hands>,
+    /// The questions that were taken back.
+    pub(crate) withdrawn: Arc<AtomicUsize>,
     /// How many questions they may answer now.
     pub(crate) answers: Arc<Semaphore>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
@@ -79,8 +117,27 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn who(says: Says) -> Self {
-        let answers = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-        Self { says, answers, asked: Arc::default(), progress: Arc::default(), tools_changed: Arc::default() }
+        Self {
+            says,
+            modes: json!({ "form": {} }),
+            thinks: Duration::from_secs(2),
+            clock: Arc::new(Hands(watch::Sender::new(Instant::now()))),
+            withdrawn: Arc::default(),
+            answers: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+            asked: Arc::default(),
+            progress: Arc::default(),
+            tools_changed: Arc::default(),
+        }
+    }
+
+    /// A client that answers by itself.
+    pub(crate) fn who_is_not_there(says: Says) -> Self {
+        Self { thinks: Duration::from_millis(900), ..Self::who(says) }
+    }
+
+    /// Someone whose client can only show links.
+    pub(crate) fn who_follows_links(says: Says) -> Self {
+        Self { modes: json!({ "url": {} }), ..Self::who(says) }
     }
 
     /// Someone who answers only as often as the test adds permits to `answers`.
@@ -97,7 +154,7 @@ impl ClientHandler for Person {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         if self.says != Says::CannotBeAsked {
-            capabilities.elicitation = serde_json::from_value(json!({ "form": {} })).unwrap();
+            capabilities.elicitation = serde_json::from_value(self.modes.clone()).unwrap();
         }
         ClientConfig::new(capabilities, Implementation::new("test", "1"))
     }
@@ -105,11 +162,22 @@ impl ClientHandler for Person {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let ElicitRequestParams::FormElicitationParams { message, .. } = request else { panic!("a form") };
-        self.asked.lock().unwrap().push(message);
-        self.answers.acquire().await.unwrap().forget();
+        // Of a link, the address is what the test needs.
+        self.asked.lock().unwrap().push(match request {
+            ElicitRequestParams::FormElicitationParams { message, .. } => message,
+            ElicitRequestParams::UrlElicitationParams { url, .. } => url,
+            other => panic!("a question, not {other:?}"),
+        });
+        tokio::select! {
+            permit = self.answers.acquire() => permit.unwrap().forget(),
+            () = context.ct.cancelled() => {
+                self.withdrawn.fetch_add(1, Ordering::SeqCst);
+                std::future::pending().await
+            }
+        }
+        self.clock.forward(self.thinks);
         let accept =
             |send: bool| ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "send": send }));
         Ok(match self.says {
@@ -174,13 +242,18 @@ impl Desk {
         connect(command, person, era).await
     }
 
-    /// The bridge in this process, over a client that gives a create no time to show.
-    pub(crate) async fn sit_down_inside(&self, person: &Person) -> Client {
+    /// The bridge in this process with these arguments, by the person's clock, over a client that gives a create no time
+    /// to show.
+    pub(crate) async fn sit_down_inside(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let client = shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key());
-        let bridge = Bridge::new(Settings::with_client(client.settle(Duration::ZERO).build().unwrap()));
+        let arguments = ["shared-inbox-mcp"].into_iter().chain(arguments.iter().copied());
+        let mut settings = Cli::try_parse_from(arguments).unwrap().options.settings();
+        settings.access.client = Some(client.settle(Duration::ZERO).build().unwrap());
+        settings.clock = person.clock.clone();
+        let bridge = Bridge::new(settings);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move { bridge.serve(theirs).await.unwrap().waiting().await });
-        Client { service: person.clone().serve_with_lifecycle(ours, Older.lifecycle()).await.unwrap() }
+        Client { service: person.clone().serve_with_lifecycle(ours, era.lifecycle()).await.unwrap() }
     }
 
     /// Everything that waits for approval or went out, after the undo window.

@@ -10,6 +10,7 @@ mod eras;
 mod extras;
 mod hostile;
 mod packaging;
+mod page;
 mod peers;
 mod program;
 mod rough;

@@ -18,6 +18,7 @@ asked = []
 
 async def elicit(context, params):
     asked.append(params.message)
+    await asyncio.sleep(1.1)  # An answer within a second is nobody's.
     if says == "yes":
         return ElicitResult(action="accept", content={"send": True})
     return ElicitResult(action="decline" if says == "no" else "cancel")

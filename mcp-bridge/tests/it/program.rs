@@ -4,7 +4,9 @@ use std::process::{Command, Output};
 
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
-    for name in ["SHARED_INBOX_BASE_URL", "SHARED_INBOX_API_KEY", "SHARED_INBOX_API_KEY_FILE", "RUST_LOG"] {
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("SHARED_INBOX_") || name == "RUST_LOG")
+    {
         command.env_remove(name);
     }
     command
@@ -56,4 +58,67 @@ fn doctor_says_what_is_missing() {
         program().arg("doctor").env("SHARED_INBOX_BASE_URL", "https://x.example/api/v1").output().unwrap();
     let said = out(&output).0;
     assert!(said.contains("SHARED_INBOX_API_KEY") && said.contains("--api-key-file"), "{said}");
+}
+
+#[test]
+fn variables_stand_for_flags_and_the_command_line_goes_before_them() {
+    let settings = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let output = program()
+            .args(["--sandbox", "config", "cursor"])
+            .args(arguments)
+            .envs(variables.to_vec())
+            .output();
+        let (said, complained) = out(&output.unwrap());
+        let parsed: serde_json::Value = serde_json::from_str(&said).map_err(|_| complained).unwrap();
+        parsed["mcpServers"]["shared-inbox"]["args"].as_array().unwrap().to_vec()
+    };
+    let given = settings(
+        &[
+            ("SHARED_INBOX_SEND", "never"),
+            ("SHARED_INBOX_READ_ONLY", "1"),
+            ("SHARED_INBOX_TOOLS", "list_tags,reply"),
+            ("SHARED_INBOX_MAX_CHARS", "9000"),
+        ],
+        &[],
+    );
+    assert_eq!(
+        given,
+        ["--sandbox", "--send=never", "--read-only", "--tools=list_tags,reply", "--max-chars=9000"]
+    );
+    let over =
+        settings(&[("SHARED_INBOX_SEND", "never"), ("SHARED_INBOX_READ_ONLY", "off")], &["--send=allow"]);
+    assert_eq!(over, ["--sandbox", "--send=allow"]);
+    let empty =
+        ["SEND", "READ_ONLY", "TOOLS", "EXCLUDE_TOOLS", "MAX_CHARS", "TEXT_ONLY", "VERBOSE", "BASE_URL"];
+    let empty = empty.map(|name| format!("SHARED_INBOX_{name}"));
+    let empty: Vec<_> = empty.iter().map(|name| (name.as_str(), "")).collect();
+    assert_eq!(settings(&empty, &[]), ["--sandbox"], "what is set to nothing is not set");
+}
+
+#[test]
+fn a_variable_that_makes_no_sense_is_refused_by_the_name_of_its_flag() {
+    for (name, value, flag) in [
+        ("SHARED_INBOX_SEND", "sometimes", "--send"),
+        ("SHARED_INBOX_READ_ONLY", "flase", "--read-only"),
+        ("SHARED_INBOX_TOOLS", "list_tags,no_such_tool", "--tools"),
+    ] {
+        let output = program().arg("doctor").env(name, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(out(&output).1.contains(flag), "{}", out(&output).1);
+    }
+}
+
+#[test]
+fn plain_http_is_refused_with_the_flag_that_allows_it() {
+    let doctor = |arguments: &[&str]| {
+        let mut command = program();
+        command.arg("doctor").args(arguments).args(["--base-url", "http://192.0.2.1:9/api/v1"]);
+        command.env("SHARED_INBOX_API_KEY", format!("rk_test_{}", "k".repeat(48)));
+        command.env("http_proxy", "http://127.0.0.1:9");
+        out(&command.output().unwrap()).0
+    };
+    let said = doctor(&[]);
+    assert!(said.contains("with --allow-plain-http") && !said.contains("allow_plain_http"), "{said}");
+    let said = doctor(&["--allow-plain-http"]);
+    assert!(said.contains("settings: the address is http://192.0.2.1:9/api/v1"), "{said}");
 }

@@ -1,0 +1,192 @@
+//! Who may speak to the page: a browser window that the person opened, and the page's own form in it.
+
+use std::net::SocketAddr;
+
+use http::{HeaderMap, Method, header};
+
+use crate::consent::Answer;
+
+/// The name of the page's cookie.
+pub(super) const COOKIE: &str = "consent";
+
+/// Where the page is.
+pub(super) struct Site {
+    host: String,
+    origin: String,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Foreign {
+    #[error("this address belongs to another name")]
+    Host,
+    #[error("the request came from another site")]
+    Origin,
+    #[error("this page is opened in a window of its own")]
+    Framed,
+    #[error("this page is not fetched ahead")]
+    Ahead,
+    #[error("this page is only shown and answered")]
+    Method,
+    #[error("the form has another shape")]
+    Form,
+}
+
+impl Site {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { host: address.to_string(), origin: format!("http://{address}") }
+    }
+
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Whether a request may be answered at all.
+    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Foreign> {
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        // A name that was pointed at this machine is not this machine.
+        let mut hosts = headers.get_all(header::HOST).iter();
+        if hosts.next().is_none_or(|host| host != self.host.as_str()) || hosts.next().is_some() {
+            return Err(Foreign::Host);
+        }
+        let fetched = (text("sec-fetch-site"), text("sec-fetch-mode"), text("sec-fetch-dest"));
+        if text("sec-purpose").or(text("purpose")).or(text("x-moz")).is_some() {
+            return Err(Foreign::Ahead);
+        }
+        if fetched.2.is_some_and(|dest| dest != "document")
+            || fetched.1.is_some_and(|mode| mode != "navigate")
+        {
+            return Err(Foreign::Framed);
+        }
+        let ours = |origin: &str| origin == self.origin;
+        match *method {
+            // A link in another page may lead here, as from a client in a browser; it learns and changes nothing.
+            Method::GET if text("origin").is_none_or(ours) => Ok(()),
+            Method::GET => Err(Foreign::Origin),
+            Method::POST => {
+                if !text("origin").is_some_and(ours) || fetched.0.is_some_and(|site| site != "same-origin") {
+                    return Err(Foreign::Origin);
+                }
+                if text("content-type") != Some("application/x-www-form-urlencoded") {
+                    return Err(Foreign::Form);
+                }
+                Ok(())
+            }
+            _ => Err(Foreign::Method),
+        }
+    }
+}
+
+/// The page's cookie, if the browser brought it.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
+    let mut all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    all.find_map(|line| line.split(';').find_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('=')))
+        .map(str::to_owned)
+}
+
+/// What the form says.
+#[derive(Default)]
+pub(super) struct Form {
+    pub(super) token: Option<String>,
+    pub(super) answer: Option<Answer>,
+}
+
+/// Reads the form. Its fields are plain letters and digits, so that nothing in it is ever encoded.
+pub(super) fn form(body: &[u8]) -> Form {
+    let mut form = Form::default();
+    for field in String::from_utf8_lossy(body).split('&') {
+        match field.split_once('=') {
+            Some(("token", token)) => form.token = Some(token.to_owned()),
+            Some(("answer", "send")) => form.answer = Some(Answer::Yes),
+            Some(("answer", "refuse")) => form.answer = Some(Answer::No),
+            _ => {}
+        }
+    }
+    form
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(method: Method, headers: &[(&'static str, &str)]) -> Result<(), Foreign> {
+        let site = Site::new(([127, 0, 0, 1], 4000).into());
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        site.check(&method, &map)
+    }
+
+    const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
+    const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+    const OURS: (&str, &str) = ("origin", "http://127.0.0.1:4000");
+
+    #[test]
+    fn a_window_that_the_person_opened_is_shown_the_page() {
+        let fetched =
+            [("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        assert_eq!(check(Method::GET, &[HOST, fetched[0], fetched[1], fetched[2]]), Ok(()));
+        assert_eq!(check(Method::GET, &[HOST]), Ok(()));
+        assert_eq!(check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-site", "same-origin")]), Ok(()));
+    }
+
+    #[test]
+    fn foreign_names_origins_frames_and_methods_are_refused() {
+        for host in [
+            "localhost:4000",
+            "127.0.0.1",
+            "evil.example:4000",
+            "127.0.0.1:4001",
+            "127.0.0.1.evil.example:4000",
+        ] {
+            assert_eq!(check(Method::GET, &[("host", host)]), Err(Foreign::Host), "{host}");
+        }
+        assert_eq!(check(Method::GET, &[]), Err(Foreign::Host));
+        assert_eq!(check(Method::GET, &[HOST, ("host", "evil.example")]), Err(Foreign::Host));
+        for origin in ["http://evil.example", "null", "http://127.0.0.1:4001", "https://127.0.0.1:4000"] {
+            assert_eq!(check(Method::GET, &[HOST, ("origin", origin)]), Err(Foreign::Origin), "{origin}");
+            assert_eq!(
+                check(Method::POST, &[HOST, FORM, ("origin", origin)]),
+                Err(Foreign::Origin),
+                "{origin}"
+            );
+        }
+        assert_eq!(
+            check(Method::POST, &[HOST, FORM]),
+            Err(Foreign::Origin),
+            "a form names where it comes from"
+        );
+        for site in ["cross-site", "same-site", "none"] {
+            assert_eq!(
+                check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-site", site)]),
+                Err(Foreign::Origin)
+            );
+        }
+        for dest in ["iframe", "frame", "object", "embed", "empty", "image"] {
+            assert_eq!(check(Method::GET, &[HOST, ("sec-fetch-dest", dest)]), Err(Foreign::Framed), "{dest}");
+        }
+        for mode in ["cors", "no-cors", "same-origin", "websocket"] {
+            assert_eq!(
+                check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-mode", mode)]),
+                Err(Foreign::Framed)
+            );
+        }
+        assert_eq!(check(Method::GET, &[HOST, ("sec-purpose", "prefetch")]), Err(Foreign::Ahead));
+        assert_eq!(check(Method::PUT, &[HOST, OURS]), Err(Foreign::Method));
+        for kind in ["text/plain", "application/json", "multipart/form-data; boundary=x"] {
+            assert_eq!(
+                check(Method::POST, &[HOST, OURS, ("content-type", kind)]),
+                Err(Foreign::Form),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.insert("cookie", "a=b; consent=xyz; consentother=no".parse().unwrap());
+        assert_eq!(cookie(&headers).as_deref(), Some("xyz"));
+    }
+}

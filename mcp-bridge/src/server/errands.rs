@@ -1,0 +1,164 @@
+//! Questions under way, each shared by every call that waits for its answer.
+//!
+//! A client gives up on a call after a minute, and a person may take five. So a question outlives the call that asked
+//! it: what the person says is acted upon all the same, and the same call made again finds it. Only a call that the client
+//! cancels takes its question back.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::model::CallToolResult;
+use shared_inbox::Clock;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::digest::Digest;
+
+/// How long a call waits for a person before it says that the question is still open.
+const WAIT: Duration = Duration::from_secs(45);
+
+/// How many results are kept for clients that come back for them.
+const KEPT: usize = 8;
+
+/// The questions that are open, and the results that a client of the newer protocol has yet to come for.
+#[derive(Clone, Default)]
+pub(super) struct Errands {
+    open: Arc<Mutex<HashMap<Digest, Errand>>>,
+    kept: Arc<Mutex<VecDeque<(String, Digest, Errand)>>>,
+}
+
+#[derive(Clone)]
+struct Errand {
+    ended: watch::Receiver<Option<CallToolResult>>,
+    withdrawn: CancellationToken,
+    /// How many calls wait, or would leave it open if they went.
+    waiting: Arc<AtomicUsize>,
+}
+
+/// A question that is open already, or the place for a new one.
+pub(super) enum Entry {
+    Open(Waiting),
+    New(Place),
+}
+
+impl Errands {
+    /// The question about what a person sees as this mail.
+    pub(super) fn enter(&self, seen: Digest) -> Entry {
+        let mut open = self.lock();
+        if let Some(errand) = open.get(&seen) {
+            return Entry::Open(Waiting::new(errand));
+        }
+        let (end, ended) = watch::channel(None);
+        let errand = Errand { ended, withdrawn: CancellationToken::new(), waiting: Arc::default() };
+        open.insert(seen, errand.clone());
+        Entry::New(Place { errands: self.clone(), seen, errand, end })
+    }
+
+    /// The question that a client of the newer protocol was given this handle for.
+    pub(super) fn collect(&self, seen: Digest, handle: &str) -> Option<Waiting> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (.., errand) = kept.iter().find(|(one, of, _)| one == handle && *of == seen)?;
+        Some(Waiting::new(errand))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Errand>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a question that is being asked; free again when this is dropped.
+pub(super) struct Place {
+    errands: Errands,
+    seen: Digest,
+    errand: Errand,
+    end: watch::Sender<Option<CallToolResult>>,
+}
+
+impl Place {
+    /// Ends it with this result, for everyone who waits.
+    pub(super) fn end(self, result: CallToolResult) {
+        // Whoever comes after this makes a new question, so the place goes first.
+        self.errands.lock().remove(&self.seen);
+        self.end.send_replace(Some(result));
+    }
+
+    /// Keeps its result for whoever comes with this handle.
+    pub(super) fn keep(&self, handle: &str) {
+        let mut kept = self.errands.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.truncate(KEPT - 1);
+        kept.push_front((handle.to_owned(), self.seen, self.errand.clone()));
+    }
+
+    /// Wakes when nobody wants to know any more.
+    pub(super) fn withdrawn(&self) -> CancellationToken {
+        self.errand.withdrawn.clone()
+    }
+
+    /// A seat for the call that asked.
+    pub(super) fn wait(&self) -> Waiting {
+        Waiting::new(&self.errand)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.end.borrow().is_none() {
+            self.errands.lock().remove(&self.seen);
+        }
+    }
+}
+
+/// A call that waits for an answer. Dropped before it has one, it takes the question back, unless others wait too or a call
+/// has left it open.
+pub(super) struct Waiting {
+    errand: Errand,
+    /// Whether the question stays when this call goes.
+    kept: bool,
+}
+
+impl Waiting {
+    fn new(errand: &Errand) -> Self {
+        errand.waiting.fetch_add(1, Ordering::Relaxed);
+        Self { errand: errand.clone(), kept: false }
+    }
+
+    /// The result. None: the question is still open, and stays so.
+    pub(super) async fn result(mut self, clock: &dyn Clock) -> Option<CallToolResult> {
+        let mut ended = self.errand.ended.clone();
+        let result = tokio::select! {
+            biased;
+            ended = ended.wait_for(Option::is_some) => match ended {
+                Ok(result) => result.clone(),
+                // The call that was asking was cancelled before its question was out.
+                Err(_) => None,
+            },
+            () = clock.sleep(WAIT) => None,
+        };
+        self.kept = true;
+        result
+    }
+
+    /// Leaves the question open without waiting.
+    pub(super) fn leave(mut self) {
+        self.kept = true;
+    }
+
+    /// Takes the question back.
+    pub(super) fn withdraw(&self) {
+        self.errand.withdrawn.cancel();
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.kept && self.errand.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.errand.withdrawn.cancel();
+        }
+    }
+}
