@@ -2,3 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod peers;
+#[cfg(unix)]
+pub mod stores;

