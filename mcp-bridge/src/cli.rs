@@ -206,9 +206,6 @@ impl Options {
         match self.ask {
             Some(Ask::Client) => flag("--ask", Some("client".into())),
             Some(Ask::Browser) => flag("--ask", Some("browser".into())),
-            None if client.cannot_ask() && self.send != SendPolicy::Never => {
-                flag("--ask", Some("browser".into()));
-            }
             None => {}
         }
         if self.read_only {
@@ -228,7 +225,9 @@ impl Options {
         }
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
-        Launch { command, args, base_url, key }
+        let offers = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
+        let offered = if offers { vec!["--ask=browser".to_owned()] } else { Vec::new() };
+        Launch { command, args, offered, base_url, key }
     }
 }
 

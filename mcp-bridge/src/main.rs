@@ -12,7 +12,7 @@ use shared_inbox_mcp::{
     cli::{self, Cli, Command, Options},
     config::{For, Written},
     doctor, logging,
-    settings::Settings,
+    settings::{API_KEY, Settings, variable},
     stdio::Stdio,
 };
 
@@ -126,6 +126,11 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
         Ok(command) => command,
         Err(error) => return wrong(&format!("the path of this program is not known: {error}")),
     };
+    // The key is written where it is needed and never printed, so that only a wrong form of it is said.
+    let key = write.is_some().then(|| variable(API_KEY)).flatten();
+    if let Err(why) = options.settings().access.check(key.filter(|_| !options.sandbox)) {
+        return wrong(&why);
+    }
     let launch = options.launch(client, command);
     let Some(path) = write.clone().flatten().or_else(|| client.file()) else {
         return wrong("where this client keeps its settings is not known: name the file with --write --file");
@@ -134,15 +139,21 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
     if write.is_some() {
         return match client.write(&launch, &path) {
             Ok(Written::Unchanged) => said(&format!("{} has these settings already.", path.display())),
-            Ok(Written::Changed { backup: None }) => {
-                said(&format!("{} was made. {}", path.display(), client.hint(&launch)))
+            Ok(Written::Changed { backup, changes, exposed }) => {
+                let did = if backup.is_some() { "was changed" } else { "was made" };
+                eprintln!("{} {did}:", path.display());
+                changes.iter().for_each(|change| eprintln!("  {change}"));
+                if let Some(backup) = backup {
+                    eprintln!("The file as it was: {}", backup.display());
+                }
+                if exposed {
+                    eprintln!(
+                        "WARNING: others on this machine can read this file, and it holds the key. Make it yours alone (chmod 600), \
+                         or name a file that holds the key with --api-key-file."
+                    );
+                }
+                said(client.hint(&launch))
             }
-            Ok(Written::Changed { backup: Some(backup) }) => said(&format!(
-                "{} was changed. {}\nThe file as it was: {}",
-                path.display(),
-                client.hint(&launch),
-                backup.display()
-            )),
             Err(error) => wrong(&error.to_string()),
         };
     }

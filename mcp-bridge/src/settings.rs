@@ -2,7 +2,7 @@
 //!
 //! Nothing in here can be changed by a call.
 
-use std::{env, fs, path::PathBuf, sync::Arc};
+use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
 
@@ -12,6 +12,9 @@ pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 pub const API_KEY: &str = "SHARED_INBOX_API_KEY";
 /// What one result may carry when nothing is said.
 pub const MAX_CHARS: usize = 50_000;
+
+/// What the service, retries and waits for the rate limit may take of a call. Clients give up after 60 seconds.
+const CALL_WITHIN: Duration = Duration::from_secs(50);
 
 /// How the bridge was started.
 ///
@@ -106,7 +109,19 @@ impl Access {
         let base_url = self.base_url.clone().or_else(|| variable(BASE_URL)).ok_or_else(|| {
             format!("The service's address is missing: set {BASE_URL} to a URL that ends in /api/v1, or try --sandbox.")
         })?;
-        let client = Client::builder(base_url, self.key()?)
+        self.client(base_url, self.key()?)
+    }
+
+    /// Whether this address and this key, as far as they are given, have the form of one.
+    pub fn check(&self, key: Option<String>) -> Result<(), String> {
+        let base_url = self.base_url.clone().unwrap_or_else(|| "https://inbox.example/api/v1".into());
+        let key = key.unwrap_or_else(|| format!("rk_test_{}", "0".repeat(48)));
+        self.client(base_url, key).map(|_| ())
+    }
+
+    fn client(&self, base_url: String, key: String) -> Result<Client, String> {
+        let client = Client::builder(base_url, key)
+            .deadline(CALL_WITHIN)
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
         client.build().map_err(|error| {
@@ -129,7 +144,8 @@ impl Access {
     }
 }
 
-pub(crate) fn variable(name: &str) -> Option<String> {
+/// What a variable of the environment holds, if it holds anything.
+pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 

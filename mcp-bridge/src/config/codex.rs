@@ -1,36 +1,117 @@
 //! Codex keeps its settings as TOML, with the comments of its owner.
 
-use serde_json::Value;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
+use serde_json::{Map, Value as Json};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
-use super::NAME;
+use super::{NAME, entry::OURS};
 
-/// The file with the server in it.
-pub(super) fn merge(text: &str, server: &Value) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|e: toml_edit::TomlError| e.message().to_owned())?;
-    let servers = document.entry("mcp_servers").or_insert_with(|| {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    });
-    let servers = servers.as_table_like_mut().ok_or("`mcp_servers` is not a table")?;
-    let mut table = match servers.get(NAME) {
-        Some(Item::Table(old)) => old.clone(),
-        _ => Table::new(),
-    };
-    let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    table["command"] = value(words(&server["command"]));
-    let args: Array = server["args"].as_array().into_iter().flatten().map(words).collect();
-    table["args"] = value(args);
-    match server["env"].as_object() {
-        Some(env) => {
-            let env: InlineTable = env.iter().map(|(name, one)| (name.as_str(), words(one))).collect();
-            table["env"] = value(env);
-        }
-        None => _ = table.remove("env"),
+/// The file, parsed.
+pub(super) struct File {
+    document: DocumentMut,
+    windows: bool,
+}
+
+impl File {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        // The parser makes all line ends alike; most of them say what the owner's are.
+        let ends = text.matches('\n').count();
+        let windows = text.matches("\r\n").count() * 2 > ends;
+        let document = text.parse().map_err(|e: toml_edit::TomlError| e.message().to_owned())?;
+        Ok(Self { document, windows })
     }
-    servers.insert(NAME, Item::Table(table));
-    Ok(document.to_string())
+
+    /// The server's entry, if there is one.
+    pub(super) fn entry(&self) -> Result<Option<Json>, String> {
+        let Some(servers) = self.document.get("mcp_servers") else { return Ok(None) };
+        let servers = servers.as_table_like().ok_or("`mcp_servers` is not a table")?;
+        servers
+            .get(NAME)
+            .map(|entry| entry.as_table_like().map(json).ok_or_else(|| format!("`{NAME}` is not a table")))
+            .transpose()
+    }
+
+    /// Writes what is different in the new entry.
+    pub(super) fn set(&mut self, entry: &Json) -> Result<(), String> {
+        let table = || {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        };
+        let servers = self.document.entry("mcp_servers").or_insert_with(table);
+        let servers = servers.as_table_like_mut().ok_or("`mcp_servers` is not a table")?;
+        if servers.get(NAME).is_none() {
+            servers.insert(NAME, Item::Table(Table::new()));
+        }
+        let ours =
+            servers.get_mut(NAME).and_then(Item::as_table_like_mut).ok_or("the entry is not a table")?;
+        for name in OURS {
+            put(ours, name, &entry[name]);
+        }
+        let Some(env) = entry["env"].as_object() else {
+            return Ok(());
+        };
+        if ours.get("env").is_none() {
+            ours.insert("env", value(InlineTable::new()));
+        }
+        let table = ours.get_mut("env").and_then(Item::as_table_like_mut).ok_or("`env` is not a table")?;
+        let gone: Vec<_> =
+            table.iter().map(|(name, _)| name.to_owned()).filter(|name| !env.contains_key(name)).collect();
+        gone.iter().for_each(|name| _ = table.remove(name));
+        for (name, new) in env {
+            put(table, name, new);
+        }
+        Ok(())
+    }
+
+    pub(super) fn text(&self) -> String {
+        let text = self.document.to_string();
+        if self.windows { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }
+    }
+}
+
+/// Sets a field that is different, and leaves its comment where it is.
+fn put(table: &mut dyn TableLike, name: &str, new: &Json) {
+    let Some(mut new_value) = toml(new) else { return };
+    match table.get_mut(name).and_then(Item::as_value_mut) {
+        Some(old) if plain(old) == *new => {}
+        Some(old) => {
+            *new_value.decor_mut() = old.decor().clone();
+            *old = new_value;
+        }
+        None => _ = table.insert(name, Item::Value(new_value)),
+    }
+}
+
+/// Texts and lists of texts are all that is ever set.
+fn toml(json: &Json) -> Option<Value> {
+    match json {
+        Json::String(text) => Some(text.as_str().into()),
+        Json::Array(items) => Some(items.iter().filter_map(Json::as_str).collect::<Array>().into()),
+        _ => None,
+    }
+}
+
+fn json(table: &dyn TableLike) -> Json {
+    let field = |(name, item): (&str, &Item)| {
+        let value = match (item.as_table_like(), item.as_value()) {
+            (Some(table), _) => json(table),
+            (None, Some(value)) => plain(value),
+            (None, None) => Json::Null,
+        };
+        (name.to_owned(), value)
+    };
+    table.iter().map(field).collect::<Map<_, _>>().into()
+}
+
+fn plain(value: &Value) -> Json {
+    match value {
+        Value::String(text) => text.value().as_str().into(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::InlineTable(table) => json(table),
+        Value::Integer(number) => (*number.value()).into(),
+        Value::Boolean(yes) => (*yes.value()).into(),
+        other => other.to_string().trim().into(),
+    }
 }
 
 #[cfg(test)]
@@ -38,28 +119,54 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[test]
-    fn the_rest_of_the_file_stays() {
-        let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n";
-        let server = json!({"command": "/bin/b", "args": ["--sandbox"], "env": {"K": "v"}});
-        let after = merge(before, &server).unwrap();
-        assert!(after.starts_with(before), "{after}");
-        assert!(after.ends_with(
-            "[mcp_servers.shared-inbox]\ncommand = \"/bin/b\"\nargs = [\"--sandbox\"]\nenv = { K = \"v\" }\n"
-        ));
-        assert_eq!(merge(&after, &server).unwrap(), after);
+    fn merge(before: &str, entry: &Json) -> Result<String, String> {
+        let mut file = File::parse(before)?;
+        file.entry()?;
+        file.set(entry)?;
+        Ok(file.text())
     }
 
     #[test]
-    fn settings_of_the_owner_in_our_table_stay() {
-        let before = "[mcp_servers.shared-inbox]\ncommand = \"old\"\nstartup_timeout_sec = 20\n";
-        let after = merge(before, &json!({"command": "new", "args": []})).unwrap();
-        assert!(after.contains("command = \"new\"") && after.contains("startup_timeout_sec = 20"), "{after}");
+    fn the_rest_of_the_file_stays() {
+        let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"a\" # keep\n";
+        let entry = json!({"command": "/bin/b", "args": ["--sandbox"], "env": {"K": "v"}});
+        let after = merge(before, &entry).unwrap();
+        assert!(after.starts_with(before), "{after}");
+        assert!(after.ends_with(
+            "[mcp_servers.shared-inbox]\ncommand = \"/bin/b\"\nargs = [\"--sandbox\"]\nenv = { K = \"v\" }\n"
+        ), "{after}");
+        assert_eq!(merge(&after, &entry).unwrap(), after);
+        assert_eq!(File::parse(&after).unwrap().entry().unwrap(), Some(entry));
+    }
+
+    #[test]
+    fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() {
+        let entry =
+            json!({"command": "new", "args": [], "startup_timeout_sec": 20, "env": {"K": "v", "P": "mine"}});
+        for before in [
+            "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\nenv = { P = \"mine\" }\n",
+            "[mcp_servers.shared-inbox]\ncommand = \"old\" # why\nstartup_timeout_sec = 20\n\n[mcp_servers.shared-inbox.env]\nP = \"mine\" # p\n",
+            "[mcp_servers]\nshared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } # why\n",
+            "mcp_servers = { shared-inbox = { command = \"old\", startup_timeout_sec = 20, env = { P = \"mine\" } } } # why\n",
+        ] {
+            let after = merge(before, &entry).unwrap();
+            assert_eq!(File::parse(&after).unwrap().entry().unwrap().as_ref(), Some(&entry), "{after}");
+            assert!(after.contains("# why") && after.contains("startup_timeout_sec = 20"), "{after}");
+            assert_eq!(after.contains("# p"), before.contains("# p"), "{after}");
+        }
+    }
+
+    #[test]
+    fn windows_files_stay_windows_files() {
+        let before = "# mine\r\nmodel = \"x\"\r\n";
+        let after = merge(before, &json!({"command": "c", "args": []})).unwrap();
+        assert!(after.starts_with(before) && !after.replace("\r\n", "").contains('\n'), "{after:?}");
     }
 
     #[test]
     fn a_file_that_is_not_toml_is_refused() {
         assert!(merge("[[[", &json!({})).is_err());
         assert!(merge("mcp_servers = 1", &json!({})).is_err());
+        assert!(merge("[mcp_servers]\nshared-inbox = 1", &json!({})).is_err());
     }
 }

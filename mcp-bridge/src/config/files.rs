@@ -18,8 +18,9 @@ pub(super) fn of(client: For) -> Option<PathBuf> {
         || env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")));
     match client {
         For::ClaudeDesktop => {
+            let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
             let folder = if cfg!(windows) {
-                roaming()
+                local().and_then(|local| from_store(&local)).or_else(roaming)
             } else if cfg!(target_os = "macos") {
                 Some(home()?.join("Library/Application Support"))
             } else {
@@ -40,6 +41,42 @@ pub(super) fn of(client: For) -> Option<PathBuf> {
     }
 }
 
+/// Where Claude Desktop keeps its roaming settings if it came from the Microsoft Store: programs from there see a folder of
+/// their own in place of the usual one.
+fn from_store(local: &Path) -> Option<PathBuf> {
+    let packages = fs::read_dir(local.join("Packages")).ok()?;
+    let claude =
+        packages.flatten().find(|package| package.file_name().to_string_lossy().starts_with("Claude_"))?;
+    Some(claude.path().join("LocalCache").join("Roaming"))
+}
+
+/// The file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
+pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(NotWritten::File { path: path.to_owned(), error: io::Error::other("the link leads in a circle") })
+}
+
+/// Whether others on this machine can read the file.
+pub(super) fn others_can_read(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        _ = path;
+        false
+    }
+}
+
 /// What is in the file, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
     match fs::read_to_string(path) {
@@ -52,25 +89,30 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
 /// Puts a new text in the file's place, whole or not at all. Says where the old one was copied.
 pub(super) fn replace(path: &Path, text: &str) -> Result<Option<PathBuf>, NotWritten> {
     let failed = |error| NotWritten::File { path: path.to_owned(), error };
-    // A settings file may be a link into a folder of dotfiles: the file behind it is the one to change.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = path;
+    if fs::metadata(target).is_ok_and(|file| file.permissions().readonly()) {
+        return Err(failed(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it is read-only, and was left as it is; make it writable, or paste the settings by hand",
+        )));
+    }
     if let Some(folder) = target.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     let backup = if target.exists() {
         let stamp: String = Timestamp::now().to_string().chars().filter(char::is_ascii_digit).collect();
-        let backup = beside(&target, &format!("backup-{stamp}"));
-        fs::copy(&target, &backup).map_err(failed)?;
+        let backup = beside(target, &format!("backup-{stamp}"));
+        fs::copy(target, &backup).map_err(failed)?;
         Some(backup)
     } else {
         None
     };
-    let new = beside(&target, &format!("new-{}", std::process::id()));
+    let new = beside(target, &format!("new-{}", std::process::id()));
     let written = write_private(&new, text).and_then(|()| {
         if backup.is_some() {
-            fs::set_permissions(&new, fs::metadata(&target)?.permissions())?;
+            fs::set_permissions(&new, fs::metadata(target)?.permissions())?;
         }
-        fs::rename(&new, &target)
+        fs::rename(&new, target)
     });
     if written.is_err() {
         _ = fs::remove_file(&new);
@@ -92,4 +134,19 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_from_the_store_has_a_folder_of_its_own() {
+        let local = tempfile::tempdir().unwrap();
+        assert_eq!(from_store(local.path()), None);
+        let package = local.path().join("Packages").join("Claude_pzs8sxrjxfjjc");
+        fs::create_dir_all(&package).unwrap();
+        fs::create_dir_all(local.path().join("Packages").join("Other_1")).unwrap();
+        assert_eq!(from_store(local.path()), Some(package.join("LocalCache").join("Roaming")));
+    }
 }

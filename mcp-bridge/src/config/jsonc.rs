@@ -2,47 +2,104 @@
 
 use jsonc_parser::{
     ParseOptions,
-    cst::{CstInputValue, CstRootNode},
+    cst::{CstArray, CstInputValue, CstObject, CstRootNode},
 };
 use serde_json::Value;
 
-/// What of a server is ours to set; the rest is its owner's.
-const OURS: [&str; 4] = ["type", "command", "args", "env"];
+use super::{NAME, entry::OURS};
 
-/// The file with the server in this section, and with the question for the key if there is one.
-pub(super) fn merge(
-    text: &str,
-    section: &str,
-    name: &str,
-    server: &Value,
-    input: Option<&Value>,
-) -> Result<String, String> {
-    // Some editors on Windows begin a file with a mark that is no JSON.
-    let (mark, text) = text.split_at(text.find(|c| c != '\u{feff}').unwrap_or(text.len()));
-    let root = CstRootNode::parse(text, &SETTINGS).map_err(|error| error.to_string())?;
-    let all = root.object_value_or_create().ok_or("it is not an object")?;
-    if let Some(input) = input {
+/// The file, parsed.
+pub(super) struct File {
+    /// Some editors on Windows begin a file with a mark that is no JSON.
+    mark: String,
+    root: CstRootNode,
+    section: &'static str,
+}
+
+impl File {
+    pub(super) fn parse(text: &str, section: &'static str) -> Result<Self, String> {
+        let (mark, text) = text.split_at(text.find(|c| c != '\u{feff}').unwrap_or(text.len()));
+        let root = CstRootNode::parse(text, &SETTINGS).map_err(|error| error.to_string())?;
+        Ok(Self { mark: mark.to_owned(), root, section })
+    }
+
+    /// The server's entry, if there is one.
+    pub(super) fn entry(&self) -> Result<Option<Value>, String> {
+        let whole = self.root.to_serde_value().unwrap_or_else(|| serde_json::json!({}));
+        let whole = whole.as_object().ok_or("it is not an object")?;
+        let Some(servers) = whole.get(self.section) else { return Ok(None) };
+        let servers = servers.as_object().ok_or_else(|| wrong(self.section))?;
+        match servers.get(NAME) {
+            Some(entry) if !entry.is_object() => Err(wrong(NAME)),
+            entry => Ok(entry.cloned()),
+        }
+    }
+
+    /// Asks for the key in this way, unless the file does already.
+    pub(super) fn ask(&mut self, input: &Value) -> Result<(), String> {
+        let all = self.root.object_value_or_create().ok_or("it is not an object")?;
         let inputs = all.array_value_or_create("inputs").ok_or("`inputs` is not a list")?;
         let id = |value: &Value| value.get("id").cloned();
-        let values: Vec<_> = inputs.elements().iter().filter_map(|one| one.to_serde_value()).collect();
-        if !values.iter().any(|one| id(one) == id(input)) {
+        if !inputs.elements().iter().filter_map(|one| one.to_serde_value()).any(|one| id(&one) == id(input)) {
             inputs.append(json(input));
         }
+        Ok(())
     }
-    let wrong = |what: &str| format!("`{what}` is not an object");
-    let servers = all.object_value_or_create(section).ok_or_else(|| wrong(section))?;
-    let ours = servers.object_value_or_create(name).ok_or_else(|| wrong(name))?;
-    for field in OURS {
-        match (ours.get(field), server.get(field)) {
-            (Some(old), Some(new))
-                if old.value().and_then(|old| old.to_serde_value()).as_ref() == Some(new) => {}
-            (Some(old), Some(new)) => old.set_value(json(new)),
-            (None, Some(new)) => _ = ours.append(field, json(new)),
-            (Some(old), None) => old.remove(),
-            (None, None) => {}
+
+    /// Writes what is different in the new entry.
+    pub(super) fn set(&mut self, entry: &Value) -> Result<(), String> {
+        let all = self.root.object_value_or_create().ok_or("it is not an object")?;
+        let servers = all.object_value_or_create(self.section).ok_or_else(|| wrong(self.section))?;
+        let ours = servers.object_value_or_create(NAME).ok_or_else(|| wrong(NAME))?;
+        for name in OURS {
+            if let Some(new) = entry.get(name) {
+                put(&ours, name, new);
+            }
         }
+        let Some(env) = entry["env"].as_object() else { return Ok(()) };
+        let variables = ours.object_value_or_create("env").ok_or_else(|| wrong("env"))?;
+        for old in variables.properties() {
+            let name = old.name().and_then(|name| name.decoded_value().ok());
+            if name.is_some_and(|name| !env.contains_key(&name)) {
+                old.remove();
+            }
+        }
+        for (name, new) in env {
+            put(&variables, name, new);
+        }
+        Ok(())
     }
-    Ok(format!("{mark}{root}"))
+
+    pub(super) fn text(&self) -> String {
+        let ends_well = self.root.to_string().ends_with('\n');
+        format!("{}{}{}", self.mark, self.root, if ends_well { "" } else { "\n" })
+    }
+}
+
+fn wrong(what: &str) -> String {
+    format!("`{what}` is not an object")
+}
+
+/// Sets a field that is different; of a list, only what is different in it.
+fn put(object: &CstObject, name: &str, new: &Value) {
+    let Some(old) = object.get(name) else {
+        _ = object.append(name, json(new));
+        return;
+    };
+    let before = old.value().and_then(|value| value.to_serde_value());
+    match (old.array_value(), before, new) {
+        (_, Some(before), new) if before == *new => {}
+        (Some(list), Some(Value::Array(before)), Value::Array(items)) => put_list(&list, &before, items),
+        _ => old.set_value(json(new)),
+    }
+}
+
+fn put_list(list: &CstArray, before: &[Value], items: &[Value]) {
+    let same = before.iter().zip(items).take_while(|(a, b)| a == b).count();
+    for gone in list.elements().into_iter().skip(same) {
+        gone.remove();
+    }
+    items[same..].iter().for_each(|item| _ = list.append(json(item)));
 }
 
 /// What editors accept in their settings, and no more: a file with a mistake in it is for its owner to mend.
@@ -77,8 +134,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn merge(text: &str, entry: &Value) -> Result<String, String> {
+        let mut file = File::parse(text, "mcpServers")?;
+        file.entry()?;
+        file.set(entry)?;
+        Ok(file.text())
+    }
+
     fn merged(text: &str) -> Result<String, String> {
-        merge(text, "mcpServers", "inbox", &json!({"command": "x", "args": []}), None)
+        merge(text, &json!({"command": "x", "args": []}))
     }
 
     #[test]
@@ -87,14 +151,18 @@ mod tests {
             let after = merged(text).unwrap();
             assert!(after.starts_with(text.trim_end_matches("{}").trim_end()), "{after}");
             let value = CstRootNode::parse(&after, &SETTINGS).unwrap().to_serde_value().unwrap();
-            assert_eq!(value, json!({"mcpServers": {"inbox": {"command": "x", "args": []}}}), "{text:?}");
+            assert_eq!(
+                value,
+                json!({"mcpServers": {"shared-inbox": {"command": "x", "args": []}}}),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn order_indentation_and_comments_stay() {
         let before = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n    },\n}\n";
-        let expected = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n        \"inbox\": {\n            \"command\": \"x\",\n            \"args\": []\n        },\n    },\n}\n";
+        let expected = "// mine\n{\n    \"z\": 1, // last\n    \"mcpServers\": {\n        \"other\": { \"command\": \"a\\\"}b\" }, /* keep */\n        \"shared-inbox\": {\n            \"command\": \"x\",\n            \"args\": []\n        },\n    },\n}\n";
         assert_eq!(merged(before).unwrap(), expected);
     }
 
@@ -111,11 +179,19 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_owner_in_our_entry_stay() {
-        let before = "{\"mcpServers\": {\"inbox\": {\"command\": \"old\", \"env\": {\"K\": \"v\"}, \"disabled\": true}}}";
-        let after: Value = serde_json::from_str(&merged(before).unwrap()).unwrap();
-        let expected = json!({"command": "x", "args": [], "disabled": true});
-        assert_eq!(after["mcpServers"]["inbox"], expected, "what is not needed any more is gone");
+    fn settings_and_comments_of_the_owner_in_our_entry_stay() {
+        let before = "{\"mcpServers\": {\"shared-inbox\": {\n  \"command\": \"old\", // why\n  \"disabled\": true,\n  \"args\": [\n    \"--read-only\", // safe\n    \"--send=ask\"\n  ],\n  \"env\": { \"P\": \"v\" /* mine */, \"K\": \"old\" }\n}}}\n";
+        let entry = json!({"command": "x", "args": ["--read-only", "--send=never"], "env": {"P": "v"}});
+        let expected = before.replace("\"old\", //", "\"x\", //").replace("ask", "never");
+        let after = merge(before, &entry).unwrap();
+        assert!(
+            after.contains("// why") && after.contains("// safe") && after.contains("/* mine */"),
+            "{after}"
+        );
+        let values = |text: &str| File::parse(text, "mcpServers").unwrap().entry().unwrap().unwrap();
+        let mut expected = values(&expected);
+        expected["env"] = json!({"P": "v"});
+        assert_eq!(values(&after), expected, "{after}");
     }
 
     #[test]
@@ -127,16 +203,20 @@ mod tests {
         }
         assert_eq!(wrong("[]"), "it is not an object");
         assert_eq!(wrong("{\"mcpServers\": 1}"), "`mcpServers` is not an object");
-        assert_eq!(wrong("{\"mcpServers\": {\"inbox\": []}}"), "`inbox` is not an object");
+        assert_eq!(wrong("{\"mcpServers\": {\"shared-inbox\": []}}"), "`shared-inbox` is not an object");
     }
 
     #[test]
     fn the_question_for_the_key_is_there_once() {
         let input = json!({"id": "key", "type": "promptString"});
-        let merged = |text: &str| merge(text, "servers", "inbox", &json!({}), Some(&input)).unwrap();
-        let once = merged("{\"inputs\": [{\"id\": \"old\"}]}");
+        let asked = |text: &str| {
+            let mut file = File::parse(text, "servers").unwrap();
+            file.ask(&input).unwrap();
+            file.text()
+        };
+        let once = asked("{\"inputs\": [{\"id\": \"old\"}]}\n");
         let value: Value = serde_json::from_str(&once).unwrap();
         assert_eq!(value["inputs"], json!([{"id": "old"}, input]));
-        assert_eq!(merged(&once), once);
+        assert_eq!(asked(&once), once);
     }
 }

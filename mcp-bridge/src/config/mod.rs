@@ -1,12 +1,13 @@
 //! The settings that a desktop client needs to start the bridge: printed to paste, or merged into its file.
 
 mod codex;
+mod entry;
 mod files;
 mod jsonc;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::settings::{API_KEY, BASE_URL, variable};
 
@@ -39,6 +40,8 @@ pub struct Launch {
     pub command: PathBuf,
     /// Its arguments, without a key among them.
     pub args: Vec<String>,
+    /// Arguments that this client is better off with, for an entry that is new.
+    pub offered: Vec<String>,
     /// The service's base URL; none in the sandbox.
     pub base_url: Option<String>,
     /// Where the key comes from.
@@ -81,13 +84,46 @@ pub enum NotWritten {
 /// What writing did.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
-    /// The file was changed; the one before is kept here, if there was one.
+    /// The file was changed.
     Changed {
-        /// The copy of the file as it was.
+        /// The copy of the file as it was, if there was one.
         backup: Option<PathBuf>,
+        /// What is different, a line each, without the value of any variable.
+        changes: Vec<String>,
+        /// Whether the file now holds the key and others on this machine can read it.
+        exposed: bool,
     },
     /// The file had these settings already.
     Unchanged,
+}
+
+/// A client's file, in its syntax.
+enum File {
+    Json(jsonc::File),
+    Toml(codex::File),
+}
+
+impl File {
+    fn entry(&self) -> Result<Option<Value>, String> {
+        match self {
+            Self::Json(file) => file.entry(),
+            Self::Toml(file) => file.entry(),
+        }
+    }
+
+    fn set(&mut self, entry: &Value) -> Result<(), String> {
+        match self {
+            Self::Json(file) => file.set(entry),
+            Self::Toml(file) => file.set(entry),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Json(file) => file.text(),
+            Self::Toml(file) => file.text(),
+        }
+    }
 }
 
 impl For {
@@ -100,7 +136,7 @@ impl For {
     pub fn hint(self, launch: &Launch) -> &'static str {
         match self {
             For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
-            For::ClaudeDesktop if launch.args.iter().any(|arg| arg == "--ask=browser") => {
+            For::ClaudeDesktop if !launch.offered.is_empty() => {
                 "Then quit Claude Desktop and start it again.\nIt cannot ask you whether a mail may go out, so this program asks on a \
                  page in your browser (--ask=browser); with --ask=client, mails become drafts instead."
             }
@@ -141,14 +177,20 @@ impl For {
     /// let launch = Launch {
     ///     command: "/usr/bin/shared-inbox-mcp".into(),
     ///     args: vec!["--sandbox".into()],
+    ///     offered: Vec::new(),
     ///     base_url: None,
     ///     key: Key::NotNeeded,
     /// };
     /// assert!(For::Codex.settings(&launch).starts_with("[mcp_servers.shared-inbox]\n"));
     /// ```
     pub fn settings(self, launch: &Launch) -> String {
+        let mut launch = launch.clone();
+        if launch.base_url.is_none() && launch.key == Key::InSettings {
+            launch.base_url = Some("<the service's address, which ends in /api/v1>".into());
+        }
+        let key = (launch.key == Key::InSettings).then(|| self.key());
         // Nothing is in the way in an empty file.
-        self.merged("", launch, &self.key()).unwrap_or_default()
+        self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
 
     /// The command that sets up Claude Code without a file, for those who prefer it.
@@ -157,14 +199,12 @@ impl For {
             return None;
         }
         let mut parts = vec!["claude".to_owned(), "mcp".into(), "add".into(), NAME.into()];
-        for (name, value) in environment(launch, &self.key()) {
+        if let Some(url) = &launch.base_url {
+            parts.extend(["-e".into(), quote(&format!("{BASE_URL}={url}"))]);
+        }
+        if launch.key == Key::InSettings {
             // The shell puts the key in, so that it is not in this text.
-            let set = if name == API_KEY {
-                format!("\"{name}=${name}\"")
-            } else {
-                quote(&format!("{name}={value}"))
-            };
-            parts.extend(["-e".into(), set]);
+            parts.extend(["-e".into(), format!("\"{API_KEY}=${API_KEY}\"")]);
         }
         parts.extend(["--".into(), quote(&launch.command.to_string_lossy())]);
         parts.extend(launch.args.iter().map(|arg| quote(arg)));
@@ -174,73 +214,52 @@ impl For {
     /// Merges the settings into the client's file, which is copied before.
     pub fn write(self, launch: &Launch, path: &Path) -> Result<Written, NotWritten> {
         let key = match launch.key {
-            Key::InSettings if !self.asks_for_key() => variable(API_KEY).ok_or_else(|| {
-                NotWritten::Missing(format!(
-                    "there is no key to write: set {API_KEY}, or name a file that holds it with --api-key-file"
-                ))
-            })?,
-            _ => self.key(),
+            Key::NotNeeded => None,
+            Key::InSettings if self.asks_for_key() => Some(self.key()),
+            Key::InSettings => variable(API_KEY),
         };
-        if launch.base_url.is_none() && launch.key == Key::InSettings {
-            return Err(NotWritten::Missing(format!(
-                "there is no address to write: set {BASE_URL} or give --base-url"
-            )));
-        }
-        let before = files::read(path)?;
+        let target = files::behind(path)?;
+        let before = files::read(&target)?;
         let text = before.as_deref().unwrap_or_default();
-        let after = self
-            .merged(text, launch, &key)
+        let (file, old, new) = self
+            .merged(text, launch, key.as_deref())
             .map_err(|why| NotWritten::NotUnderstood { path: path.to_owned(), why })?;
+        let missing = entry::missing(&new);
+        if !missing.is_empty() {
+            return Err(NotWritten::Missing(missing.join("; ")));
+        }
+        let after = file.text();
         if before.as_deref() == Some(after.as_str()) {
             return Ok(Written::Unchanged);
         }
-        files::replace(path, &after).map(|backup| Written::Changed { backup })
+        let backup = files::replace(&target, &after)?;
+        let holds_key = new["env"].get(API_KEY).is_some() && !self.asks_for_key();
+        let changes = entry::changes(old.as_ref(), &new);
+        Ok(Written::Changed { backup, changes, exposed: holds_key && files::others_can_read(&target) })
     }
 
-    /// The client's file with the server in it.
-    fn merged(self, text: &str, launch: &Launch, key: &str) -> Result<String, String> {
-        let server = self.server(launch, key);
-        let section = match self {
-            For::Codex => return codex::merge(text, &server),
-            For::Vscode => "servers",
-            For::Zed => "context_servers",
-            _ => "mcpServers",
+    /// The client's file with the server in it, and the server's entry before and after.
+    fn merged(
+        self,
+        text: &str,
+        launch: &Launch,
+        key: Option<&str>,
+    ) -> Result<(File, Option<Value>, Value), String> {
+        let mut file = match self {
+            For::Codex => File::Toml(codex::File::parse(text)?),
+            For::Vscode => File::Json(jsonc::File::parse(text, "servers")?),
+            For::Zed => File::Json(jsonc::File::parse(text, "context_servers")?),
+            _ => File::Json(jsonc::File::parse(text, "mcpServers")?),
         };
-        let input = (self == For::Vscode && launch.key == Key::InSettings).then(input);
-        let mut text = jsonc::merge(text, section, NAME, &server, input.as_ref())?;
-        if !text.ends_with('\n') {
-            text.push('\n');
+        let old = file.entry()?;
+        let with_type = matches!(self, For::ClaudeCode | For::Vscode);
+        let new = entry::over(old.as_ref(), launch, key, with_type)?;
+        if let (For::Vscode, Key::InSettings, File::Json(file)) = (self, launch.key, &mut file) {
+            file.ask(&input())?;
         }
-        Ok(text)
+        file.set(&new)?;
+        Ok((file, old, new))
     }
-
-    fn server(self, launch: &Launch, key: &str) -> Value {
-        let mut server = json!({ "command": launch.command.to_string_lossy(), "args": launch.args });
-        if matches!(self, For::ClaudeCode | For::Vscode) {
-            server["type"] = "stdio".into();
-        }
-        let environment: Map<String, Value> = environment(launch, key)
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.into()))
-            .collect();
-        if !environment.is_empty() {
-            server["env"] = environment.into();
-        }
-        server
-    }
-}
-
-fn environment(launch: &Launch, key: &str) -> Vec<(&'static str, String)> {
-    let mut all = Vec::new();
-    if let Some(url) = &launch.base_url {
-        all.push((BASE_URL, url.clone()));
-    } else if launch.key == Key::InSettings {
-        all.push((BASE_URL, "<the service's address, which ends in /api/v1>".into()));
-    }
-    if launch.key == Key::InSettings {
-        all.push((API_KEY, key.to_owned()));
-    }
-    all
 }
 
 fn input() -> Value {

@@ -30,7 +30,7 @@ use rmcp::{
 };
 use serde_json::Value;
 use shared_inbox::{
-    ConversationId, Input, Operation, Problems, Scope,
+    Clock, ConversationId, Input, Operation, Problems, Scope,
     input::{
         AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments,
         SetStatus, TagConversation,
@@ -45,6 +45,7 @@ use answer::{changed, done, error, failed};
 use creates::Create;
 use link::{Link, Linked};
 use mail::{Mail, Mailroom};
+use watch::{Ended, watch};
 
 pub(crate) use link::explain;
 
@@ -69,6 +70,7 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 pub struct Bridge {
     link: Link,
     mailroom: Arc<Mailroom>,
+    clock: Arc<dyn Clock>,
     filter: Filter,
     max_chars: usize,
     text_only: bool,
@@ -80,7 +82,8 @@ impl Bridge {
     /// A bridge with these settings. Nothing is sent to the service yet.
     pub fn new(settings: Settings) -> Self {
         Self {
-            mailroom: Arc::new(Mailroom::new(settings.send, settings.ask, settings.clock)),
+            mailroom: Arc::new(Mailroom::new(settings.send, settings.ask, settings.clock.clone())),
+            clock: settings.clock,
             link: Link::new(settings.access),
             filter: settings.filter,
             max_chars: settings.max_chars,
@@ -298,15 +301,16 @@ impl ServerHandler for Bridge {
                 None,
             ));
         };
-        match watch::watch(&ctx, self.call(operation, request, &ctx)).await {
-            Some(Ok(CallToolResponse::Complete(mut result)) | Err(mut result)) => {
+        match watch(&ctx, &*self.clock, self.call(operation, request, &ctx)).await {
+            Ok(Ok(CallToolResponse::Complete(mut result)) | Err(mut result)) => {
                 if self.text_only {
                     result.structured_content = None;
                 }
                 Ok(result.into())
             }
-            Some(Ok(question)) => Ok(question),
-            None => Err(ErrorData::internal_error("The call was cancelled.", None)),
+            Ok(Ok(question)) => Ok(question),
+            Err(Ended::TooLong) => Ok(failed(Ended::TooLong.to_string()).into()),
+            Err(Ended::Cancelled) => Err(Ended::Cancelled.into()),
         }
     }
 
@@ -344,10 +348,7 @@ impl ServerHandler for Bridge {
         request: ReadResourceRequestParams,
         ctx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match watch::watch(&ctx, self.resource(&request.uri)).await {
-            Some(result) => result.map(Into::into),
-            None => Err(ErrorData::internal_error("The call was cancelled.", None)),
-        }
+        watch(&ctx, &*self.clock, self.resource(&request.uri)).await?.map(Into::into)
     }
 
     async fn list_prompts(
@@ -363,10 +364,7 @@ impl ServerHandler for Bridge {
         request: GetPromptRequestParams,
         ctx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        match watch::watch(&ctx, self.prompt(request)).await {
-            Some(result) => result.map(Into::into),
-            None => Err(ErrorData::internal_error("The call was cancelled.", None)),
-        }
+        watch(&ctx, &*self.clock, self.prompt(request)).await?.map(Into::into)
     }
 
     async fn complete(

@@ -1,25 +1,55 @@
-//! What happens beside a call while it runs: progress for a client that asked for it, and the end when it cancels.
+//! What happens beside a call while it runs: progress for a client that asked for it, and the end when it cancels or when
+//! it would give up by itself.
 
 use std::time::Duration;
 
-use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext};
+use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::RequestContext};
+use shared_inbox::Clock;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// How often a long call says that it is still running.
 const EVERY: Duration = Duration::from_secs(1);
+/// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
+const LONGEST: Duration = Duration::from_secs(55);
 
-/// Runs a call. `None`: the client cancelled it, and the call was dropped where it stood.
-pub(super) async fn watch<T>(ctx: &RequestContext<RoleServer>, call: impl Future<Output = T>) -> Option<T> {
+/// Why a call ended without a result of its own. It was dropped where it stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Ended {
+    #[error("The call was cancelled.")]
+    Cancelled,
+    #[error(
+        "The service did not answer within {} seconds, and the call was given up. Try again in a minute. If it was to change \
+         something, whether it did is not known: the same call again looks for that first, and repeats nothing.",
+        LONGEST.as_secs()
+    )]
+    TooLong,
+}
+
+impl From<Ended> for ErrorData {
+    fn from(ended: Ended) -> Self {
+        ErrorData::internal_error(ended.to_string(), None)
+    }
+}
+
+/// Runs a call.
+pub(super) async fn watch<T>(
+    ctx: &RequestContext<RoleServer>,
+    clock: &dyn Clock,
+    call: impl Future<Output = T>,
+) -> Result<T, Ended> {
     tokio::pin!(call);
     let token = ctx.meta.get_progress_token();
     let mut ticks = interval_at(Instant::now() + EVERY, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seconds = 0.0;
+    let too_long = clock.sleep(LONGEST);
+    tokio::pin!(too_long);
     loop {
         tokio::select! {
             biased;
-            out = &mut call => return Some(out),
-            () = ctx.ct.cancelled() => return None,
+            out = &mut call => return Ok(out),
+            () = ctx.ct.cancelled() => return Err(Ended::Cancelled),
+            () = &mut too_long => return Err(Ended::TooLong),
             _ = ticks.tick(), if token.is_some() => {
                 seconds += EVERY.as_secs_f64();
                 if let Some(token) = token.clone() {

@@ -163,3 +163,143 @@ fn write_without_a_key_says_what_to_do() {
     assert!(out(&output).1.contains("SHARED_INBOX_API_KEY"));
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
+
+/// The file for Cursor below this home, with this in it.
+fn cursor(home: &Path, text: &str) -> std::path::PathBuf {
+    let path = home.join(".cursor/mcp.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn write_keeps_what_the_owner_added_and_says_what_it_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let before = json!({ "mcpServers": { "shared-inbox": {
+        "command": "/old", "args": ["--read-only", "--send=never"], "disabled": false,
+        "env": { "HTTPS_PROXY": "http://proxy.example:3128", "SHARED_INBOX_API_KEY": "rk_old" } } } });
+    let path = cursor(home.path(), &before.to_string());
+    let (_, said) = out(&at(home.path(), &["config", "cursor", "--write"]));
+    let after: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let server = &after["mcpServers"]["shared-inbox"];
+    assert_eq!(server["args"], json!(["--read-only", "--send=never"]));
+    assert_eq!(server["env"]["HTTPS_PROXY"], "http://proxy.example:3128");
+    assert_eq!((&server["disabled"], &server["env"]["SHARED_INBOX_API_KEY"]), (&json!(false), &json!(key())));
+    for change in [
+        "command: \"/old\" became",
+        "env: SHARED_INBOX_API_KEY was changed",
+        "env: SHARED_INBOX_BASE_URL was set",
+    ] {
+        assert!(said.contains(change), "{change} in {said}");
+    }
+    assert!(!said.contains("args:") && !said.contains("rk_"), "{said}");
+
+    let (_, said) = out(&at(home.path(), &["--send=allow", "config", "cursor", "--write"]));
+    assert!(
+        said.contains(r#"args: ["--read-only","--send=never"] became ["--read-only","--send=allow"]"#),
+        "{said}"
+    );
+}
+
+#[test]
+fn write_without_key_and_address_keeps_those_in_the_file() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(at(home.path(), &["config", "cursor", "--write"]).status.success());
+    let mut command = program();
+    command.env("HOME", home.path()).current_dir(home.path());
+    let output = command.args(["--read-only", "config", "cursor", "--write"]).output().unwrap();
+    assert!(output.status.success(), "{}", out(&output).1);
+    let after: Value =
+        serde_json::from_str(&fs::read_to_string(home.path().join(".cursor/mcp.json")).unwrap()).unwrap();
+    let server = &after["mcpServers"]["shared-inbox"];
+    assert_eq!(
+        (&server["args"], &server["env"]["SHARED_INBOX_API_KEY"]),
+        (&json!(["--read-only"]), &json!(key()))
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn write_keeps_modes_and_warns_of_a_file_that_others_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let path = cursor(home.path(), "{}\n");
+    for (mode, warned) in [(0o644, true), (0o640, true), (0o600, false)] {
+        fs::write(&path, "{}\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let (_, said) = out(&at(home.path(), &["config", "cursor", "--write"]));
+        assert_eq!(
+            said.contains("WARNING: others on this machine can read this file"),
+            warned,
+            "{mode:o}: {said}"
+        );
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+    }
+    fs::write(&path, "{}\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let (_, said) = out(&at(home.path(), &["--sandbox", "config", "cursor", "--write"]));
+    assert!(!said.contains("WARNING"), "without a key there is nothing to hide: {said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn write_leaves_a_read_only_file_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let path = cursor(home.path(), "{}\n");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let output = at(home.path(), &["config", "cursor", "--write"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(out(&output).1.contains("read-only"), "{}", out(&output).1);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing was left behind");
+}
+
+#[test]
+#[cfg(unix)]
+fn write_follows_links_also_to_a_file_that_is_not_there_yet() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, behind) = (home.path().join(".cursor/mcp.json"), home.path().join("dotfiles/cursor.json"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/cursor.json", &path).unwrap();
+    for _ in 0..2 {
+        let output = at(home.path(), &["config", "cursor", "--write"]);
+        assert!(output.status.success(), "{}", out(&output).1);
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink(), "the link is still a link");
+        assert!(fs::read_to_string(&behind).unwrap().contains(&key()));
+        fs::write(&behind, "{}\n").unwrap();
+    }
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("mcp.json", &path).unwrap();
+    let output = at(home.path(), &["config", "cursor", "--write"]);
+    assert!(output.status.code() == Some(2) && out(&output).1.contains("circle"), "{}", out(&output).1);
+}
+
+#[test]
+fn nonsense_is_refused_before_it_is_printed_or_written() {
+    let home = tempfile::tempdir().unwrap();
+    for (url, said) in [
+        ("not a url", "base URL"),
+        ("https://inbox.example", "must end in /api/v1"),
+        ("http://inbox.example/api/v1", "--allow-plain-http"),
+        ("file:///api/v1", "https://<host>/api/v1"),
+    ] {
+        for arguments in [&["config", "cursor"][..], &["config", "cursor", "--write"]] {
+            let output = at(home.path(), &[arguments, &["--base-url", url]].concat());
+            assert_eq!(output.status.code(), Some(2), "{url}");
+            assert!(out(&output).1.contains(said), "{url}: {}", out(&output).1);
+        }
+    }
+    let mut command = program();
+    command
+        .env("HOME", home.path())
+        .current_dir(home.path())
+        .env("SHARED_INBOX_API_KEY", "not-a-key-but-secret");
+    command
+        .env("SHARED_INBOX_BASE_URL", "https://inbox.example/api/v1")
+        .args(["config", "cursor", "--write"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!out(&output).1.contains("secret"), "{}", out(&output).1);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}

@@ -402,14 +402,14 @@ async fn calls_that_look_the_same_wait_for_one_answer() {
     let person = Person::who_takes_time(Says::Yes);
     let client = desk.sit_down_inside(&person, Older, &[]).await;
     let first = client.start(params("reply", reply(&desk))).await;
-    until(async || person.clock.waiting() == 2).await;
+    until(async || person.clock.waiting() == 3).await;
     let mut same = reply(&desk);
     same["summary"] = "Again".into();
     let second = async {
-        // The question waits for the clock, and so does each call.
-        until(async || person.clock.waiting() == 3).await;
+        // The question waits for the clock once, and each call twice.
+        until(async || person.clock.waiting() == 5).await;
         first.cancel(None).await.unwrap();
-        until(async || person.clock.waiting() == 2).await;
+        until(async || person.clock.waiting() == 3).await;
         person.answers.add_permits(1);
     };
     let (result, ()) = tokio::join!(client.call("reply", same), second);
@@ -425,7 +425,7 @@ async fn a_question_outlives_the_minute_that_a_client_waits_and_its_yes_counts()
     let client = desk.sit_down_inside(&person, Older, &[]).await;
     let later = async {
         until(async || person.questions().len() == 1).await;
-        until(async || person.clock.waiting() == 2).await;
+        until(async || person.clock.waiting() == 3).await;
         person.clock.forward(Duration::from_secs(45));
     };
     let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), later);
@@ -445,7 +445,7 @@ async fn a_question_that_nobody_answers_ends_after_five_minutes() {
     let person = Person::who_takes_time(Says::Yes);
     let client = desk.sit_down_inside(&person, Older, &[]).await;
     let later = async {
-        until(async || person.clock.waiting() == 2).await;
+        until(async || person.clock.waiting() == 3).await;
         person.clock.forward(Duration::from_secs(45));
     };
     tokio::join!(client.call("reply", reply(&desk)), later);

@@ -166,15 +166,156 @@ async fn garbage_is_passed_over() {
     assert!(raw.answer(2).await.to_string().contains("Orders"));
 }
 
+/// The next message, whatever it is.
+async fn next(raw: &mut Raw) -> String {
+    let line = tokio::time::timeout(Duration::from_secs(20), raw.stdout.next_line());
+    line.await.expect("there is an answer").unwrap().expect("the program is still there")
+}
+
 #[tokio::test]
-async fn a_line_of_20_mib_is_passed_over() {
+async fn a_request_that_cannot_be_read_gets_an_error_with_its_id() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    let call = |id: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
+    };
+    let named = |arguments: &str| format!(r#"{{"name":"list_tags","arguments":{arguments}}}"#);
+    let deep = named(&format!(r#"{{"a":{}{}}}"#, "[".repeat(200), "]".repeat(200)));
+    let mut broken = call("7", &named(r#"{"a":"?"}"#));
+    *broken.iter_mut().find(|byte| **byte == b'?').unwrap() = 0xff;
+    let digits = "9".repeat(400);
+    let lines = [
+        (call("7", &named(r#"{"a":"\ud800"}"#)), "7", -32700, "JSON"),
+        (broken, "7", -32700, "UTF-8"),
+        (call("7", &deep), "7", -32700, "recursion"),
+        (call("7", &named(r#"{"a":1e400}"#)), "7", -32700, "number out of range"),
+        (call("7", "\"text\""), "7", -32602, "`params` must be an object"),
+        (call("7", "[1,2]"), "7", -32602, "`params` must be an object"),
+        (call(&digits, &named("{}")), digits.as_str(), -32700, "number"),
+        (call("1.5", &named("{}")), "1.5", -32600, "whole number"),
+        (call("null", &named("{}")), "null", -32600, "whole number"),
+        (br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#.to_vec(), "\"a\"", -32600, "2.0"),
+        (
+            br#"{"method":"ping","params":{"x":"\ud800"},"jsonrpc":"2.0","id":8}"#.to_vec(),
+            "8",
+            -32700,
+            "JSON",
+        ),
+    ];
+    // Before the first greeting, and after it.
+    for greeted in [false, true] {
+        if greeted {
+            raw.greet().await;
+        }
+        for (line, id, code, said) in &lines {
+            raw.line(line).await;
+            let answer = next(&mut raw).await;
+            let shown = String::from_utf8_lossy(line);
+            assert!(
+                answer.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"#)),
+                "{shown}: {answer}"
+            );
+            assert!(answer.contains(said), "{shown}: {answer}");
+        }
+    }
+    raw.call(2, "list_mailboxes", json!({})).await;
+    assert!(raw.answer(2).await.to_string().contains("Orders"));
+}
+
+#[tokio::test]
+async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer() {
+    let desk = Desk::new().await;
+    let slow = FaultRule::new(Effect::delay(Duration::from_millis(500))).path("/tags").times(1);
+    desk.mock.control().add_fault(slow).await.unwrap();
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet().await;
+    raw.call(2, "list_tags", json!({})).await;
+    under_way(&desk.mock).await;
+    raw.call(2, "list_mailboxes", json!({})).await;
+    let refused = raw.answer(2).await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("still being worked on"), "{refused}");
+    assert!(raw.answer(2).await["result"]["content"].is_array());
+    raw.call(2, "list_mailboxes", json!({})).await;
+    assert!(raw.answer(2).await.to_string().contains("Orders"), "an id that was answered can be used again");
+}
+
+#[tokio::test]
+async fn a_line_of_20_mib_gets_an_error_wherever_its_id_stands() {
     let desk = Desk::new().await;
     let mut raw = Raw::start(&desk, &[]);
     raw.greet().await;
-    raw.call(2, "add_note", json!({ "id": desk.conversation, "body": "x".repeat(20 << 20) })).await;
+    let body = "x".repeat(20 << 20);
+    let params = json!({ "name": "add_note", "arguments": { "id": desk.conversation, "body": body } });
+    for line in [
+        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#),
+        format!(r#"{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":2}}"#),
+    ] {
+        raw.line(line.as_bytes()).await;
+        let answer = raw.answer(2).await;
+        assert!(answer["error"]["message"].as_str().unwrap().contains("16 MiB"), "{answer}");
+    }
     raw.call(3, "list_mailboxes", json!({})).await;
     assert!(raw.answer(3).await.to_string().contains("Orders"));
     assert_eq!(desk.notes().await.len(), 0);
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet().await;
+    let mut sent = 0_u64;
+    // Ends when the program takes no more.
+    loop {
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 100 + sent, "method": "tools/list" }).to_string() + "\n";
+        let written = tokio::time::timeout(Duration::from_secs(2), raw.stdin.write_all(request.as_bytes()));
+        match written.await {
+            Ok(written) => written.unwrap(),
+            Err(_) => break,
+        }
+        sent += 1;
+        assert!(sent < 20_000, "the program takes everything");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", raw.child.id().unwrap())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim().to_owned();
+    let peak: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(peak < 128 << 10, "{peak} KiB");
+    for id in 0..sent {
+        let answer = raw.answer(100 + id).await;
+        assert!(answer["result"]["tools"].is_array(), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
+    let desk = Desk::new().await;
+    slow(&desk, "/tags").await;
+    slow(&desk, "/conversations/*/notes").await;
+    let person = Person::who(Says::No);
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
+    for (tool, arguments) in
+        [("list_tags", json!({})), ("add_note", json!({ "id": desk.conversation, "body": "Once" }))]
+    {
+        let late = async {
+            let path = if tool == "list_tags" { "/tags" } else { "notes" };
+            let hangs = |fault: &shared_inbox_mock::Fault| {
+                fault.fired > 0 && fault.rule.path.as_deref().is_some_and(|p| p.ends_with(path))
+            };
+            until(async || desk.mock.control().faults().await.iter().any(hangs)).await;
+            person.clock.forward(Duration::from_secs(54));
+            client.service.list_all_resources().await.unwrap();
+            person.clock.forward(Duration::from_secs(1));
+        };
+        let (result, ()) = tokio::join!(client.call(tool, arguments), late);
+        assert!(
+            is_error(&result) && text(&result).contains("within 55 seconds"),
+            "{tool}: {}",
+            text(&result)
+        );
+        assert!(text(&result).contains("Try again"), "{tool}: {}", text(&result));
+    }
 }
 
 #[tokio::test]
@@ -266,9 +407,15 @@ async fn logs_hold_no_mail_no_names_and_no_key() {
     raw.answer(3).await;
     raw.call(4, "add_note", json!({ "id": desk.conversation })).await;
     raw.answer(4).await;
+    raw.call(5, "xylophone", json!({})).await;
+    raw.answer(5).await;
+    raw.send(json!({ "jsonrpc": "2.0", "id": 6, "method": "xylophone/list" })).await;
+    raw.answer(6).await;
     let key = desk.mock.live_key().to_owned();
     let (_, _, said) = raw.hang_up().await;
-    assert!(said.contains("shared_inbox"), "there are logs: {said}");
+    for request in ["tools/call get_conversation", "tools/call reply", "initialize", "how=\"result\""] {
+        assert!(said.contains(request), "{request} is logged: {said}");
+    }
     for word in ["Where is my order", "Kim", "kim@", "1042", "xylophone", &key[12..]] {
         assert!(!said.contains(word), "{word} is in the logs:\n{said}");
     }

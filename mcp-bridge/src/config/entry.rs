@@ -1,0 +1,212 @@
+//! The server's entry in a client's settings: what is the bridge's to set, and what is its owner's to keep.
+
+use serde_json::{Map, Value, json};
+
+use super::{Key, Launch};
+use crate::settings::{API_KEY, BASE_URL};
+
+/// What of an entry is set beside its variables; the rest is its owner's.
+pub(super) const OURS: [&str; 3] = ["type", "command", "args"];
+
+/// Arguments that say where the key is, or that none is needed.
+const SANDBOX: &str = "--sandbox";
+const KEY_FILE: &str = "--api-key-file";
+
+/// The entry for this launch, on top of the one that is there. Everything that is not said anew stays.
+pub(super) fn over(
+    old: Option<&Value>,
+    launch: &Launch,
+    key: Option<&str>,
+    with_type: bool,
+) -> Result<Value, String> {
+    let empty = Map::new();
+    let old = match old {
+        None => None,
+        Some(Value::Object(old)) => Some(old),
+        Some(_) => return Err("the entry is not an object".into()),
+    };
+    let mut entry = old.unwrap_or(&empty).clone();
+    entry.insert("command".into(), launch.command.to_string_lossy().into());
+    if with_type {
+        entry.insert("type".into(), "stdio".into());
+    }
+
+    let mut args = texts(entry.get("args"))?;
+    if launch.base_url.is_some() && launch.key == Key::InSettings {
+        // A service was named: the demo inbox is not meant any more.
+        args.retain(|arg| arg != SANDBOX);
+    }
+    launch.args.iter().for_each(|arg| set(&mut args, arg));
+    if old.is_none() {
+        launch.offered.iter().for_each(|arg| set(&mut args, arg));
+    }
+    let in_file = args.iter().any(|arg| name(arg) == KEY_FILE);
+    entry.insert("args".into(), json!(args));
+
+    let mut env = match entry.remove("env") {
+        None => Map::new(),
+        Some(Value::Object(env)) => env,
+        Some(_) => return Err("`env` is not an object".into()),
+    };
+    if let Some(url) = &launch.base_url {
+        env.insert(BASE_URL.into(), url.clone().into());
+    }
+    match key {
+        // Two keys would be one too many, and the file's goes first.
+        _ if in_file => _ = env.remove(API_KEY),
+        Some(key) => _ = env.insert(API_KEY.into(), key.into()),
+        None => {}
+    }
+    if !env.is_empty() {
+        entry.insert("env".into(), env.into());
+    }
+    Ok(entry.into())
+}
+
+/// What is missing for the bridge to work with this entry, with what to do about it.
+pub(super) fn missing(entry: &Value) -> Vec<String> {
+    let args = texts(entry.get("args")).unwrap_or_default();
+    let has = |flag: &str| args.iter().any(|arg| name(arg) == flag);
+    let set = |variable: &str| entry["env"].get(variable).is_some();
+    let mut missing = Vec::new();
+    if !has(SANDBOX) && !set(BASE_URL) && !has("--base-url") {
+        missing.push(format!("there is no address to write: set {BASE_URL} or give --base-url"));
+    }
+    if !has(SANDBOX) && !set(API_KEY) && !has(KEY_FILE) {
+        missing.push(format!(
+            "there is no key to write: set {API_KEY}, or name a file that holds it with {KEY_FILE}"
+        ));
+    }
+    missing
+}
+
+/// What is different in the new entry, a line each. Values of variables are not shown: one of them is a key.
+pub(super) fn changes(old: Option<&Value>, new: &Value) -> Vec<String> {
+    let mut said = Vec::new();
+    let field = |entry: Option<&Value>, name: &str| entry.and_then(|entry| entry.get(name)).cloned();
+    for name in OURS {
+        match (field(old, name), field(Some(new), name)) {
+            (before, after) if before == after => {}
+            (Some(before), Some(after)) => said.push(format!("{name}: {before} became {after}")),
+            (None, Some(after)) => said.push(format!("{name}: {after}")),
+            (Some(_), None) | (None, None) => {}
+        }
+    }
+    let env = |entry: Option<&Value>| match field(entry, "env") {
+        Some(Value::Object(env)) => env,
+        _ => Map::new(),
+    };
+    let (before, after) = (env(old), env(Some(new)));
+    for (name, value) in &after {
+        match before.get(name) {
+            Some(same) if same == value => {}
+            Some(_) => said.push(format!("env: {name} was changed")),
+            None => said.push(format!("env: {name} was set")),
+        }
+    }
+    said.extend(
+        before
+            .keys()
+            .filter(|name| !after.contains_key(*name))
+            .map(|name| format!("env: {name} was taken out")),
+    );
+    said
+}
+
+fn texts(list: Option<&Value>) -> Result<Vec<String>, String> {
+    let wrong = || "`args` is not a list of texts".to_owned();
+    match list {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => {
+            items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn name(arg: &str) -> &str {
+    arg.split('=').next().unwrap_or(arg)
+}
+
+/// Puts an argument in the place of the same one, whether its value stands in it or after it, or at the end.
+fn set(args: &mut Vec<String>, new: &str) {
+    match args.iter().position(|arg| name(arg) == name(new)) {
+        Some(at) => {
+            let value_after = new.contains('=')
+                && !args[at].contains('=')
+                && args.get(at + 1).is_some_and(|next| !next.starts_with('-'));
+            args.splice(at..at + 1 + usize::from(value_after), [new.to_owned()]);
+        }
+        None => args.push(new.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(args: &[&str]) -> Launch {
+        Launch {
+            command: "/bin/x".into(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            offered: vec!["--ask=browser".into()],
+            base_url: Some("https://a.example/api/v1".into()),
+            key: Key::InSettings,
+        }
+    }
+
+    #[test]
+    fn what_the_owner_added_stays() {
+        let old = json!({ "command": "/old", "args": ["--read-only", "--send=never"], "disabled": true,
+                          "env": { "HTTPS_PROXY": "http://p", "SHARED_INBOX_API_KEY": "old" } });
+        let new = over(Some(&old), &launch(&[]), Some("new"), false).unwrap();
+        assert_eq!(
+            new,
+            json!({ "command": "/bin/x", "args": ["--read-only", "--send=never"], "disabled": true,
+                    "env": { "HTTPS_PROXY": "http://p", "SHARED_INBOX_API_KEY": "new",
+                             "SHARED_INBOX_BASE_URL": "https://a.example/api/v1" } })
+        );
+        assert_eq!(
+            changes(Some(&old), &new),
+            [
+                "command: \"/old\" became \"/bin/x\"",
+                "env: SHARED_INBOX_API_KEY was changed",
+                "env: SHARED_INBOX_BASE_URL was set"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_said_anew_takes_the_place_of_what_was_said() {
+        for (old, new) in [
+            (json!(["--send=never", "-v"]), json!(["--send=allow", "-v"])),
+            (json!(["--send", "never", "-v"]), json!(["--send=allow", "-v"])),
+            (json!(["-v"]), json!(["-v", "--send=allow"])),
+            (json!(["--sandbox"]), json!(["--send=allow"])),
+        ] {
+            let entry = over(Some(&json!({ "args": old })), &launch(&["--send=allow"]), None, false).unwrap();
+            assert_eq!(entry["args"], new, "{old}");
+        }
+    }
+
+    #[test]
+    fn an_offer_is_made_once() {
+        assert_eq!(over(None, &launch(&[]), None, false).unwrap()["args"], json!(["--ask=browser"]));
+        assert_eq!(over(Some(&json!({ "args": [] })), &launch(&[]), None, false).unwrap()["args"], json!([]));
+    }
+
+    #[test]
+    fn a_key_in_a_file_is_not_copied_into_the_settings() {
+        let old = json!({ "args": ["--api-key-file=/k"], "env": { "SHARED_INBOX_API_KEY": "old" } });
+        let new = over(Some(&old), &launch(&[]), Some("new"), false).unwrap();
+        assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none() && missing(&new).is_empty(), "{new}");
+        assert!(changes(Some(&old), &new).contains(&"env: SHARED_INBOX_API_KEY was taken out".to_owned()));
+    }
+
+    #[test]
+    fn an_entry_of_another_shape_is_refused() {
+        for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
+            assert!(over(Some(&odd), &launch(&[]), None, false).is_err(), "{odd}");
+        }
+    }
+}
