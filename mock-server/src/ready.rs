@@ -2,6 +2,7 @@
 
 use std::{fmt, net::SocketAddr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{server::hub, world::Keys};
@@ -16,7 +17,7 @@ use crate::{server::hub, world::Keys};
 /// assert!(ready.mcp_url.ends_with("/mcp") && ready.keys.test.starts_with("rk_test_"));
 /// # }
 /// ```
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Ready {
     /// The id of a world beside the main one.
@@ -35,7 +36,7 @@ pub struct Ready {
 }
 
 /// The two keys that a world has from its start.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ReadyKeys {
     /// For live data.

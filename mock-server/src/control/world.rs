@@ -1,11 +1,15 @@
 //! The world as a whole: its document, its clock, its journal, and worlds beside it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tokio::sync::broadcast;
+use shared_inbox::Timestamp;
+use tokio::{
+    sync::broadcast,
+    time::{Instant, timeout_at},
+};
 
 use super::{Control, Controlled};
 use crate::{
@@ -14,7 +18,7 @@ use crate::{
         clock::ClockMode,
         document::Origin,
         journal::JournalEntry,
-        realm::{Advanced, ClockReading},
+        realm::{Advanced, ClockReading, Realm, Until},
         sse::Change,
     },
     world::{JobEntry, Refusal},
@@ -123,7 +127,50 @@ impl Control {
     ///
     /// 409 when the world is replaced or reset meanwhile.
     pub async fn advance(&self, by: Duration) -> Controlled<Advanced> {
-        self.realm.advance(by).await
+        self.move_clock(Until::By(by)).await
+    }
+
+    /// Moves the clock ahead to a time, with everything that falls due on the way.
+    ///
+    /// # Errors
+    ///
+    /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
+    pub async fn advance_to(&self, time: Timestamp) -> Controlled<Advanced> {
+        self.move_clock(Until::Time(time)).await
+    }
+
+    /// Moves the clock ahead to the next job, and runs all that is due at that time. Nothing happens when there is none.
+    ///
+    /// # Errors
+    ///
+    /// 409 when the world is replaced or reset meanwhile.
+    pub async fn run_next_job(&self) -> Controlled<Advanced> {
+        self.move_clock(Until::NextJob).await
+    }
+
+    pub(crate) async fn move_clock(&self, until: Until) -> Controlled<Advanced> {
+        self.realm.advance(until).await
+    }
+
+    /// Looks until there is enough to see, or the span is over, in real time. Then what there is.
+    pub(crate) async fn wait_for<T, F>(
+        &self,
+        span: Duration,
+        look: impl Fn() -> F,
+        enough: impl Fn(&T) -> bool,
+    ) -> Controlled<T>
+    where
+        F: Future<Output = Controlled<T>>,
+    {
+        let until = Instant::now() + span;
+        loop {
+            let mut stirred = std::pin::pin!(self.realm.stirred());
+            stirred.as_mut().enable();
+            let found = look().await?;
+            if enough(&found) || timeout_at(until, stirred).await.is_err() {
+                return Ok(found);
+            }
+        }
     }
 
     /// The requests to the service so far, oldest first.
@@ -160,6 +207,17 @@ impl Control {
         };
         let realm = self.hub.create(origin, new.clock)?;
         Ok(Self { realm, ..self.clone() })
+    }
+
+    /// The addresses and keys of all worlds of this server, the main one first.
+    pub async fn worlds(&self) -> Vec<Ready> {
+        let ready = |realm: Arc<Realm>| self.addresses.ready(realm.number(), realm.keys());
+        self.hub.all().into_iter().map(ready).collect()
+    }
+
+    /// The OpenAPI document of the control API itself, as JSON.
+    pub fn openapi(&self) -> String {
+        crate::server::control::openapi::document().to_string()
     }
 
     /// The control of the world with this id.

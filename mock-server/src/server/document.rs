@@ -106,6 +106,60 @@ pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> 
     match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         Some(missing) if path.is_empty() => (missing.to_owned(), "is required".to_owned()),
         Some(missing) => (format!("{path}.{missing}"), "is required".to_owned()),
-        None => (path, reason.to_owned()),
+        None => (path, plain(reason)),
+    }
+}
+
+/// What the parser says, in words of JSON: whoever writes a body need not know the types of this program.
+fn plain(reason: &str) -> String {
+    let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
+        .iter()
+        .find(|start| reason.starts_with(**start))
+        .and_then(|_| reason.rsplit_once(", expected ").or_else(|| reason.rsplit_once(" expected ")));
+    let Some((_, expected)) = expected else { return reason.to_owned() };
+    let words = expected.replace('`', "");
+    match words.as_str() {
+        "f64" | "f32" => "must be a number".to_owned(),
+        "u8" => "must be a whole number from 0 to 255".to_owned(),
+        "u16" => "must be a whole number from 0 to 65535".to_owned(),
+        "u32" => "must be a whole number from 0 to 4294967295".to_owned(),
+        "u64" | "usize" => "must be a whole number, 0 or more".to_owned(),
+        "i64" => "must be a whole number".to_owned(),
+        "a boolean" => "must be true or false".to_owned(),
+        "a sequence" => "must be a list".to_owned(),
+        "a map" => "must be an object".to_owned(),
+        "a borrowed string" => "must be a string".to_owned(),
+        words if words.starts_with("struct ") || words.starts_with("internally tagged enum") => {
+            "must be an object".to_owned()
+        }
+        words if reason.starts_with("unknown variant ") => {
+            let words = words.trim_start_matches("one of ").replace(" or ", ", ");
+            format!("must be one of {words}")
+        }
+        words => format!("must be {words}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_the_parser_says_comes_in_words_of_json() {
+        for (said, plainly) in [
+            ("invalid type: string \"x\", expected f64", "must be a number"),
+            ("invalid value: integer `-1`, expected u64", "must be a whole number, 0 or more"),
+            ("invalid type: null, expected a boolean", "must be true or false"),
+            ("invalid type: integer `1`, expected struct NewUser", "must be an object"),
+            (
+                "unknown variant `gold`, expected one of `free`, `pro`, `team`",
+                "must be one of free, pro, team",
+            ),
+            ("unknown variant `x`, expected `real` or `manual`", "must be one of real, manual"),
+            ("invalid type: map, expected a string", "must be a string"),
+            ("must start with `usr_`", "must start with `usr_`"),
+        ] {
+            assert_eq!(plain(said), plainly);
+        }
     }
 }

@@ -25,6 +25,22 @@ impl Guard {
 
     /// Whether a request may use the control API.
     pub(crate) fn control(&self, request: &http::request::Parts) -> Result<(), Refusal> {
+        self.own(request)?;
+        match self.token {
+            Some(token)
+                if bearer(&request.headers).map(|given| Sha256::digest(given).into()) != Some(token) =>
+            {
+                Err(Refusal::new(
+                    401,
+                    "The control API needs `Authorization: Bearer` with the token of --control-token.",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a request that was made for another server, or by a page of another one.
+    pub(crate) fn own(&self, request: &http::request::Parts) -> Result<(), Refusal> {
         let named = request.uri.authority().map(|authority| Some(authority.as_str()));
         let mut hosts = request
             .headers
@@ -43,18 +59,7 @@ impl Guard {
                 "The Host of this request is not this server; use the address it printed.",
             ));
         }
-        self.origin(&request.headers)?;
-        match self.token {
-            Some(token)
-                if bearer(&request.headers).map(|given| Sha256::digest(given).into()) != Some(token) =>
-            {
-                Err(Refusal::new(
-                    401,
-                    "The control API needs `Authorization: Bearer` with the token of --control-token.",
-                ))
-            }
-            _ => Ok(()),
-        }
+        self.origin(&request.headers)
     }
 
     /// Refuses what a web page of another site asks for. Programs send no `Origin`.

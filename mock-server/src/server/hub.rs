@@ -93,6 +93,11 @@ impl Hub {
         self.read().others.get(&number).cloned().ok_or_else(no_such_world)
     }
 
+    /// All worlds, the main one first.
+    pub(crate) fn all(&self) -> Vec<Arc<Realm>> {
+        std::iter::once(&self.main).chain(self.read().others.values()).cloned().collect()
+    }
+
     /// The world that this key belongs to.
     pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<Realm>> {
         let worlds = self.read();

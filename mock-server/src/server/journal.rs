@@ -6,9 +6,12 @@
 use std::{borrow::Cow, collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::{AgentId, Timestamp};
+
+use super::numbers;
 
 /// Entries kept; the oldest goes first.
 const MAX_ENTRIES: usize = 10_000;
@@ -16,7 +19,7 @@ const MAX_ENTRIES: usize = 10_000;
 const MAX_BYTES: usize = 32 << 20;
 
 /// How a request came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Transport {
@@ -39,7 +42,7 @@ pub enum Transport {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct JournalEntry {
@@ -99,7 +102,7 @@ impl Entry {
     }
 
     fn present(&self) -> JournalEntry {
-        let request_body = match serde_json::from_slice(&self.body) {
+        let request_body = match numbers::read(&self.body) {
             // Only now: JSON can write any letter of a key in another way.
             Ok(json) => blotted(json),
             Err(_) if self.body.is_empty() => Value::Null,

@@ -11,11 +11,12 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use shared_inbox::Timestamp;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, broadcast},
+    sync::{Notify, broadcast, futures::Notified},
 };
 
 use super::{
@@ -49,7 +50,7 @@ const FOLLOWED: usize = 1_024;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Advanced {
     /// What the clock shows now.
@@ -59,13 +60,24 @@ pub struct Advanced {
 }
 
 /// What the clock shows, and how it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ClockReading {
     /// What it shows.
     pub now: Timestamp,
     /// How it runs.
     pub mode: ClockMode,
+}
+
+/// How far a clock is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// By so much.
+    By(Duration),
+    /// To this time.
+    Time(Timestamp),
+    /// To the time of the next job; nowhere when there is none.
+    NextJob,
 }
 
 /// What a realm is made of.
@@ -90,6 +102,8 @@ pub(crate) struct Realm {
     wake: Arc<Notify>,
     /// Tells a moving clock that a webhook try has ended.
     try_ended: Notify,
+    /// Tells those who wait for something that the world has changed or a request has ended.
+    stirred: Notify,
     /// One move of the clock at a time.
     moving: tokio::sync::Mutex<()>,
 }
@@ -128,6 +142,7 @@ impl Realm {
             changes: OnceLock::new(),
             wake: Arc::default(),
             try_ended: Notify::new(),
+            stirred: Notify::new(),
             moving: tokio::sync::Mutex::default(),
         });
         realm.drive();
@@ -221,6 +236,7 @@ impl Realm {
 
     fn tell(&self, state: &mut State, cause: Cause, what: &str) {
         state.changes += 1;
+        self.stirred.notify_waiters();
         if let Some(changes) = self.changes.get().filter(|changes| changes.receiver_count() > 0) {
             let at = state.clock.now();
             let _ = changes.send(Change { number: state.changes, at, cause, what: what.to_owned() });
@@ -273,26 +289,67 @@ impl Realm {
     /// that fell due or was under way has ended.
     ///
     /// Runs to its end even when nobody waits for it any more.
-    pub(crate) async fn advance(self: &Arc<Self>, by: Duration) -> Result<Advanced, Refusal> {
+    pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
         let realm = Arc::clone(self);
-        let moved = self.plan.runtime.spawn(async move { realm.advance_now(by).await });
-        moved.await.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
+        self.run(async move { realm.advance_now(until).await }).await
     }
 
-    async fn advance_now(self: &Arc<Self>, by: Duration) -> Result<Advanced, Refusal> {
+    /// Runs something on the server's own runtime, to its end, whatever runtime it is asked for on.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let done = self.plan.runtime.spawn(work).await;
+        done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
+    }
+
+    /// Ends when the world changes or a request ends.
+    pub(crate) fn stirred(&self) -> Notified<'_> {
+        self.stirred.notified()
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.lock().world.next_due()
+    }
+
+    async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
         let _turn = self.moving.lock().await;
         let (target, epoch) = {
             let mut state = self.lock();
+            let now = state.clock.now();
+            let target = match until {
+                Until::By(by) => now + by,
+                Until::Time(time) if time < now => {
+                    return Err(Refusal::field("to", format!("has passed: the clock shows {now}")));
+                }
+                Until::Time(time) => time,
+                Until::NextJob => now,
+            };
             state.fired = Some(Vec::new());
-            (state.clock.now() + by, state.epoch)
+            (target, state.epoch)
         };
+        self.walk(target, epoch).await?;
+        if until == Until::NextJob {
+            // Only now: a try that was under way may have put something before all others.
+            let next = self.next_due();
+            self.walk(next.unwrap_or(target), epoch).await?;
+        }
+        let mut state = self.lock();
+        let mut fired = state.fired.take().unwrap_or_default();
+        // Tries that waited for a slow receiver come after what fell due later.
+        fired.sort_by_key(|job| job.at);
+        self.tell(&mut state, Cause::Clock, "advance");
+        Ok(Advanced { now: state.clock.now(), fired })
+    }
+
+    async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<(), Refusal> {
         loop {
             let mut ended = std::pin::pin!(self.try_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
                 Step::Ran => {}
                 Step::Wait => ended.await,
-                Step::Arrived(advanced) => return Ok(advanced),
+                Step::Arrived => return Ok(()),
                 Step::Replaced => {
                     return Err(Refusal::new(409, "The world was replaced while its clock was being moved."));
                 }
@@ -317,13 +374,7 @@ impl Realm {
             _ if horizon.is_some() => Step::Wait,
             _ => {
                 state.clock.move_to(target);
-                let mut fired = state.fired.take().unwrap_or_default();
-                // Tries that waited for a slow receiver come after what fell due later.
-                fired.sort_by_key(|job| job.at);
-                self.tell(&mut state, Cause::Clock, "advance");
-                let now = state.clock.now();
-                self.leave(state, Vec::new());
-                Step::Arrived(Advanced { now, fired })
+                Step::Arrived
             }
         }
     }
@@ -379,7 +430,9 @@ impl Realm {
     }
 
     pub(crate) fn journal<R>(&self, act: impl FnOnce(&mut Journal) -> R) -> R {
-        act(&mut self.lock().journal)
+        let result = act(&mut self.lock().journal);
+        self.stirred.notify_waiters();
+        result
     }
 }
 
@@ -393,7 +446,7 @@ impl Drop for Realm {
 enum Step {
     Ran,
     Wait,
-    Arrived(Advanced),
+    Arrived,
     Replaced,
 }
 

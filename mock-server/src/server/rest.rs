@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use shared_inbox::Operation;
 
-use super::{answer, caller::Caller};
+use super::{answer, caller::Caller, numbers};
 use crate::world::{CallInput, Refusal};
 
 /// The prefix of every path of the service.
@@ -67,7 +67,7 @@ fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>, Refusal> {
     if !content_type.is_none_or(is_json) {
         return Err(Refusal::field("body", "must be JSON, sent with the content type application/json"));
     }
-    serde_json::from_slice(body)
+    numbers::read(body)
         .map(Some)
         .map_err(|error| Refusal::field("body", format!("must be valid JSON: {error}")))
 }

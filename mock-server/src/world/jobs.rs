@@ -166,7 +166,7 @@ impl JsonSchema for Jobs {
 }
 
 /// A job in the list of the control API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct JobEntry {

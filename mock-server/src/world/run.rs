@@ -1,5 +1,6 @@
 //! Running what has fallen due, one job at a time and each at its own time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
@@ -15,7 +16,7 @@ pub enum Fired {
 }
 
 /// What was done, as the control API tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FiredJob {
     /// When it was due.

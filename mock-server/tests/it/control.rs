@@ -354,3 +354,40 @@ async fn a_body_with_several_faults_is_refused_with_all_of_them() {
     let error = kit.ask(twice).await.error(400);
     assert!(error.contains("name"), "{error}");
 }
+
+#[tokio::test]
+async fn an_approval_takes_no_longer_text_than_a_reply_does() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    let draft =
+        kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "Hi" })).await.expect(201);
+    let path = format!("/messages/{}/approve", text(&draft["messageId"]));
+    let error = kit.control("POST", &path, json!({ "body": "ä".repeat(50_001) })).await.error(400);
+    assert_eq!(error, "body: must be at most 50000 characters");
+    assert_eq!(kit.look("/approvals").await[0]["text"], "Hi", "nothing happened");
+    kit.control("POST", &path, json!({ "body": "ä".repeat(50_000) })).await.expect(200);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_in_words_of_json() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    let snooze = format!("/conversations/{id}/snooze");
+    for (path, body, error) in [
+        ("/clock", json!({ "advanceSeconds": "soon" }), "advanceSeconds: must be a number"),
+        ("/clock", json!({ "advanceSeconds": [] }), "advanceSeconds: must be a number"),
+        ("/users", json!({ "name": 7 }), "name: must be a string"),
+        (
+            "/faults",
+            json!({ "skip": -1, "effect": { "status": 500 } }),
+            "skip: must be a whole number, 0 or more",
+        ),
+        ("/faults", json!({ "effect": 5 }), "effect: must be an object"),
+        ("/worlds", json!({ "clock": "atomic" }), "clock: must be one of real, manual"),
+        ("/worlds", json!({ "empty": "yes" }), "empty: must be true or false"),
+        ("/keys", json!({ "name": "X", "scopes": "read", "livemode": true }), "scopes: must be a list"),
+        (snooze.as_str(), json!({}), "until: is required"),
+    ] {
+        assert_eq!(kit.control("POST", path, body.clone()).await.error(400), error, "{body}");
+    }
+}

@@ -71,13 +71,24 @@ async fn the_service_takes_requests_of_pages_from_its_own_site_only() {
 #[tokio::test]
 async fn with_a_control_token_every_control_call_needs_it() {
     let kit = Kit::with(MockServer::builder().empty().control_token("s3cret")).await;
-    let url = format!("{}/health", kit.mock.control_url());
+    let url = format!("{}/jobs", kit.mock.control_url());
     kit.ask(kit.http().get(&url)).await.error(401);
     for (token, status) in [("wrong", 401), ("s3cret", 200)] {
         let reply = kit.ask(kit.http().get(&url).bearer_auth(token)).await;
         assert_eq!(reply.status, status);
     }
     kit.live().get("/me").await.expect(200);
+}
+
+#[tokio::test]
+async fn health_can_be_asked_without_the_token_so_that_a_container_can_be_probed() {
+    let kit = Kit::with(MockServer::builder().empty().control_token("s3cret")).await;
+    let url = format!("{}/health", kit.mock.control_url());
+    assert_eq!(kit.ask(kit.http().get(&url)).await.expect(200)["status"], "ok");
+    with(&kit, url.clone(), "host", "evil.example").await.error(403);
+    with(&kit, url.clone(), "origin", "https://evil.example").await.error(403);
+    kit.ask(kit.http().post(&url)).await.error(401);
+    kit.ask(kit.http().get(format!("{url}/x"))).await.error(401);
 }
 
 #[tokio::test]

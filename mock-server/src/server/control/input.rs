@@ -1,67 +1,139 @@
-//! What the handlers of the control API take in: ids, queries and bodies, and everything that is wrong with a body.
+//! What the calls of the control API take in: ids, queries and bodies, and everything that is wrong with a body.
 
 use axum::{
     body::Body,
-    extract::{FromRequest, FromRequestParts, Path, Query, Request},
-    http::request::Parts,
+    extract::{FromRequestParts, Query},
+    http::{Extensions, Uri, request::Parts},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use shared_inbox::Problems;
+use tokio::sync::watch;
 
 use crate::{
     control::Control,
-    server::{answer, document},
+    server::{answer, connection::Phase, document, numbers},
     world::Refusal,
 };
 
-/// The id in the path.
+/// What came with a call.
+pub(super) struct Asked {
+    pub(super) ids: std::vec::IntoIter<String>,
+    pub(super) uri: Uri,
+    pub(super) extensions: Extensions,
+}
+
+/// What a call takes, for the document.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// The schema of the query, an object.
+    pub(super) query: Vec<Schema>,
+    /// The schema of the body, and whether there must be one.
+    pub(super) body: Option<(Schema, bool)>,
+}
+
+/// Something that a call takes in.
+pub(super) trait Take: Sized + Send + 'static {
+    fn describe(_taken: &mut Taken, _generator: &mut SchemaGenerator) {}
+    fn take(asked: &mut Asked) -> Result<Self, Refusal>;
+}
+
+impl Take for () {
+    fn take(_: &mut Asked) -> Result<Self, Refusal> {
+        Ok(())
+    }
+}
+
+impl<A: Take, B: Take> Take for (A, B) {
+    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+        A::describe(taken, generator);
+        B::describe(taken, generator);
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        Ok((A::take(asked)?, B::take(asked)?))
+    }
+}
+
+/// The next id in the path.
+#[derive(Clone)]
 pub(super) struct Id(pub(super) String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Id {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Path(id) = Path::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Refusal::new(404, "There is nothing at this path."))?;
-        Ok(Self(id))
+impl Take for Id {
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        asked.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
     }
 }
 
 /// The query.
+#[derive(Clone)]
 pub(super) struct Search<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Search<T> {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Query(query) = Query::from_request_parts(parts, state)
-            .await
-            .map_err(|rejection| Refusal::field("query", rejection.body_text()))?;
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Search<T> {
+    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+        taken.query.push(T::json_schema(generator));
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        let Query(query) = Query::try_from_uri(&asked.uri).map_err(|rejection| {
+            let text = rejection.body_text();
+            Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
+        })?;
         Ok(Self(query))
     }
 }
 
-/// The body, which has been read whole before a handler is looked for.
+/// The body, which has been read whole before a call is looked for.
 #[derive(Clone)]
 pub(super) struct Whole(pub(super) Bytes);
 
-impl<S: Send + Sync> FromRequestParts<S> for Whole {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        parts.extensions.get().cloned().ok_or_else(|| Refusal::field("body", "is required"))
+impl Asked {
+    fn body(&self) -> Bytes {
+        self.extensions.get().map(|Whole(body)| body.clone()).unwrap_or_default()
+    }
+}
+
+/// A world document, which is read by whoever uses it.
+impl Take for Whole {
+    fn describe(taken: &mut Taken, _: &mut SchemaGenerator) {
+        taken.body = Some((world_document(), true));
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        Ok(Self(asked.body()))
+    }
+}
+
+/// Its own schema is as large as the rest of the control API's together, and can be had by itself.
+pub(super) fn world_document() -> Schema {
+    json_schema!({
+        "type": "object",
+        "title": "WorldDocument",
+        "description": "The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.",
+        "required": ["mailboxes"],
+        "additionalProperties": true,
+    })
+}
+
+/// When the server stops.
+pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
+
+impl Take for Stopping {
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        asked.extensions.get().cloned().map(Self).ok_or_else(|| Refusal::new(500, "The server is stopping."))
     }
 }
 
 /// A JSON body; an empty one is `{}`.
 pub(super) struct Input<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + JsonSchema> FromRequest<S> for Input<T> {
-    type Rejection = Refusal;
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
-        let Whole(body) = Whole::from_request(request, state).await?;
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Input<T> {
+    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+        let required = schemars::schema_for!(T).get("required").is_some();
+        taken.body = Some((generator.subschema_for::<T>(), required));
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        let body = asked.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
         read(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
             Err(problems) => problems.into(),
@@ -69,7 +141,6 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema> FromRequest<S> for Input<
         })
     }
 }
-
 /// Reads JSON; says with the field's name what went wrong first.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Wrong> {
     // The types would also take a list of their fields' values, which nobody means.
@@ -108,7 +179,7 @@ impl From<Wrong> for Refusal {
 /// says which ones are missing.
 fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
     let mut problems = Problems::default();
-    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };
+    let Ok(fields) = numbers::read::<Map<String, Value>>(body) else { return problems };
     for (name, value) in &fields {
         let alone = serde_json::json!({ name: value }).to_string();
         if let Err(Wrong { missing: false, field, reason }) = read::<T>(alone.as_bytes()) {

@@ -7,6 +7,7 @@ mod components;
 mod events;
 mod examples;
 mod links;
+pub(crate) mod names;
 mod words;
 
 use std::sync::LazyLock;
@@ -37,7 +38,7 @@ fn build() -> Value {
         let path = paths.entry(operation.path()).or_insert_with(|| json!({}));
         path[operation.method().as_str().to_lowercase()] = describe(operation, answer);
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.1.1",
         "info": {
             "title": "Shared-Inbox Conversation API",
@@ -51,7 +52,9 @@ fn build() -> Value {
         "paths": paths,
         "webhooks": webhooks,
         "components": components::components(parts),
-    })
+    });
+    names::name_all(&mut document);
+    document
 }
 
 fn describe(operation: Operation, answer: Value) -> Value {

@@ -1,4 +1,5 @@
-//! Full-text search: words and beginnings of words, whatever their case.
+//! Full-text search: words and beginnings of words, whatever their case, their accents and the way in which Unicode
+//! writes them.
 //!
 //! Two structures answer together. An inverted index finds the few conversations that have a rare word. For
 //! common words the list is walked newest first, and each conversation's own words say whether it matches, so
@@ -6,11 +7,34 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-/// The words of a text: runs of letters and digits, in lower case.
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
+/// The words of a text: runs of letters and digits, folded.
 pub(in crate::world) fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(|word| word.chars().flat_map(char::to_lowercase).collect())
+    text.split(|c: char| !c.is_alphanumeric() && !is_mark(c)).map(fold).filter(|word| !word.is_empty())
+}
+
+/// A word as it is compared: taken apart into letters and marks, without the marks, in lower case, with the letters
+/// that have no capital of their own (`ß`, the final sigma) as their capitals would be.
+fn fold(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    let apart = DecomposingNormalizerBorrowed::new_nfkd().normalize(word);
+    let mut folded = String::with_capacity(apart.len());
+    for letter in apart.chars().filter(|c| !is_mark(*c)).flat_map(char::to_lowercase) {
+        match letter {
+            'ß' => folded.push_str("ss"),
+            'ς' => folded.push('σ'),
+            _ => folded.push(letter),
+        }
+    }
+    folded
+}
+
+/// The marks on letters of Latin, Greek and Cyrillic script, which many people leave out when they type.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
 }
 
 /// Words as one text that can be searched for beginnings: each stands behind a line break.

@@ -4,7 +4,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{ActorId, ConversationId, MessageId, MessageStatus, Timestamp, UserId};
+use shared_inbox::{
+    ActorId, ConversationId, Input, MessageId, MessageStatus, Timestamp, UserId, input::Reply,
+};
 
 use crate::world::{Job, Refusal, World};
 
@@ -48,7 +50,7 @@ impl Approval {
 }
 
 /// What an approval answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Approved {
@@ -69,7 +71,7 @@ pub struct Stop {
 }
 
 /// A draft in the approval queue.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Waiting {
@@ -110,6 +112,9 @@ impl World {
 
     /// A person approves a draft, which goes out when the undo window has passed.
     pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved, Refusal> {
+        if let Some(body) = &approval.body {
+            Reply::new(body.as_str()).check()?;
+        }
         let (place, by) = self.message_for_person(id, approval.by.as_ref())?;
         let message = self.message_at(place);
         if message.status != Some(MessageStatus::Draft) {

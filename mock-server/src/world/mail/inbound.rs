@@ -153,7 +153,7 @@ impl InboundMail {
 }
 
 /// What became of a mail that came in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Received {
@@ -240,6 +240,11 @@ impl World {
                 let at = self.conversation(id)?;
                 if self.mailbox_of(at).sandbox {
                     return Err(Refusal::no_conversation());
+                }
+                if self.index.places[at].mailbox != mailbox {
+                    let elsewhere =
+                        "is in another inbox than `to`: mail joins a conversation of its own inbox only";
+                    return Err(Refusal::field("conversationId", elsewhere));
                 }
                 Some(at)
             }

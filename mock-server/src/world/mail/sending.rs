@@ -130,7 +130,10 @@ impl World {
         if let Some(request) = request {
             self.request_went_out(&request, now);
         }
-        self.turn(at, Turn::Theirs, now);
+        // A closed conversation is done, whatever was still on its way.
+        if self.conversations[at].status != Status::Closed {
+            self.turn(at, Turn::Theirs, now);
+        }
     }
 
     /// Hands a message that is on its way to its recipient: says whether it went out.

@@ -1,10 +1,11 @@
 //! Which conversation an incoming mail belongs to.
 //!
 //! By the conversation it names, by the mail it answers, or by a reference from someone who is already on the
-//! conversation; never by subject or sender alone.
+//! conversation; never by subject or sender alone. And always within the inbox that it was written to: mail to a
+//! private inbox stays there, whatever it answers, and what is in one draws in no mail to another.
 
 use super::{
-    app_mail::bare_id,
+    app_mail::{AppMail, bare_id},
     inbound::{Dmarc, Mail},
 };
 use crate::world::World;
@@ -37,10 +38,12 @@ impl World {
         }
         let livemode = !self.mailboxes[mail.mailbox].sandbox;
         if let Some(named) = &mail.in_reply_to {
-            if let Some(at) = self.own_message(named, livemode) {
+            if let Some(at) = self.own_message(named).filter(|at| self.in_inbox(*at, mail)) {
                 return Filing::join(at);
             }
-            if let Some(recorded) = self.app_mail.find(livemode, named) {
+            if let Some(recorded) =
+                self.app_mail.find(livemode, named).filter(|it| !self.kept_elsewhere(it, mail))
+            {
                 return self.answer_to(recorded.message_id.clone(), mail, livemode);
             }
         }
@@ -72,20 +75,28 @@ impl World {
     }
 
     /// The conversation of a message of ours, named by its id alone or as the Message-ID that carries it.
-    fn own_message(&self, named: &str, livemode: bool) -> Option<usize> {
+    fn own_message(&self, named: &str) -> Option<usize> {
         let named = bare_id(named);
         let id = named.split('@').next().unwrap_or(named);
-        let (at, _) = self.message(id)?;
-        (self.mailbox_of(at).sandbox != livemode).then_some(at)
+        self.message(id).map(|(at, _)| at)
+    }
+
+    /// Whether a conversation is in the inbox that a mail was written to.
+    fn in_inbox(&self, at: usize, mail: &Mail) -> bool {
+        self.index.places[at].mailbox == mail.mailbox
+    }
+
+    /// Whether a recorded mail stays with a conversation of another inbox: for this mail it is not there.
+    fn kept_elsewhere(&self, recorded: &AppMail, mail: &Mail) -> bool {
+        let at = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
+        at.is_some_and(|at| !self.in_inbox(at, mail))
     }
 
     /// The latest conversation in the same inbox with this reference that the sender is on.
     fn with_reference(&self, reference: &str, mail: &Mail) -> Option<usize> {
         let there = self.index.references.get(reference)?.iter().map(|at| *at as usize);
         there
-            .filter(|at| {
-                self.index.places[*at].mailbox == mail.mailbox && self.conversations[*at].has(&mail.from)
-            })
+            .filter(|at| self.in_inbox(*at, mail) && self.conversations[*at].has(&mail.from))
             .min_by_key(|at| self.index.places[*at].rank)
     }
 }

@@ -189,7 +189,7 @@ impl NewKey {
 }
 
 /// A key that was made.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MadeKey {
@@ -206,7 +206,7 @@ impl fmt::Debug for MadeKey {
 }
 
 /// A key in the list of the control API.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct KeyEntry {

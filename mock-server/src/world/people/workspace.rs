@@ -138,7 +138,7 @@ impl NewMailbox {
 }
 
 /// An inbox in the list of the control API.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MailboxEntry {

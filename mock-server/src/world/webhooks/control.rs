@@ -7,7 +7,6 @@ use super::{
     CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome, DeliveryView, HookState, Notice,
     RotatedSecret, TestSent, TryOutcome, TryRequest, WebhookView, Webhooks,
     endpoint::{Endpoint, Keys},
-    in_log,
 };
 use crate::world::{
     Job, Jobs, Refusal, World,
@@ -147,7 +146,7 @@ impl World {
         let view = |it: &super::Recorded| {
             let delivery = it.deliveries.get(&id)?;
             let event_type = it.event.kind.event_type();
-            let wanted = in_log(it.event.created_at, now)
+            let wanted = delivery.in_log(it.event.created_at, now)
                 && filter.outcome.is_none_or(|outcome| outcome == delivery.outcome)
                 && filter.event_type.as_ref().is_none_or(|name| name == event_type);
             wanted.then(|| DeliveryView {
@@ -267,8 +266,9 @@ impl World {
 impl Webhooks {
     /// `None` when the log does not have it.
     fn redeliver(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs, now: Timestamp) -> Option<()> {
-        let it = self.log.get_mut(self.numbers.get(event)?).filter(|it| in_log(it.event.created_at, now))?;
-        let delivery = it.deliveries.get_mut(id)?;
+        let it = self.log.get_mut(self.numbers.get(event)?)?;
+        let created = it.event.created_at;
+        let delivery = it.deliveries.get_mut(id).filter(|delivery| delivery.in_log(created, now))?;
         let lane = self.lanes.get_mut(id);
         if let Some(lane) = lane {
             if let Some(flying) = lane.flying.as_mut().filter(|flying| flying.event == *event) {

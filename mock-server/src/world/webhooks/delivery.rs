@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, Timestamp, WebhookId};
+use shared_inbox::{EventId, Timestamp, WebhookId, limits};
 
 use super::endpoint::{Keys, StampClock};
 
@@ -60,6 +60,12 @@ impl Delivery {
 
     pub(super) fn is_pending(&self) -> bool {
         self.outcome == DeliveryOutcome::Pending
+    }
+
+    /// Whether the log still shows it: 30 days from the event, or from the latest try where one came later.
+    pub(super) fn in_log(&self, created: Timestamp, now: Timestamp) -> bool {
+        let latest = self.tries.last().map_or(created, |last| last.at.max(created));
+        self.is_pending() || now.duration_since(latest) <= limits::DELIVERY_LOG
     }
 
     pub(super) fn end(&mut self, outcome: DeliveryOutcome) {

@@ -345,15 +345,19 @@ impl Webhooks {
     /// Lets go of what is older than the log's 30 days, and of the oldest beyond the number that is kept.
     fn forget(&mut self, jobs: &mut Jobs, now: Timestamp) {
         let mut dropped = HashSet::new();
-        while let Some(first) = self.log.first_entry() {
-            let old = !in_log(first.get().event.created_at, now);
-            if !old || first.get().deliveries.values().any(Delivery::is_pending) {
-                break;
+        let mut gone = Vec::new();
+        // Events are in the order of their time; of those that are old enough, the few with a late try stay.
+        let old = |it: &Recorded| now.duration_since(it.event.created_at) > limits::DELIVERY_LOG;
+        for (number, it) in self.log.iter_mut().take_while(|(_, it)| old(it)) {
+            let before = it.deliveries.len();
+            it.deliveries.retain(|_, delivery| delivery.in_log(it.event.created_at, now));
+            self.held -= before - it.deliveries.len();
+            if it.deliveries.is_empty() {
+                self.numbers.remove(&it.event.id);
+                gone.push(*number);
             }
-            let it = first.remove();
-            self.numbers.remove(&it.event.id);
-            self.held -= it.deliveries.len();
         }
+        gone.iter().for_each(|number| drop(self.log.remove(number)));
         if self.held < DELIVERIES_KEPT {
             return;
         }
@@ -384,9 +388,4 @@ impl Webhooks {
     fn delivery_mut(&mut self, id: &WebhookId, event: &EventId) -> Option<&mut Delivery> {
         self.log.get_mut(self.numbers.get(event)?)?.deliveries.get_mut(id)
     }
-}
-
-/// Whether the log still shows what happened at `created`.
-fn in_log(created: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(created) <= limits::DELIVERY_LOG
 }

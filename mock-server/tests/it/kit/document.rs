@@ -16,6 +16,8 @@ use super::Reply;
 #[derive(Clone)]
 pub(crate) struct Document {
     value: Arc<Value>,
+    /// That of the control API.
+    control: Option<Arc<Document>>,
     validators: Arc<Mutex<HashMap<String, Arc<Validator>>>>,
 }
 
@@ -28,7 +30,14 @@ impl Document {
         let response = request.send().await.expect("an answer");
         let value = Reply::of(response).await.expect(200);
         mock.control().delete_world(ready.id.as_deref().expect("an id")).await.expect("it was there");
-        Self { value: Arc::new(value), validators: Arc::default() }
+        let control = serde_json::from_str(&mock.control().openapi()).expect("a document");
+        let control = Self { value: Arc::new(control), control: None, validators: Arc::default() };
+        Self { value: Arc::new(value), control: Some(Arc::new(control)), validators: Arc::default() }
+    }
+
+    /// The document of the control API.
+    pub(crate) fn control(&self) -> &Document {
+        self.control.as_ref().expect("the service's document knows it")
     }
 
     /// Sends a request of any kind. Panics when its answer is not allowed: by the document for a path of the service, by
@@ -41,8 +50,15 @@ impl Document {
         match path.strip_prefix("/api/v1") {
             Some("/openapi.json") => {}
             Some(path) => self.check(&method, path, &reply),
-            None if reply.status >= 400 => drop(reply.error(reply.status)),
-            None => {}
+            None if reply.status >= 400 && !path.starts_with("/_mock/") => drop(reply.error(reply.status)),
+            None => {
+                let below = path.strip_prefix("/_mock").unwrap_or_default();
+                let of_world =
+                    below.strip_prefix("/worlds/").and_then(|rest| rest.find('/').map(|at| &rest[at..]));
+                if path.starts_with("/_mock/") {
+                    self.control().check(&method, of_world.unwrap_or(below), &reply);
+                }
+            }
         }
         reply
     }
@@ -70,7 +86,13 @@ impl Document {
         if let Some(reference) = described["$ref"].as_str() {
             response = reference.trim_start_matches('#').to_owned();
         }
-        self.holds(&format!("{response}/content/application~1json/schema"), &reply.json());
+        match self.value.pointer(&format!("{response}/content")) {
+            None => assert!(reply.text.is_empty(), "{method} {template} {}: {}", reply.status, reply.text),
+            Some(content) if content.get("application/json").is_some() => {
+                self.holds(&format!("{response}/content/application~1json/schema"), &reply.json());
+            }
+            Some(_) => {}
+        }
     }
 
     /// Panics when the document does not allow this event to be sent.

@@ -12,7 +12,7 @@ use crate::kit::{Api, Kit, Reply, text};
 
 /// The two ways in which clients talk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Era {
+pub(crate) enum Era {
     /// `initialize` first; then requests that say nothing about themselves.
     Legacy,
     /// 2026-07-28: each request stands for itself.
@@ -20,14 +20,14 @@ enum Era {
 }
 
 /// The MCP endpoint as one key sees it.
-struct Mcp {
+pub(crate) struct Mcp {
     http: reqwest::Client,
     url: String,
     key: String,
 }
 
 impl Mcp {
-    fn new(kit: &Kit, api: &Api) -> Self {
+    pub(crate) fn new(kit: &Kit, api: &Api) -> Self {
         Self { http: kit.http().clone(), url: kit.mock.mcp_url().to_owned(), key: api.key().to_owned() }
     }
 
@@ -68,7 +68,7 @@ impl Mcp {
     }
 
     /// The result of a call.
-    async fn tool(&self, era: Era, name: &str, arguments: Value) -> Value {
+    pub(crate) async fn tool(&self, era: Era, name: &str, arguments: Value) -> Value {
         self.answer(era, "tools/call", json!({ "name": name, "arguments": arguments })).await["result"]
             .clone()
     }

@@ -74,6 +74,31 @@ async fn the_log_goes_back_30_days() {
 }
 
 #[tokio::test]
+async fn every_try_of_the_last_30_days_is_in_the_log_however_old_its_event() {
+    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
+    let (hook, other) = (mock.hook(&receiver).await, mock.hook(&receiver).await);
+    mock.mail(json!({})).await;
+    mock.settle().await;
+    let event = mock.deliveries(&hook).await[0]["eventId"].as_str().unwrap().to_owned();
+    mock.advance(hours(24 * 29)).await;
+    mock.post(&redeliver(&hook, &event), json!({})).await;
+    mock.advance(hours(24 * 2)).await;
+    // Something new is written, and what is old is let go.
+    mock.send_test(&other).await;
+    let log = mock.deliveries(&hook).await;
+    assert_eq!((log.len(), log[0]["tries"].as_array().unwrap().len()), (1, 2), "redelivered two days ago");
+    assert_eq!(mock.deliveries(&other).await.len(), 1, "the other webhook had no try since");
+    mock.post(&redeliver(&hook, &event), json!({})).await;
+    mock.advance(hours(24 * 30)).await;
+    assert_eq!(mock.deliveries(&hook).await[0]["tries"].as_array().unwrap().len(), 3);
+    mock.advance(Duration::from_secs(1)).await;
+    assert!(mock.deliveries(&hook).await.is_empty());
+    assert_eq!(mock.control("POST", &redeliver(&hook, &event), None).await.0, 404);
+    mock.send_test(&other).await;
+    assert!(!mock.get("/state").await.to_string().contains(&event), "forgotten for good");
+}
+
+#[tokio::test]
 async fn a_redelivery_has_the_same_id_and_body_and_a_timestamp_of_its_own() {
     let (mock, receiver) = (Mock::start().await, Receiver::start().await);
     let hook = mock.hook(&receiver).await;

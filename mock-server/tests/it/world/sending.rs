@@ -34,6 +34,27 @@ fn a_closed_conversation_stays_closed_when_mail_goes_out() {
 }
 
 #[test]
+fn a_closed_conversation_stays_done_when_mail_goes_out_in_both_worlds() {
+    let mut kit = Kit::new();
+    let (live, test) = (kit.live.clone(), kit.test.clone());
+    let real = kit.mail("Hello");
+    let simulated = kit.sandbox_mail("delivered@customer.test", "Hello");
+    for (agent, id) in [(&live, real), (&test, simulated)] {
+        let message = kit.send(agent, &id);
+        kit.post(agent, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
+        let turn = |kit: &Kit| {
+            let world = serde_json::to_value(&kit.world).unwrap();
+            let all = world["conversations"].as_array().unwrap().clone();
+            all.iter().find(|it| it["id"] == id.as_str()).unwrap()["turn"].clone()
+        };
+        assert_eq!(turn(&kit), "done");
+        kit.advance(600);
+        assert_eq!(status_of(&kit.read(agent, &id), &message), "sent");
+        assert_eq!((turn(&kit), &kit.read(agent, &id)["status"]), (json!("done"), &json!("closed")));
+    }
+}
+
+#[test]
 fn a_stopped_message_is_a_draft_again_and_can_be_approved_later() {
     let mut kit = Kit::new();
     let live = kit.live.clone();

@@ -1,0 +1,35 @@
+//! The table of calls, one file for each family.
+
+mod actions;
+mod faults;
+mod people;
+mod webhooks;
+mod world;
+
+use super::call::Call;
+
+/// The calls of one family.
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) calls: Vec<Call>,
+}
+
+/// Every call of the control API, in the order in which a reader meets them.
+pub(super) fn all() -> Vec<Family> {
+    vec![
+        Family {
+            name: "World",
+            about: "The world as a whole: its document, its clock, its journal, and worlds beside it.",
+            calls: world::calls(),
+        },
+        Family { name: "People", about: "People, inboxes, keys and the plan.", calls: people::calls() },
+        Family {
+            name: "Actions",
+            about: "What people do in the app, what its helpers do, and what customers do.",
+            calls: actions::calls(),
+        },
+        Family { name: "Webhooks", about: "What an owner does with a webhook.", calls: webhooks::calls() },
+        Family { name: "Failures", about: "Failures on demand.", calls: faults::calls() },
+    ]
+}
