@@ -53,11 +53,12 @@ pub use server::{
     target::Targets,
 };
 pub use world::{
-    Approval, Approved, Assignment, CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome,
-    DeliveryView, FiredJob, HookScope, HookState, InboundMail, JobEntry, KeyEntry, MadeKey, MailboxEntry,
-    NewBooking, NewKey, NewMailbox, NewUser, OutboxKind, OutboxMail, Outcome, Plan, Received, Refusal,
-    RotatedSecret, Snooze, StampClock, Stop, TestSent, Try, Upload, Uploaded, User, Waiting, WebhookView,
-    World,
+    Approval, Approved, Assignment, BookingRecord, By, CreateWebhook, CreatedWebhook, DeliveryFilter,
+    DeliveryOutcome, DeliveryView, Discard, FiredJob, HelperDraft, HookScope, HookState, InboundMail,
+    JobEntry, KeyEntry, MadeKey, MailboxEntry, NewBooking, NewKey, NewMailbox, NewUser, Noted, OutboxKind,
+    OutboxMail, Outcome, Plan, Received, Refusal, RequestEntry, RotatedSecret, Snooze, Sorting, StampClock,
+    StatusChange, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User, Waiting,
+    WebhookView, World,
 };
 
 use server::connection::Phase;

@@ -1,11 +1,12 @@
 //! What people do in the app, and what customers do.
 
-use shared_inbox::BookingId;
+use shared_inbox::{BookingId, ReplyResult};
 
 use super::{Control, Controlled};
 use crate::world::{
-    Approval, Approved, Assignment, InboundMail, NewBooking, OutboxMail, Received, Snooze, Stop, Upload,
-    Uploaded, Waiting,
+    Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking, Noted,
+    OutboxMail, Received, RequestEntry, Snooze, Sorting, StatusChange, Stop, TagChange, TeamNote, TeamReply,
+    Upload, Uploaded, Waiting,
 };
 
 impl Control {
@@ -34,6 +35,107 @@ impl Control {
     /// 404 for an unknown message or person, 409 when it is not waiting to go out.
     pub async fn stop(&self, message: impl AsRef<str>, stop: Stop) -> Controlled<()> {
         self.act("stop", |world, now| world.stop(message.as_ref(), stop, now))
+    }
+
+    /// A person throws a draft away.
+    ///
+    /// # Errors
+    ///
+    /// 404 for an unknown message or person, 409 when it is not a draft.
+    pub async fn discard(&self, message: impl AsRef<str>, discard: Discard) -> Controlled<()> {
+        self.act("discard", |world, now| world.discard(message.as_ref(), discard, now))
+    }
+
+    /// A mail comes back: at once if it was sent, else when it leaves.
+    ///
+    /// # Errors
+    ///
+    /// 404 for an unknown message, 409 when it is neither sent nor about to be.
+    pub async fn bounce(&self, message: impl AsRef<str>) -> Controlled<()> {
+        self.act("bounce", |world, now| world.bounce(message.as_ref(), now))
+    }
+
+    /// Someone on the team writes a note.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use shared_inbox::Status;
+    /// use shared_inbox_mock::{MockServer, Sorting, StatusChange, TagChange, TeamNote, TeamReply};
+    ///
+    /// let mock = MockServer::builder().manual_clock().start().await;
+    /// let (inbox, control) = (mock.client(), mock.control());
+    /// let id = inbox.conversations().await?[0].id.clone();
+    /// control.add_note(&id, TeamNote::new("Called them back.")).await?;
+    /// control.edit_tags(&id, TagChange::new().add("vip")).await?;
+    /// control.sort(&id, Sorting::new().topic("delivery")).await?;
+    /// control.reply(&id, TeamReply::new("On its way.")).await?;
+    /// control.set_status(&id, StatusChange::new(Status::Closed)).await?;
+    /// assert_eq!(inbox.conversation(&id).get().await?.topic.as_deref(), Some("delivery"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// 400 for a note that is empty or too long, 404 for an unknown conversation or person.
+    pub async fn add_note(&self, conversation: impl AsRef<str>, note: TeamNote) -> Controlled<Noted> {
+        self.act("notes", |world, now| world.note_by_team(conversation.as_ref(), note, now))
+    }
+
+    /// Someone on the team sets the status.
+    ///
+    /// # Errors
+    ///
+    /// 400 for an unknown status, 404 for an unknown conversation or person.
+    pub async fn set_status(&self, conversation: impl AsRef<str>, change: StatusChange) -> Controlled<()> {
+        self.act("status", |world, now| world.set_status_by_team(conversation.as_ref(), change, now))
+    }
+
+    /// Someone on the team adds tags and takes tags away.
+    ///
+    /// # Errors
+    ///
+    /// 400 for names that are too many or too long, 404 for an unknown conversation or person.
+    pub async fn edit_tags(&self, conversation: impl AsRef<str>, change: TagChange) -> Controlled<()> {
+        self.act("tags", |world, now| world.tag_by_team(conversation.as_ref(), change, now))
+    }
+
+    /// Someone on the team replies; it goes out when the undo window has passed.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a text that is too long, 404 for an unknown conversation or person.
+    pub async fn reply(&self, conversation: impl AsRef<str>, reply: TeamReply) -> Controlled<ReplyResult> {
+        self.act("replies", |world, now| world.reply_by_team(conversation.as_ref(), reply, now))
+    }
+
+    /// The drafting helper writes a reply, which waits for a person.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a text that is too long, 404 for an unknown conversation, 409 in the sandbox.
+    pub async fn draft(&self, conversation: impl AsRef<str>, draft: HelperDraft) -> Controlled<ReplyResult> {
+        self.act("drafts", |world, now| world.draft_by_helper(conversation.as_ref(), draft, now))
+    }
+
+    /// The sorting helper looks at a conversation.
+    ///
+    /// # Errors
+    ///
+    /// 400 for an unknown urgency, 404 for an unknown conversation, 409 in the sandbox.
+    pub async fn sort(&self, conversation: impl AsRef<str>, found: Sorting) -> Controlled<()> {
+        self.act("sorting", |world, now| world.sort(conversation.as_ref(), found, now))
+    }
+
+    /// Every document request, oldest first.
+    pub async fn document_requests(&self) -> Vec<RequestEntry> {
+        self.read(|world, _| world.document_requests())
+    }
+
+    /// Every booking, oldest first.
+    pub async fn bookings(&self) -> Vec<BookingRecord> {
+        self.read(|world, _| world.bookings().to_vec())
     }
 
     /// The drafts that wait for a person, oldest first.

@@ -134,7 +134,8 @@ fn plain(reason: &str) -> String {
         }
         words if reason.starts_with("unknown variant ") => {
             let words = words.trim_start_matches("one of ").replace(" or ", ", ");
-            format!("must be one of {words}")
+            let given = reason.split('`').nth(1).unwrap_or_default();
+            format!("must be one of {words}, not {given}")
         }
         words => format!("must be {words}"),
     }
@@ -153,9 +154,9 @@ mod tests {
             ("invalid type: integer `1`, expected struct NewUser", "must be an object"),
             (
                 "unknown variant `gold`, expected one of `free`, `pro`, `team`",
-                "must be one of free, pro, team",
+                "must be one of free, pro, team, not gold",
             ),
-            ("unknown variant `x`, expected `real` or `manual`", "must be one of real, manual"),
+            ("unknown variant `x`, expected `real` or `manual`", "must be one of real, manual, not x"),
             ("invalid type: map, expected a string", "must be a string"),
             ("must start with `usr_`", "must start with `usr_`"),
         ] {

@@ -184,37 +184,36 @@ impl World {
             Operation::AddNote => {
                 let (id, note) = both(id, input.read::<AddNote>())?;
                 let at = self.conversation_for(key, &id)?;
-                self.add_note(key, at, note, now);
+                self.add_note(at, self.agent_of(key).as_ref(), note, now);
                 Answer::json(201, &done)
             }
             Operation::SetStatus => {
                 let (id, change) = both(id, input.read::<SetStatus>())?;
                 let at = self.conversation_for(key, &id)?;
-                self.set_status(key, at, change.status, now);
+                self.set_status(at, self.agent_of(key).as_ref(), change.status, now);
                 Answer::json(200, &done)
             }
             Operation::TagConversation => {
                 let (id, change) = both(id, input.read::<TagConversation>())?;
                 let at = self.conversation_for(key, &id)?;
-                self.tag(key, at, change, now);
+                self.tag(at, self.agent_of(key).as_ref(), change, now);
                 Answer::json(200, &done)
             }
             Operation::AssignConversation => {
                 let (id, change) = both(id, input.read::<AssignConversation>())?;
                 let at = self.conversation_for(key, &id)?;
-                let by = self.keys[key].agent_id.clone().into();
-                self.assign(at, change.to, &by, now)?;
+                self.assign(at, change.to, self.agent_of(key).as_ref(), now)?;
                 Answer::json(200, &done)
             }
             Operation::Reply => {
                 let (id, reply) = both(id, input.read::<Reply>())?;
                 let at = self.conversation_for(key, &id)?;
-                Answer::json(201, &self.reply(key, at, reply, now))
+                Answer::json(201, &self.reply(at, self.agent_of(key), reply, now))
             }
             Operation::RequestDocuments => {
                 let (id, request) = both(id, input.read::<RequestDocuments>())?;
                 let at = self.conversation_for(key, &id)?;
-                Answer::json(201, &self.request_documents(key, at, request, now))
+                Answer::json(201, &self.request_documents(at, self.agent_of(key), request, now))
             }
             _ => Err(Refusal::new(404, "There is no such operation.")),
         }

@@ -36,17 +36,20 @@ use shared_inbox::Timestamp;
 
 pub use answer::{Answer, Refusal};
 pub use call::CallInput;
-pub use conversation::{Assignment, Item, MessageRecord, Snooze, TagRecord, Thread};
-pub use documents::{DocumentRequest, Filed, RequestedItem, Upload, Uploaded};
+pub use conversation::{
+    Assignment, Item, MessageRecord, Noted, Snooze, Sorting, StatusChange, TagChange, TagRecord, TeamNote,
+    Thread,
+};
+pub use documents::{DocumentRequest, Filed, RequestEntry, RequestedItem, Upload, Uploaded};
 pub use ids::{Fresh, Ids};
 pub use jobs::{Job, JobEntry, Jobs};
 pub use mail::{
-    AppMail, AppMails, Approval, Approved, Dmarc, InboundMail, OutboxKind, OutboxMail, Outcome, Received,
-    Stop, Waiting,
+    AppMail, AppMails, Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail,
+    Outcome, Received, Stop, TeamReply, Waiting,
 };
 pub use people::{
-    BookingRecord, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, MailboxEntry, MailboxRecord, NewBooking,
-    NewKey, NewMailbox, NewUser, Plan, TEST_KEY, User, Workspace,
+    BookingRecord, By, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, MailboxEntry, MailboxRecord,
+    NewBooking, NewKey, NewMailbox, NewUser, Plan, TEST_KEY, User, Workspace,
 };
 pub use run::{Fired, FiredJob};
 pub use seed::InvalidWorld;

@@ -383,7 +383,7 @@ async fn what_is_wrong_is_said_in_words_of_json() {
             "skip: must be a whole number, 0 or more",
         ),
         ("/faults", json!({ "effect": 5 }), "effect: must be an object"),
-        ("/worlds", json!({ "clock": "atomic" }), "clock: must be one of real, manual"),
+        ("/worlds", json!({ "clock": "atomic" }), "clock: must be one of real, manual, not atomic"),
         ("/worlds", json!({ "empty": "yes" }), "empty: must be true or false"),
         ("/keys", json!({ "name": "X", "scopes": "read", "livemode": true }), "scopes: must be a list"),
         (snooze.as_str(), json!({}), "until: is required"),

@@ -21,6 +21,7 @@ mod program;
 mod replies;
 mod sandbox;
 mod schemathesis;
+mod team;
 mod time;
 mod webhooks;
 mod world;

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use shared_inbox::{ActorId, AssignTo, Timestamp, UserId};
+use shared_inbox::{ActorId, AssignTo, Timestamp};
 
 use super::Item;
-use crate::world::{Refusal, World};
+use crate::world::{By, Refusal, World};
 
 /// A person gives a conversation to someone.
 ///
 /// ```
 /// use shared_inbox_mock::world::Assignment;
-/// let assignment = Assignment::new("user:usr_anna".parse()?).by("usr_tom".parse()?);
+/// let assignment = Assignment::new("user:usr_anna".parse()?).by("usr_tom".parse::<shared_inbox::UserId>()?);
 /// assert_eq!(serde_json::to_value(&assignment)?, serde_json::json!({ "to": "user:usr_anna", "by": "usr_tom" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -23,9 +23,9 @@ pub struct Assignment {
     /// `user:usr_…`, `agent:agt_…`, `me` (the person who does it) or `none`.
     #[schemars(with = "String")]
     pub to: AssignTo,
-    /// Who does it; the inbox's owner, or else the first person of the workspace.
+    /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<UserId>,
+    pub by: Option<By>,
 }
 
 impl Assignment {
@@ -34,9 +34,9 @@ impl Assignment {
         Self { to, by: None }
     }
 
-    /// By this person.
-    pub fn by(mut self, user: UserId) -> Self {
-        self.by = Some(user);
+    /// By this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
         self
     }
 }
@@ -47,13 +47,16 @@ impl World {
         &mut self,
         at: usize,
         to: AssignTo,
-        by: &ActorId,
+        by: Option<&ActorId>,
         now: Timestamp,
     ) -> Result<(), Refusal> {
         let to = match to {
             AssignTo::User(id) => Some(ActorId::User(id)),
             AssignTo::Agent(id) => Some(ActorId::Agent(id)),
-            AssignTo::Me => Some(by.clone()),
+            AssignTo::Me if by.is_none() => {
+                return Err(Refusal::field("to", "cannot be `me` when nobody does it: name someone in `by`"));
+            }
+            AssignTo::Me => by.cloned(),
             _ => None,
         };
         if let Some(who) = &to {
@@ -62,7 +65,7 @@ impl World {
         if self.conversations[at].assignee == to {
             return Ok(());
         }
-        let actor = self.name_of(by).unwrap_or_default().to_owned();
+        let actor = self.name_of_doer(by);
         let shown = to.as_ref().map(|who| self.assignee(who));
         self.conversations[at].assignee = to;
         self.append(at, Item::event(now, &actor, "assigned", [("assignee", json!(shown))]));
@@ -90,7 +93,7 @@ impl World {
         }
     }
 
-    /// Gives a conversation to someone, as a person in the app does it.
+    /// Gives a conversation to someone, as it is done in the app.
     pub fn assign_by_person(
         &mut self,
         id: &str,
@@ -98,25 +101,7 @@ impl World {
         now: Timestamp,
     ) -> Result<(), Refusal> {
         let at = self.conversation(id)?;
-        let by = self.person(at, assignment.by.as_ref())?;
-        let by = by.ok_or_else(|| Refusal::conflict("The workspace has no person who could do this."))?;
-        self.assign(at, assignment.to, &by, now)
-    }
-
-    /// The person who does something to a conversation: the one named, else the inbox's owner, else the first.
-    pub(in crate::world) fn person(
-        &self,
-        at: usize,
-        by: Option<&UserId>,
-    ) -> Result<Option<ActorId>, Refusal> {
-        if let Some(id) = by {
-            let user = self.user(id)?;
-            if !user.sees(self.mailbox_of(at)) && !self.mailbox_of(at).sandbox {
-                return Err(Refusal::field("by", "cannot see this inbox"));
-            }
-            return Ok(Some(user.id.clone().into()));
-        }
-        let owner = self.mailbox_of(at).owner.clone();
-        Ok(owner.or_else(|| self.users.first().map(|user| user.id.clone())).map(ActorId::User))
+        let by = self.doer(at, assignment.by.as_ref())?;
+        self.assign(at, assignment.to, by.as_ref(), now)
     }
 }

@@ -183,6 +183,20 @@ impl World {
         }
     }
 
+    /// Takes a message out of its timeline.
+    pub(in crate::world) fn take_out(&mut self, (at, item): (usize, usize)) {
+        if let Item::Message(message) = self.conversations[at].timeline.remove(item) {
+            self.index.messages.remove(&message.id);
+        }
+        for (place, later) in self.conversations[at].timeline.iter().enumerate().skip(item) {
+            if let Item::Message(message) = later {
+                self.index.messages.insert(message.id.clone(), (at as u32, place as u32));
+            }
+        }
+        self.reread(at);
+        self.touch(at);
+    }
+
     /// Forgets the words of a conversation and reads them anew, after a text was replaced.
     pub(in crate::world) fn reread(&mut self, at: usize) {
         let thread = &self.conversations[at];

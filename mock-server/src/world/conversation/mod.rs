@@ -7,12 +7,15 @@ mod notes;
 mod read;
 mod search;
 mod snooze;
+mod sorting;
 mod tags;
 mod thread;
 
 pub use assign::Assignment;
+pub use notes::{Noted, StatusChange, TeamNote};
 pub use snooze::Snooze;
-pub use tags::TagRecord;
+pub use sorting::Sorting;
+pub use tags::{TagChange, TagRecord};
 pub use thread::{Item, MessageRecord, Thread};
 
 pub(super) use index::{Index, rank};

@@ -1,21 +1,145 @@
-//! What an agent does to a conversation with a word: notes and the status.
+//! What is done to a conversation with a word: notes and the status.
 
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shared_inbox::{Note, Status, Timestamp, Turn, input::AddNote};
+use shared_inbox::{
+    ActorId, Input, Note, NoteId, Status, Timestamp, Turn,
+    input::{AddNote, SetStatus},
+};
 
 use super::Item;
-use crate::world::World;
+use crate::world::{By, Refusal, World};
+
+/// A note that someone on the team writes in the app.
+///
+/// ```
+/// use shared_inbox_mock::world::{By, TeamNote};
+/// let note = TeamNote::new("Called them back.").by(By::System);
+/// assert_eq!(serde_json::to_value(note)?, serde_json::json!({ "body": "Called them back.", "by": "system" }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TeamNote {
+    /// Plain text, 1 to 10,000 characters.
+    pub body: String,
+    /// Who writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+}
+
+impl fmt::Debug for TeamNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TeamNote").field("by", &self.by).finish_non_exhaustive()
+    }
+}
+
+impl TeamNote {
+    /// A note that says this.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self { body: body.into(), by: None }
+    }
+
+    /// Written by this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
+}
+
+/// A note that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Noted {
+    /// The note.
+    pub note_id: NoteId,
+}
+
+/// A status that someone on the team sets in the app.
+///
+/// ```
+/// use shared_inbox::Status;
+/// use shared_inbox_mock::world::StatusChange;
+/// let change = StatusChange::new(Status::Closed).by("usr_anna".parse::<shared_inbox::UserId>()?);
+/// assert_eq!(serde_json::to_value(change)?, serde_json::json!({ "status": "closed", "by": "usr_anna" }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StatusChange {
+    /// `open`, `waiting` or `closed`.
+    #[schemars(with = "String")]
+    pub status: Status,
+    /// Who sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+}
+
+impl StatusChange {
+    /// To this status.
+    pub fn new(status: Status) -> Self {
+        Self { status, by: None }
+    }
+
+    /// Set by this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
+}
 
 impl World {
-    pub(in crate::world) fn add_note(&mut self, key: usize, at: usize, note: AddNote, now: Timestamp) {
-        let author = self.keys[key].name.clone();
-        let note = Note { id: self.ids.fresh(), at: now, author, body: note.body };
-        self.append(at, Item::Note(note));
+    /// Someone on the team writes a note.
+    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<Noted, Refusal> {
+        let at = self.conversation(id)?;
+        let by = self.doer(at, note.by.as_ref())?;
+        let note = AddNote::new(note.body);
+        note.check()?;
+        Ok(Noted { note_id: self.add_note(at, by.as_ref(), note, now) })
+    }
+
+    /// Someone on the team sets the status.
+    pub fn set_status_by_team(
+        &mut self,
+        id: &str,
+        change: StatusChange,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let at = self.conversation(id)?;
+        let by = self.doer(at, change.by.as_ref())?;
+        SetStatus::new(change.status.clone()).check()?;
+        self.set_status(at, by.as_ref(), change.status, now);
+        Ok(())
+    }
+
+    pub(in crate::world) fn add_note(
+        &mut self,
+        at: usize,
+        by: Option<&ActorId>,
+        note: AddNote,
+        now: Timestamp,
+    ) -> NoteId {
+        let id: NoteId = self.ids.fresh();
+        let author = self.name_of_doer(by);
+        self.append(at, Item::Note(Note { id: id.clone(), at: now, author, body: note.body }));
+        id
     }
 
     /// Sets the status. The same status again changes nothing.
-    pub(in crate::world) fn set_status(&mut self, key: usize, at: usize, status: Status, now: Timestamp) {
-        let actor = self.keys[key].name.clone();
+    pub(in crate::world) fn set_status(
+        &mut self,
+        at: usize,
+        by: Option<&ActorId>,
+        status: Status,
+        now: Timestamp,
+    ) {
+        let actor = self.name_of_doer(by);
         let thread = &mut self.conversations[at];
         if thread.status == status {
             return;

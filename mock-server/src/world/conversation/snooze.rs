@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::Timestamp;
 
 use super::Item;
-use crate::world::{Job, Refusal, World};
+use crate::world::{By, Job, Refusal, World};
 
 /// Until when to put a conversation off.
 ///
@@ -24,12 +24,21 @@ pub struct Snooze {
     #[serde(deserialize_with = "Option::deserialize")]
     #[schemars(required)]
     pub until: Option<Timestamp>,
+    /// Who does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
 }
 
 impl Snooze {
     /// Until this time, or no longer.
     pub fn new(until: Option<Timestamp>) -> Self {
-        Self { until }
+        Self { until, by: None }
+    }
+
+    /// By this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
+        self
     }
 }
 
@@ -37,6 +46,7 @@ impl World {
     /// Puts a conversation off, or brings it back, as a person in the app does it.
     pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<(), Refusal> {
         let at = self.conversation(id)?;
+        let by = self.doer(at, snooze.by.as_ref())?;
         if snooze.until.is_some_and(|until| until <= now) {
             return Err(Refusal::field("until", "must lie in the future"));
         }
@@ -49,8 +59,7 @@ impl World {
             let conversation = self.conversations[at].id.clone();
             self.jobs.push(until, Job::Wake { conversation });
         }
-        let actor = self.person(at, None)?;
-        let actor = actor.as_ref().and_then(|who| self.name_of(who)).unwrap_or_default().to_owned();
+        let actor = self.name_of_doer(by.as_ref());
         self.append(at, Item::event(now, &actor, "snoozed", [("until", json!(snooze.until))]));
         Ok(())
     }

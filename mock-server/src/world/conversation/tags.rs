@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use shared_inbox::{Tag, TagId, Timestamp, UserId, input::TagConversation};
+use shared_inbox::{ActorId, Input, Tag, TagId, Timestamp, UserId, input::TagConversation};
 
 use super::Item;
-use crate::world::{Answer, Refusal, World};
+use crate::world::{Answer, By, Refusal, World};
 
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +21,66 @@ pub struct TagRecord {
     pub private_to: Option<UserId>,
 }
 
+/// Tags that someone on the team adds and takes away in the app.
+///
+/// ```
+/// use shared_inbox_mock::world::TagChange;
+/// let change = TagChange::new().add("refund").remove("new");
+/// assert_eq!(serde_json::to_value(change)?, serde_json::json!({ "add": ["refund"], "remove": ["new"] }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TagChange {
+    /// Names to add, at most 10; unknown ones are created.
+    #[serde(default)]
+    pub add: Vec<String>,
+    /// Names to take away, at most 10.
+    #[serde(default)]
+    pub remove: Vec<String>,
+    /// Who does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+}
+
+impl TagChange {
+    /// No change yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tag.
+    #[allow(clippy::should_implement_trait)]
+    pub fn add(mut self, name: impl Into<String>) -> Self {
+        self.add.push(name.into());
+        self
+    }
+
+    /// Takes a tag away.
+    pub fn remove(mut self, name: impl Into<String>) -> Self {
+        self.remove.push(name.into());
+        self
+    }
+
+    /// By this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
+}
+
 impl World {
+    /// Someone on the team adds tags and takes tags away.
+    pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<(), Refusal> {
+        let at = self.conversation(id)?;
+        let by = self.doer(at, change.by.as_ref())?;
+        let change = TagConversation { add: change.add, remove: change.remove };
+        change.check()?;
+        self.tag(at, by.as_ref(), change, now);
+        Ok(())
+    }
+
     pub(in crate::world) fn list_tags(&self, key: usize) -> Result<Answer, Refusal> {
         let key_record = &self.keys[key];
         let inboxes: Vec<_> = self.inboxes_of(key).collect();
@@ -40,7 +99,13 @@ impl World {
     }
 
     /// Adds names, then takes names away. What is there already is not added twice.
-    pub(in crate::world) fn tag(&mut self, key: usize, at: usize, change: TagConversation, now: Timestamp) {
+    pub(in crate::world) fn tag(
+        &mut self,
+        at: usize,
+        by: Option<&ActorId>,
+        change: TagConversation,
+        now: Timestamp,
+    ) {
         let before = self.conversations[at].tags.clone();
         for name in change.add {
             self.tag_named(&name, at);
@@ -64,7 +129,7 @@ impl World {
         for name in &removed {
             *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() -= 1;
         }
-        let actor = self.keys[key].name.clone();
+        let actor = self.name_of_doer(by);
         let data = [("added", json!(added)), ("removed", json!(removed))];
         self.append(at, Item::event(now, &actor, "tags", data));
     }

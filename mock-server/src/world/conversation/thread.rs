@@ -120,6 +120,12 @@ pub struct MessageRecord {
     /// The document request that goes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<DocumentRequestId>,
+    /// Whether the drafting helper wrote it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub helper: bool,
+    /// Whether it will come back when it leaves.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub bounces: bool,
     /// Whether it was written on a secure page or goes as a secure link.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secure: bool,
@@ -155,6 +161,8 @@ impl MessageRecord {
             summary: None,
             sends_at: None,
             request: None,
+            helper: false,
+            bounces: false,
             secure: false,
         }
     }

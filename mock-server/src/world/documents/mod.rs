@@ -4,4 +4,4 @@ mod library;
 mod requests;
 
 pub use library::Filed;
-pub use requests::{DocumentRequest, RequestedItem, Upload, Uploaded};
+pub use requests::{DocumentRequest, RequestEntry, RequestedItem, Upload, Uploaded};

@@ -126,6 +126,39 @@ pub struct Uploaded {
     pub complete: bool,
 }
 
+/// A document request in the list of the control API.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct RequestEntry {
+    /// Its id.
+    pub id: DocumentRequestId,
+    /// In which conversation.
+    pub conversation_id: ConversationId,
+    /// With which message.
+    pub message_id: MessageId,
+    /// What was asked for, in the order in which an upload counts it.
+    pub items: Vec<RequestedItem>,
+    /// By when, as a date.
+    pub due_date: Option<String>,
+    /// The private upload page.
+    pub link: String,
+    /// When it went out; null before.
+    pub sent_at: Option<Timestamp>,
+    /// When the last required document came; null before.
+    pub completed_at: Option<Timestamp>,
+}
+
+impl fmt::Debug for RequestEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestEntry")
+            .field("id", &self.id)
+            .field("sent_at", &self.sent_at)
+            .field("completed_at", &self.completed_at)
+            .finish_non_exhaustive()
+    }
+}
+
 impl DocumentRequest {
     /// Whether every required item has an upload.
     fn is_complete(&self) -> bool {
@@ -170,6 +203,28 @@ fn add_under(text: &mut String, part: &str) {
 }
 
 impl World {
+    /// Every document request, oldest first.
+    pub fn document_requests(&self) -> Vec<RequestEntry> {
+        let entry = |request: &DocumentRequest| RequestEntry {
+            id: request.id.clone(),
+            conversation_id: request.conversation.clone(),
+            message_id: request.message.clone(),
+            items: request.items.clone(),
+            due_date: request.due_date.clone(),
+            link: request.link(),
+            sent_at: request.sent_at,
+            completed_at: request.completed_at,
+        };
+        self.document_requests.iter().map(entry).collect()
+    }
+
+    /// Forgets a request that never went out.
+    pub(in crate::world) fn forget_request(&mut self, id: &DocumentRequestId) {
+        self.document_requests.retain(|request| request.id != *id);
+        let at = |(at, request): (usize, &DocumentRequest)| (request.id.clone(), at);
+        self.index.requests = self.document_requests.iter().enumerate().map(at).collect();
+    }
+
     /// Makes a request that goes with a message.
     pub(in crate::world) fn ask_for(
         &mut self,

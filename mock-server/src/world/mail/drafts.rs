@@ -4,17 +4,19 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use shared_inbox::{
-    ActorId, ConversationId, Input, MessageId, MessageStatus, Timestamp, UserId, input::Reply,
+    ActorId, ConversationId, Input, MessageId, MessageStatus, Status, Timestamp, Turn, input::Reply,
 };
 
-use crate::world::{Job, Refusal, World};
+use super::Outcome;
+use crate::world::{By, Job, Refusal, World, conversation::Item, people::SERVICE};
 
 /// A person approves a draft.
 ///
 /// ```
 /// use shared_inbox_mock::world::Approval;
-/// let approval = Approval::new().by("usr_anna".parse()?).body("Your refund is on its way, Kim.");
+/// let approval = Approval::new().by("usr_anna".parse::<shared_inbox::UserId>()?).body("Your refund is on its way, Kim.");
 /// assert_eq!(serde_json::to_value(&approval)?["by"], "usr_anna");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -22,9 +24,9 @@ use crate::world::{Job, Refusal, World};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Approval {
-    /// Who; the inbox's owner, or else the first person of the workspace.
+    /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<UserId>,
+    pub by: Option<By>,
     /// The text as they changed it first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -36,9 +38,9 @@ impl Approval {
         Self::default()
     }
 
-    /// By this person.
-    pub fn by(mut self, user: UserId) -> Self {
-        self.by = Some(user);
+    /// By this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
         self
     }
 
@@ -67,7 +69,36 @@ pub struct Approved {
 pub struct Stop {
     /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<UserId>,
+    pub by: Option<By>,
+}
+
+/// A person throws a draft away.
+///
+/// ```
+/// use shared_inbox_mock::world::{By, Discard};
+/// assert_eq!(serde_json::to_value(Discard::new().by(By::System))?, serde_json::json!({ "by": "system" }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Discard {
+    /// Who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+}
+
+impl Discard {
+    /// By anybody.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// By this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
 }
 
 /// A draft in the approval queue.
@@ -104,10 +135,10 @@ impl World {
     fn message_for_person(
         &self,
         id: &str,
-        by: Option<&UserId>,
+        by: Option<&By>,
     ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
         let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
-        Ok((place, self.person(place.0, by)?))
+        Ok((place, self.doer(place.0, by)?))
     }
 
     /// A person approves a draft, which goes out when the undo window has passed.
@@ -154,6 +185,60 @@ impl World {
         message.sends_at = None;
         let message = message.id.clone();
         self.jobs.cancel(sends_at, &Job::Send { message });
+        Ok(())
+    }
+
+    /// A person throws a draft away: it is gone from the timeline, and what it asked for with it.
+    pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<(), Refusal> {
+        let (place, by) = self.message_for_person(id, discard.by.as_ref())?;
+        let message = self.message_at(place);
+        if message.status != Some(MessageStatus::Draft) {
+            return Err(Refusal::conflict("Only a draft can be thrown away; this message is none."));
+        }
+        let (message_id, request) = (message.id.clone(), message.request.clone());
+        self.take_out(place);
+        if let Some(request) = request {
+            self.forget_request(&request);
+        }
+        let actor = self.name_of_doer(by.as_ref());
+        self.append(place.0, Item::event(now, &actor, "draft-discarded", [("messageId", json!(message_id))]));
+        Ok(())
+    }
+
+    /// A mail comes back. One that is still in its undo window will, when it leaves; one that has left fails now, and
+    /// it is the team's turn again.
+    pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<(), Refusal> {
+        let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
+        let message = self.message_mut(place);
+        match message.status {
+            Some(MessageStatus::Scheduled) => {
+                message.bounces = true;
+                return Ok(());
+            }
+            Some(MessageStatus::Sent) => message.status = Some(MessageStatus::Failed),
+            _ => {
+                return Err(Refusal::conflict(
+                    "Only a mail that was sent, or is about to be, can come back; this message is neither.",
+                ));
+            }
+        }
+        let (message_id, request) = (message.id.clone(), message.request.clone());
+        for mail in self.outbox.iter_mut().filter(|mail| mail.message_id.as_ref() == Some(&message_id)) {
+            mail.outcome = Outcome::Failed;
+        }
+        if let Some(request) = request {
+            self.jobs.remove(|job| matches!(job, Job::Reminder { request: of, .. } if *of == request));
+        }
+        let at = place.0;
+        let email = self.conversations[at].contact.email.clone();
+        let data = [("messageId", json!(message_id)), ("email", json!(email))];
+        if self.conversations[at].status == Status::Waiting {
+            self.conversations[at].status = Status::Open;
+        }
+        self.append(at, Item::event(now, SERVICE, "bounced", data));
+        if self.conversations[at].status == Status::Open {
+            self.turn(at, Turn::Ours, now);
+        }
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use super::{
     inbound::{Dmarc, Mail},
     scam,
 };
-use crate::world::{Job, Refusal, World, conversation::Item};
+use crate::world::{Job, Refusal, World, conversation::Item, people::SERVICE};
 
 /// About how long a magic recipient takes to answer.
 const ANSWER_AFTER: std::time::Duration = std::time::Duration::from_secs(5);
@@ -109,7 +109,7 @@ impl World {
         match magic(&address) {
             Magic::Complaint => {
                 self.complaints.insert(address.to_ascii_lowercase());
-                let event = Item::event(now, "Shared inbox", "spam-complaint", [("email", json!(address))]);
+                let event = Item::event(now, SERVICE, "spam-complaint", [("email", json!(address))]);
                 self.append(at, event);
             }
             Magic::Reply => {

@@ -1,7 +1,7 @@
 //! Replies: written as drafts or scheduled, and how they go out.
 
 use shared_inbox::{
-    DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
+    ActorId, DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
     input::{DocumentItem, Reply, RequestDocuments},
 };
 
@@ -14,37 +14,60 @@ use crate::world::{
 /// What stands above a checklist when nobody wrote anything.
 const PLEASE_SEND: &str = "Please send us the following:";
 
-/// What an agent wants to write.
-struct Writing {
-    text: String,
-    send: bool,
-    summary: Option<String>,
-    documents: Vec<DocumentItem>,
-    due_date: Option<String>,
+/// What someone wants to write.
+pub(super) struct Writing {
+    pub(super) text: String,
+    pub(super) send: bool,
+    pub(super) secure: bool,
+    pub(super) summary: Option<String>,
+    pub(super) documents: Vec<DocumentItem>,
+    pub(super) due_date: Option<String>,
+}
+
+impl From<Reply> for Writing {
+    fn from(reply: Reply) -> Self {
+        Self {
+            text: reply.body,
+            send: reply.send,
+            secure: false,
+            summary: reply.summary,
+            documents: reply.documents.unwrap_or_default(),
+            due_date: None,
+        }
+    }
+}
+
+/// Who writes it.
+pub(super) enum Author {
+    /// A person or an agent.
+    Someone(ActorId),
+    /// The drafting helper of the app.
+    Helper,
+    /// The service itself.
+    Service,
+}
+
+impl Author {
+    pub(super) fn of(by: Option<ActorId>) -> Self {
+        by.map_or(Author::Service, Author::Someone)
+    }
 }
 
 impl World {
     pub(in crate::world) fn reply(
         &mut self,
-        key: usize,
         at: usize,
+        by: Option<ActorId>,
         reply: Reply,
         now: Timestamp,
     ) -> ReplyResult {
-        let writing = Writing {
-            text: reply.body,
-            send: reply.send,
-            summary: reply.summary,
-            documents: reply.documents.unwrap_or_default(),
-            due_date: None,
-        };
-        self.write(key, at, writing, now)
+        self.write(at, Author::of(by), reply.into(), now)
     }
 
     pub(in crate::world) fn request_documents(
         &mut self,
-        key: usize,
         at: usize,
+        by: Option<ActorId>,
         request: RequestDocuments,
         now: Timestamp,
     ) -> ReplyResult {
@@ -52,18 +75,33 @@ impl World {
         let writing = Writing {
             text,
             send: request.send,
+            secure: false,
             summary: None,
             documents: request.documents,
             due_date: request.due_date.map(|date| date.to_string()),
         };
-        self.write(key, at, writing, now)
+        self.write(at, Author::of(by), writing, now)
     }
 
-    fn write(&mut self, key: usize, at: usize, writing: Writing, now: Timestamp) -> ReplyResult {
+    pub(super) fn write(
+        &mut self,
+        at: usize,
+        author: Author,
+        writing: Writing,
+        now: Timestamp,
+    ) -> ReplyResult {
         let mailbox = self.mailbox_of(at);
-        let from = Sender { name: Some(self.keys[key].name.clone()), email: mailbox.address.clone() };
+        let name = match &author {
+            Author::Someone(who) => self.name_of(who).unwrap_or_default(),
+            Author::Helper | Author::Service => &mailbox.name,
+        };
+        let from = Sender { name: Some(name.to_owned()), email: mailbox.address.clone() };
         let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, writing.text);
-        message.author = Some(self.keys[key].agent_id.clone().into());
+        message.helper = matches!(author, Author::Helper);
+        if let Author::Someone(who) = author {
+            message.author = Some(who);
+        }
+        message.secure = writing.secure;
         message.summary = writing.summary;
         message.status = Some(MessageStatus::Draft);
         let id = message.id.clone();
@@ -144,7 +182,7 @@ impl World {
         let subject = format!("Re: {}", thread.subject);
         let text = self.message_at(place).text.clone();
         let sandbox = self.mailbox_of(place.0).sandbox;
-        let refused = to.is_empty() || (sandbox && self.bounces(&to));
+        let refused = to.is_empty() || self.message_at(place).bounces || (sandbox && self.bounces(&to));
         let sent = !refused;
         let (status, outcome) = if sent {
             (MessageStatus::Sent, Outcome::Sent)

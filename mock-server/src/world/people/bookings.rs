@@ -69,6 +69,11 @@ impl NewBooking {
 }
 
 impl World {
+    /// Every booking, oldest first.
+    pub fn bookings(&self) -> &[BookingRecord] {
+        &self.bookings
+    }
+
     /// Books a time.
     pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId, Refusal> {
         if new.ends_at <= new.starts_at {

@@ -2,14 +2,17 @@
 //! how often each key may call.
 
 mod bookings;
+mod doer;
 mod keys;
 mod limit;
 mod visibility;
 mod workspace;
 
 pub use bookings::{BookingRecord, NewBooking};
+pub use doer::By;
 pub use keys::{Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, NewKey, TEST_KEY};
 pub use workspace::{MailboxEntry, MailboxRecord, NewMailbox, NewUser, Plan, User, Workspace};
 
+pub(super) use doer::SERVICE;
 pub(super) use limit::Limits;
 pub(super) use visibility::kind_of;

@@ -92,23 +92,33 @@ impl Demo {
 
     fn send(&mut self, minutes: u64, conversation: usize, text: &str) {
         let at = self.ago(minutes);
-        self.world.reply(self.live, conversation, Reply { send: true, ..Reply::new(text) }, at);
+        self.world.reply(
+            conversation,
+            self.world.agent_of(self.live),
+            Reply { send: true, ..Reply::new(text) },
+            at,
+        );
     }
 
     fn tag(&mut self, minutes: u64, conversation: usize, names: &[&str]) {
         let at = self.ago(minutes);
         let add = names.iter().map(|name| (*name).to_owned()).collect();
-        self.world.tag(self.live, conversation, TagConversation { add, remove: Vec::new() }, at);
+        self.world.tag(
+            conversation,
+            self.world.agent_of(self.live).as_ref(),
+            TagConversation { add, remove: Vec::new() },
+            at,
+        );
     }
 
     fn note(&mut self, minutes: u64, conversation: usize, text: &str) {
         let at = self.ago(minutes);
-        self.world.add_note(self.live, conversation, AddNote::new(text), at);
+        self.world.add_note(conversation, self.world.agent_of(self.live).as_ref(), AddNote::new(text), at);
     }
 
     fn close(&mut self, minutes: u64, conversation: usize) {
         let at = self.ago(minutes);
-        self.world.set_status(self.live, conversation, Status::Closed, at);
+        self.world.set_status(conversation, self.world.agent_of(self.live).as_ref(), Status::Closed, at);
     }
 
     fn assign(&mut self, minutes: u64, conversation: usize, to: &str) {
@@ -162,7 +172,7 @@ impl Demo {
                  and needs no answer.\n\nBest wishes from the lamp shop",
             )
         };
-        self.world.reply(self.billing, invoice, reply, at);
+        self.world.reply(invoice, self.world.agent_of(self.billing), reply, at);
 
         let mut mail = InboundMail::new(
             HELP,
@@ -288,7 +298,7 @@ impl Demo {
         let warranty = self.mail(6_200, mail);
         let at = self.ago(6_100);
         let draft = Reply::new("Hello Daniel, it is five years for lamps bought after 2024.");
-        let draft = self.world.reply(self.live, warranty, draft, at).message_id;
+        let draft = self.world.reply(warranty, self.world.agent_of(self.live), draft, at).message_id;
         let at = self.ago(6_000);
         let edited = "Hello Daniel, it is five years for every lamp. The leaflet is out of date, thank you for telling us!";
         self.world.approve(draft.as_str(), Approval::new().body(edited), at).expect(HOLDS);
@@ -330,7 +340,7 @@ impl Demo {
                 DocumentItem::new("A reference from a supplier").nice_to_have(),
             ])
         };
-        let asked = self.world.request_documents(self.live, account, request, at);
+        let asked = self.world.request_documents(account, self.world.agent_of(self.live), request, at);
         let id = asked.request_id.expect(HOLDS);
         let at = self.ago(3_900);
         let mut licence = Upload::new(0, "licence-2026.pdf");
@@ -415,7 +425,7 @@ impl Demo {
         self.world.receive(mail, at);
         let conversation = self.world.conversations.len() - 1;
         let reply = Reply { send: true, ..Reply::new("It does.") };
-        self.world.reply(self.test, conversation, reply, at);
+        self.world.reply(conversation, self.world.agent_of(self.test), reply, at);
     }
 
     fn finish(mut self) -> World {

@@ -64,9 +64,10 @@ impl World {
         Some(EventAssignee { kind: kind_of(who), id: who.clone(), name })
     }
 
-    fn event_actor(&self, who: &ActorId) -> EventActor {
-        let name = self.name_of(who).unwrap_or_default().to_owned();
-        EventActor { kind: kind_of(who), id: Some(who.clone()), name }
+    /// `None` is the service itself.
+    fn event_actor(&self, who: Option<&ActorId>) -> EventActor {
+        let kind = who.map_or(ActorType::System, kind_of);
+        EventActor { kind, id: who.cloned(), name: self.name_of_doer(who) }
     }
 
     pub(in crate::world) fn tell_ask_completed(
@@ -101,7 +102,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::ClientReplied(data), now);
     }
 
-    pub(in crate::world) fn tell_assigned(&mut self, at: usize, by: &ActorId, now: Timestamp) {
+    pub(in crate::world) fn tell_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
         let assignee = self.event_assignee(at);
         let to = assignee.as_ref().and_then(|who| who.name.as_deref()).unwrap_or("nobody");
         let assigned_by = self.event_actor(by);
@@ -137,10 +138,7 @@ impl World {
         now: Timestamp,
     ) {
         let author = self.message(message.as_str()).and_then(|place| self.message_at(place).author.clone());
-        let approved_by = by.map_or_else(
-            || EventActor { kind: ActorType::System, id: None, name: "Shared inbox".to_owned() },
-            |by| self.event_actor(by),
-        );
+        let approved_by = self.event_actor(by);
         let summary = format!("{} approved a draft", approved_by.name);
         let data = DraftApproved {
             conversation_id: self.conversations[at].id.clone(),
@@ -154,7 +152,10 @@ impl World {
 
     pub(in crate::world) fn tell_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
-        let author = record.author.clone().map(|who| EventAuthor { kind: kind_of(&who), id: Some(who) });
+        // The drafting helper is an agent without an id; the service's own mail has no author.
+        let helper = record.helper.then_some(EventAuthor { kind: ActorType::Agent, id: None });
+        let someone = record.author.clone().map(|who| EventAuthor { kind: kind_of(&who), id: Some(who) });
+        let author = someone.or(helper);
         let data = MessageSent {
             conversation_id: self.conversations[at].id.clone(),
             message_id: message.clone(),

@@ -55,7 +55,10 @@ impl Document {
                 let below = path.strip_prefix("/_mock").unwrap_or_default();
                 let of_world =
                     below.strip_prefix("/worlds/").and_then(|rest| rest.find('/').map(|at| &rest[at..]));
-                if path.starts_with("/_mock/") {
+                // A world that is not there answers so to every call.
+                if of_world.is_some() && reply.status == 404 {
+                    reply.error(404);
+                } else if path.starts_with("/_mock/") {
                     self.control().check(&method, of_world.unwrap_or(below), &reply);
                 }
             }
@@ -66,16 +69,15 @@ impl Document {
     fn check(&self, method: &Method, path: &str, reply: &Reply) {
         let method = method.as_str().to_lowercase();
         let Some(template) = self.template(path) else {
-            assert!(
-                reply.status == 404 && !reply.error(404).is_empty(),
-                "{path} is not in the document, and yet answered {}",
-                reply.status
-            );
+            let refused = [401, 403, 404].contains(&reply.status);
+            assert!(refused, "{path} is not in the document, and yet answered {}", reply.status);
+            reply.error(reply.status);
             return;
         };
         let operation = format!("/paths/{}/{method}", template.replace('~', "~0").replace('/', "~1"));
         if self.value.pointer(&operation).is_none() {
-            assert!(!reply.error(405).is_empty(), "{method} {path} is not in the document");
+            assert!([401, 403, 405].contains(&reply.status), "{method} {path} is not in the document");
+            reply.error(reply.status);
             return;
         }
         let mut response = format!("{operation}/responses/{}", reply.status);

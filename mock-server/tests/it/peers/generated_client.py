@@ -8,6 +8,7 @@ from inbox.api.conversations import add_note, get_conversation, list_conversatio
 from inbox.api.documents import search_documents
 from inbox.api.replies import reply
 from inbox.api.workspace import me
+from inbox.models import ListConversationsView as View
 from inbox.models import AddNoteBody, Conversation, Error, Message, Note, ReplyBody, ReplyResult, TagConversationBody, TimelineEvent
 
 base_url, key = sys.argv[1:]
@@ -23,7 +24,7 @@ drafted = reply.sync(found[0].id, client=client, body=ReplyBody(body="On its way
 assert isinstance(drafted, ReplyResult) and drafted.status == "draft", drafted
 
 kinds = set()
-for view in ("open", "waiting", "closed"):
+for view in (View.OPEN, View.WAITING, View.CLOSED):
     for summary in list_conversations.sync(client=client, view=view):
         read = get_conversation.sync(summary.id, client=client)
         assert isinstance(read, Conversation), read

@@ -127,8 +127,8 @@ impl Run {
                 if let Some((id, _)) = joined {
                     mail.conversation_id = Some(id.clone());
                     let result = self.kit.world.inbound(mail, self.kit.now);
-                    // Live mail never reaches the sandbox.
-                    assert_eq!(result.is_ok(), self.there[&id] != Place::Sandbox);
+                    // Mail joins within its inbox only, and live mail never reaches the sandbox.
+                    assert_eq!(result.is_ok(), self.there[&id] == place);
                 } else {
                     let received = self.kit.inbound(mail);
                     self.came(received.conversation_id.into(), place);

@@ -33,6 +33,42 @@ pub(super) fn calls() -> Vec<Call> {
         })
         .about("It is a draft again.")
         .conflict("It is not waiting to go out."),
+        post("/messages/{id}/discard", "discard", "A person throws a draft away", |it: Control, (Id(id), Input(by))| async move {
+            it.discard(id, by).await.map(|()| Done)
+        })
+        .about("It is gone from the timeline, with the documents that it asked for; a `draft-discarded` event stays.")
+        .conflict("It is not a draft."),
+        post("/messages/{id}/bounce", "bounce", "A mail comes back", |it: Control, Id(id)| async move {
+            it.bounce(id).await.map(|()| Done)
+        })
+        .about(
+            "One in its undo window fails when it leaves. One that was sent fails now: a `bounced` event is recorded, \
+             and it is the team's turn again.",
+        )
+        .conflict("It was not sent and is not about to be."),
+        post("/conversations/{id}/notes", "add_note", "Someone on the team writes a note", |it: Control, (Id(id), Input(note))| async move {
+            it.add_note(id, note).await.map(Made)
+        }),
+        post("/conversations/{id}/status", "set_status", "Someone on the team sets the status", |it: Control, (Id(id), Input(to))| async move {
+            it.set_status(id, to).await.map(|()| Done)
+        }),
+        post("/conversations/{id}/tags", "edit_tags", "Someone on the team adds and removes tags", |it: Control, (Id(id), Input(change))| async move {
+            it.edit_tags(id, change).await.map(|()| Done)
+        }),
+        post("/conversations/{id}/replies", "reply", "Someone on the team replies", |it: Control, (Id(id), Input(reply))| async move {
+            it.reply(id, reply).await.map(Made)
+        })
+        .about("It goes out when the undo window has passed; with `send` false it is a draft of theirs."),
+        post("/conversations/{id}/drafts", "draft", "The drafting helper writes a reply", |it: Control, (Id(id), Input(draft))| async move {
+            it.draft(id, draft).await.map(Made)
+        })
+        .about("It waits for a person's approval.")
+        .conflict("The helpers do not run in the sandbox."),
+        post("/conversations/{id}/sorting", "sort", "The sorting helper looks at a conversation", |it: Control, (Id(id), Input(found))| async move {
+            it.sort(id, found).await.map(|()| Done)
+        })
+        .about("What is left out stays as it is; null takes it away.")
+        .conflict("The helpers do not run in the sandbox."),
         post(
             "/conversations/{id}/snooze",
             "snooze",
@@ -52,6 +88,12 @@ pub(super) fn calls() -> Vec<Call> {
             |it: Control, (Id(id), Input(of))| async move { it.upload(id, of).await.map(Made) },
         )
         .conflict("The request is a draft: the customer has no upload link yet."),
+        list("/document-requests", "list_document_requests", "Every document request, oldest first", |it: Control, ()| async move {
+            Ok(it.document_requests().await)
+        }),
+        list("/bookings", "list_bookings", "Every booking, oldest first", |it: Control, ()| async move {
+            Ok(it.bookings().await)
+        }),
         post("/bookings", "create_booking", "Someone books a time", |it: Control, Input(new)| async move {
             it.create_booking(new).await.map(|id| Made(Booked { id }))
         }),

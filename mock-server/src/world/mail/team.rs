@@ -1,0 +1,163 @@
+//! What the team and its drafting helper write in the app.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use shared_inbox::{
+    Input, Operation, ReplyResult, Timestamp,
+    input::{DocumentItem, Reply},
+};
+
+use super::sending::{Author, Writing};
+use crate::world::{By, Refusal, World};
+
+/// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept
+/// as a draft.
+///
+/// ```
+/// use shared_inbox_mock::world::TeamReply;
+/// let reply = TeamReply::new("On its way.").secure();
+/// assert_eq!(
+///     serde_json::to_value(reply)?,
+///     serde_json::json!({ "body": "On its way.", "send": true, "secure": true }),
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TeamReply {
+    /// Plain text, at most 50,000 characters.
+    pub body: String,
+    /// Who writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+    /// `false` keeps it as a draft.
+    #[serde(default = "yes")]
+    pub send: bool,
+    /// Whether it goes as a secure link.
+    #[serde(default)]
+    pub secure: bool,
+    /// Documents to ask for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "documents")]
+    pub documents: Vec<DocumentItem>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// As in the service's own call.
+fn documents(_: &mut SchemaGenerator) -> Schema {
+    let field = Operation::Reply.fields().iter().find(|field| field.name == "documents");
+    field.and_then(|field| field.schema().try_into().ok()).unwrap_or_default()
+}
+
+impl fmt::Debug for TeamReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TeamReply").field("by", &self.by).field("send", &self.send).finish_non_exhaustive()
+    }
+}
+
+impl TeamReply {
+    /// A reply that says this.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self { body: body.into(), by: None, send: true, secure: false, documents: Vec::new() }
+    }
+
+    /// Written by this one.
+    pub fn by(mut self, by: impl Into<By>) -> Self {
+        self.by = Some(by.into());
+        self
+    }
+
+    /// Kept as a draft.
+    pub fn draft(mut self) -> Self {
+        self.send = false;
+        self
+    }
+
+    /// Sent as a secure link.
+    pub fn secure(mut self) -> Self {
+        self.secure = true;
+        self
+    }
+
+    /// Asks for these documents.
+    pub fn documents(mut self, documents: impl IntoIterator<Item = DocumentItem>) -> Self {
+        self.documents = documents.into_iter().collect();
+        self
+    }
+}
+
+/// A draft of the helper that writes replies.
+///
+/// ```
+/// use shared_inbox_mock::world::HelperDraft;
+/// let draft = HelperDraft::new("Your parcel is on its way.").summary("Says where the parcel is");
+/// assert_eq!(serde_json::to_value(draft)?["summary"], "Says where the parcel is");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct HelperDraft {
+    /// Plain text, at most 50,000 characters.
+    pub body: String,
+    /// One line for the person who approves it, at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+impl fmt::Debug for HelperDraft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HelperDraft").finish_non_exhaustive()
+    }
+}
+
+impl HelperDraft {
+    /// A draft that says this.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self { body: body.into(), summary: None }
+    }
+
+    /// With this line for the person who approves it.
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+}
+
+impl World {
+    /// Someone on the team replies.
+    pub fn reply_by_team(
+        &mut self,
+        id: &str,
+        reply: TeamReply,
+        now: Timestamp,
+    ) -> Result<ReplyResult, Refusal> {
+        let at = self.conversation(id)?;
+        let by = self.doer(at, reply.by.as_ref())?;
+        let documents = Some(reply.documents).filter(|documents| !documents.is_empty());
+        let checked = Reply { send: reply.send, documents, ..Reply::new(reply.body) };
+        checked.check()?;
+        let writing = Writing { secure: reply.secure, ..checked.into() };
+        Ok(self.write(at, Author::of(by), writing, now))
+    }
+
+    /// The drafting helper writes a reply, which waits for a person.
+    pub fn draft_by_helper(
+        &mut self,
+        id: &str,
+        draft: HelperDraft,
+        now: Timestamp,
+    ) -> Result<ReplyResult, Refusal> {
+        let at = self.conversation(id)?;
+        let checked = Reply { summary: draft.summary, ..Reply::new(draft.body) };
+        checked.check()?;
+        self.helpers_run(at)?;
+        Ok(self.write(at, Author::Helper, checked.into(), now))
+    }
+}

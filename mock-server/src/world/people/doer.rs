@@ -1,0 +1,134 @@
+//! Who does something in the app: a person, an agent, or the service itself.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use shared_inbox::{ActorId, AgentId, UserId};
+
+use crate::world::{Refusal, World};
+
+/// The name of the service where it does something by itself.
+pub(in crate::world) const SERVICE: &str = "Shared inbox";
+
+/// Who does something: `usr_…`, `agt_…` or `system`.
+///
+/// ```
+/// use shared_inbox_mock::world::By;
+/// assert_eq!("system".parse(), Ok(By::System));
+/// assert_eq!(serde_json::to_value(By::User("usr_anna".parse()?))?, "usr_anna");
+/// assert!("anna".parse::<By>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum By {
+    /// A person.
+    User(UserId),
+    /// The agent of a key.
+    Agent(AgentId),
+    /// The service itself.
+    System,
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            By::User(id) => id.fmt(f),
+            By::Agent(id) => id.fmt(f),
+            By::System => f.write_str("system"),
+        }
+    }
+}
+
+impl FromStr for By {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "system" {
+            return Ok(By::System);
+        }
+        UserId::parse(text)
+            .map(By::User)
+            .or_else(|_| AgentId::parse(text).map(By::Agent))
+            .map_err(|_| "must be `usr_…`, `agt_…` or `system`")
+    }
+}
+
+impl From<UserId> for By {
+    fn from(id: UserId) -> Self {
+        By::User(id)
+    }
+}
+
+impl From<AgentId> for By {
+    fn from(id: AgentId) -> Self {
+        By::Agent(id)
+    }
+}
+
+impl Serialize for By {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for By {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for By {
+    fn schema_name() -> Cow<'static, str> {
+        "By".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(usr_[0-9A-Za-z_-]+|agt_[0-9A-Za-z_-]+|system)$" })
+    }
+}
+
+impl World {
+    /// Who does something to a conversation; `None` is the service itself. When nobody is named it is the inbox's owner,
+    /// or else the first person of the workspace.
+    pub(in crate::world) fn doer(&self, at: usize, by: Option<&By>) -> Result<Option<ActorId>, Refusal> {
+        let mailbox = self.mailbox_of(at);
+        let (who, sees) = match by {
+            Some(By::System) => return Ok(None),
+            None => {
+                let owner = mailbox.owner.as_ref().or(self.users.first().map(|user| &user.id));
+                return Ok(owner.cloned().map(ActorId::User));
+            }
+            Some(By::User(id)) => {
+                let user = self.user(id)?;
+                (ActorId::User(id.clone()), user.sees(mailbox) || mailbox.sandbox)
+            }
+            Some(By::Agent(id)) => {
+                let key = self.index.agents.get(id).map(|key| &self.keys[*key]);
+                let key = key.ok_or_else(|| Refusal::no_such("agent"))?;
+                (ActorId::Agent(id.clone()), !key.revoked && key.sees(mailbox))
+            }
+        };
+        if sees { Ok(Some(who)) } else { Err(Refusal::field("by", "cannot see this inbox")) }
+    }
+
+    /// The agent of a key, as one who does something.
+    pub(in crate::world) fn agent_of(&self, key: usize) -> Option<ActorId> {
+        Some(self.keys[key].agent_id.clone().into())
+    }
+
+    /// The name under which something shows.
+    pub(in crate::world) fn name_of_doer(&self, by: Option<&ActorId>) -> String {
+        by.map_or(SERVICE, |who| self.name_of(who).unwrap_or_default()).to_owned()
+    }
+
+    /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
+    pub(in crate::world) fn helpers_run(&self, at: usize) -> Result<(), Refusal> {
+        if self.mailbox_of(at).sandbox {
+            return Err(Refusal::conflict("The helpers do not run in the sandbox."));
+        }
+        Ok(())
+    }
+}
