@@ -180,6 +180,6 @@ impl Drop for Record {
             duration,
             body: self.body.clone(),
         };
-        self.realm.journal(|journal| journal.push(entry));
+        self.realm.enter_in_journal(entry);
     }
 }

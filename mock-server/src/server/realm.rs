@@ -24,7 +24,7 @@ use super::{
     deliver::Deliverer,
     document::{self, Origin},
     faults::Faults,
-    journal::Journal,
+    journal::{Entry, Journal},
     sse::{Cause, Change},
 };
 use crate::world::{Fired, FiredJob, Keys, Refusal, TryRequest, World};
@@ -430,9 +430,13 @@ impl Realm {
     }
 
     pub(crate) fn journal<R>(&self, act: impl FnOnce(&mut Journal) -> R) -> R {
-        let result = act(&mut self.lock().journal);
+        act(&mut self.lock().journal)
+    }
+
+    /// Enters a request that is over, and tells those who wait for one.
+    pub(crate) fn enter_in_journal(&self, entry: Entry) {
+        self.lock().journal.push(entry);
         self.stirred.notify_waiters();
-        result
     }
 }
 
