@@ -25,7 +25,7 @@ async fn answer_order_questions(inbox: &Client) -> Result<usize> {
         if let Some((order, state)) = ORDERS.iter().find(|(order, _)| mail.text.contains(order)) {
             let draft = thread.reply(format!("Your order {order} is {state}."));
             draft.summary(format!("State of order {order}")).await?;
-            thread.tags().add("answered").await?;
+            thread.edit_tags().add("answered").await?;
             drafted += 1;
         }
     }

@@ -53,7 +53,7 @@ async fn main() -> Result<()> {
     for document in filed.iter().filter(|document| document.conversation_id.as_ref() == Some(&id)) {
         println!("filed {}: {}", document.id, document.filename);
     }
-    thread.tags().add("documents-in").await?;
+    thread.edit_tags().add("documents-in").await?;
     thread.set_status(Status::Closed).await?;
     println!("closed");
     Ok(())

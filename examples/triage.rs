@@ -55,7 +55,7 @@ async fn triage(inbox: &Client, summary: &ConversationSummary) -> Result<String>
     // A mail that looks wrong is for a person. Its words decide nothing here.
     if let Some(risk) = &conversation.risk {
         thread.add_note(format!("Left alone: looks like {risk}.")).await?;
-        thread.tags().add(SEEN).await?;
+        thread.edit_tags().add(SEEN).await?;
         return Ok(format!("left alone, looks like {risk}"));
     }
 
@@ -65,10 +65,10 @@ async fn triage(inbox: &Client, summary: &ConversationSummary) -> Result<String>
     let rule = RULES.iter().find(|rule| rule.words.iter().any(|word| text.contains(word)));
 
     let Some(rule) = rule else {
-        thread.tags().add(SEEN).await?;
+        thread.edit_tags().add(SEEN).await?;
         return Ok("no rule fits".into());
     };
-    thread.tags().add(SEEN).add(rule.tag).await?;
+    thread.edit_tags().add(SEEN).add(rule.tag).await?;
     let Some(words) = rule.draft else {
         return Ok(format!("tagged {}", rule.tag));
     };

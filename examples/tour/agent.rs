@@ -23,7 +23,7 @@ pub(crate) async fn works(show: &mut Show, inbox: &Client, id: &ConversationId) 
         format!("a timeline of {}, the latest mail: “{latest}”", conversation.timeline.len())
     })
     .await?;
-    show.run(code!(thread.tags().add("delivery").await?), |done| format!("ok: {}", done.ok)).await?;
+    show.run(code!(thread.edit_tags().add("delivery").await?), |done| format!("ok: {}", done.ok)).await?;
     show.run(code!(thread.assign(AssignTo::Me).await?), |done| format!("ok: {}", done.ok)).await?;
     show.run(code!(thread.add_note("Asked the depot, @Anna").await?), |done| format!("ok: {}", done.ok))
         .await?;

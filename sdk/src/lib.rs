@@ -8,7 +8,7 @@
 //! let waiting = inbox.conversations().view(View::Waiting).assigned(Assigned::Unassigned).limit(50).await?;
 //! let thread = inbox.conversation(&waiting[0].id);
 //! thread.add_note("Refund is approved, @Anna").await?;
-//! thread.tags().add("refund").remove("new").await?;
+//! thread.edit_tags().add("refund").remove("new").await?;
 //! let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
 //! let sent = thread.reply("Your refund is on its way.").and_send().await?; // mails the customer
 //! # Ok(())
@@ -19,7 +19,7 @@
 //! mails a customer has a name of its own, [`and_send`](Create::and_send). Inputs are checked against every limit of the
 //! service before anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
 //!
-//! Beyond the endpoints: [`Client::changes`] follows a list, [`Thread::wait_for_reply`] and [`Thread::wait_until_sent`] wait,
+//! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] goes through all of it, [`Thread::wait_for_reply`] and [`Thread::wait_until_sent`] wait,
 //! [`ReplyAddress`] builds and parses reply addresses, [`new_message_id`] makes Message-IDs that nobody can guess, and
 //! [`Client::raw`] calls endpoints that this crate does not know yet.
 //!
@@ -35,7 +35,11 @@
 //! |---|---|---|
 //! | `NotSent` | nothing left this machine | yes |
 //! | `Rejected` | the service answered and did nothing | when the cause is mended |
+//! | `NoEffect` | it was a read | yes |
 //! | `Unknown` | it may have taken effect | look first |
+//!
+//! An error can be logged: `Display` and `Debug` blot out, in the service's sentence, our key, every run of a dozen characters that
+//! we sent and whatever looks like an address. [`message`](Error::message) keeps the sentence whole.
 //!
 //! # Retries
 //!
@@ -77,6 +81,31 @@
 //! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process; [`RateLimiter`] is the
 //! trait behind it, for keys that several processes share.
 //!
+//! # Lists
+//!
+//! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] is a `Vec` that knows whether it
+//! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status, inbox
+//! and assignment, and [names](Sweep::cut) the slices that are too long even then.
+//!
+//! # Calls, one and many
+//!
+//! A call can carry a [header](Call::header) of its own, such as `traceparent`, and can give its answer
+//! [with details](Call::with_details): status, headers, number of requests. Awaiting a call makes it; where a future is wanted,
+//! `into_future` makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
+//!
+//! ```no_run
+//! # async fn run(inbox: shared_inbox::Client, ids: Vec<shared_inbox::ConversationId>) -> shared_inbox::Result<()> {
+//! use futures_util::future::try_join_all;
+//!
+//! let tags = tokio::spawn(inbox.tags().into_future()); // in the background
+//! let all = try_join_all(ids.iter().map(|id| inbox.conversation(id).get().into_future())).await?; // side by side
+//! println!("{} conversations, {} tags", all.len(), tags.await.unwrap()?.len());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! However many calls run at once, they keep to the rate limit together.
+//!
 //! # Testing
 //!
 //! A test key works on the service's sandbox: nothing is mailed, and [`Client::sandbox_inbound`] makes customers write. The crate
@@ -112,6 +141,7 @@ mod client;
 pub mod event;
 mod ids;
 pub mod input;
+mod json;
 pub mod limits;
 #[cfg(feature = "client")]
 mod message_id;
@@ -125,8 +155,9 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Ending, Error, ForReply, Gap, InvalidApiKey, Lane, LimitError, MemoryLimiter, Permit, RateLimiter, Raw,
-    RawAnswer, Result, RetryPolicy, Sighting, Thread, TokioClock, Unconfirmed, UntilSent, Verification, Wait,
+    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, Lane, LimitError, List, MemoryLimiter, Permit,
+    RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Sighting, Slice, Sweep, Thread, TokioClock,
+    Unconfirmed, UntilSent, Verification, Wait, WithDetails,
 };
 pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.
@@ -137,6 +168,7 @@ pub use ids::{
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
 };
 pub use input::{AssignTo, Input, InvalidAssignTo};
+pub use json::Json;
 #[cfg(feature = "client")]
 pub use message_id::{InvalidDomain, new_message_id};
 pub use model::{

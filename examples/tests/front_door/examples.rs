@@ -83,6 +83,17 @@ async fn follow_works_in_a_named_inbox() {
 }
 
 #[test]
+fn the_nightly_report_counts_every_conversation() {
+    let said = finish(&mut example("nightly_report"));
+    assert!(said.starts_with("12 conversations, 0 of them urgent\n"), "{said}");
+    for line in ["status open: 8", "status waiting: 4", "assignee nobody: 12", "tag delivery: 4"] {
+        assert!(said.lines().any(|said| said.trim() == line), "{line} is not in {said}");
+    }
+    assert!(said.contains("open for the longest time: cnv_"), "{said}");
+    assert!(!said.contains("not all"), "{said}");
+}
+
+#[test]
 fn the_app_with_tests_drafts_one_answer() {
     assert_eq!(finish(&mut example("ci_test")), "drafts made: 1\n");
 }

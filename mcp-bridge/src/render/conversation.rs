@@ -3,14 +3,14 @@
 use std::{fmt::Write, ops::Range};
 
 use serde_json::Value;
-use shared_inbox::{Conversation, Message, Note, TimelineEvent, TimelineItem};
+use shared_inbox::{Conversation, Json, Message, Note, TimelineEvent, TimelineItem};
 
 use super::{Block, Fence, Keep, Rendered, Size, Style, chars, fit, quoted, size, warning};
 
 /// A conversation; when it is too long, its latest items.
 pub fn conversation(style: &Style, c: &Conversation) -> Rendered {
     let mut structured = serde_json::to_value(c).unwrap_or_default();
-    let sent = c.app_sent.as_ref().map(|sent| Value::Object(sent.clone()).to_string());
+    let sent = c.app_sent.as_ref().map(|sent| sent.as_str().to_owned());
     // A recorded mail has no largest size. One that would crowd out the conversation is left out in both forms.
     let sent_fits = sent.as_deref().is_none_or(|sent| chars(sent) <= style.max_chars / 4);
     if !sent_fits && let Some(fields) = structured.as_object_mut() {
@@ -97,7 +97,7 @@ fn head(fence: &Fence, c: &Conversation, app_sent: Option<&str>) -> String {
         _ = writeln!(out, "Tags: {}.", tags.join(", "));
     }
     let team = c.team.people.iter().chain(&c.team.agents);
-    let team: Vec<_> = team.map(|m| format!("{} {}", quoted(&m.id), quoted(&m.name))).collect();
+    let team: Vec<_> = team.map(|m| format!("{} {}", quoted(&m.id.to_string()), quoted(&m.name))).collect();
     if !team.is_empty() {
         _ = writeln!(out, "Can be assigned to: {}.", team.join(", "));
     }
@@ -129,7 +129,7 @@ fn item(fence: &Fence, out: &mut String, one: &TimelineItem) {
         TimelineItem::Event(e) => event(fence, out, e),
         TimelineItem::Unknown(raw) => {
             out.push_str("item of a kind that is not known\n");
-            fence.write(out, Block::default().text(&raw.to_string()));
+            fence.write(out, Block::default().text(raw.as_str()));
         }
         _ => out.push_str("item of a kind that is not known\n"),
     }
@@ -157,7 +157,7 @@ fn note(fence: &Fence, out: &mut String, n: &Note) {
 
 fn event(fence: &Fence, out: &mut String, e: &TimelineEvent) {
     _ = writeln!(out, "event {} · by {} · {}", quoted(&e.event), quoted(&e.actor), e.at);
-    if !e.data.is_empty() {
-        fence.write(out, Block::default().text(&Value::Object(e.data.clone()).to_string()));
+    if e.data != Json::default() {
+        fence.write(out, Block::default().text(e.data.as_str()));
     }
 }

@@ -66,7 +66,7 @@ async fn teammates(linked: &Linked, typed: &str, named: Option<ConversationId>) 
     };
     let team = linked.client.conversation(&id).get().bulk().no_wait().await?.team;
     let all = team.people.into_iter().chain(team.agents);
-    Ok(all.filter(|m| has(typed, &[&m.id, &m.name])).map(|m| m.name).collect())
+    Ok(all.filter(|m| has(typed, &[&m.id.to_string(), &m.name])).map(|m| m.name).collect())
 }
 
 async fn conversations(linked: &Linked, typed: &str) -> Found {

@@ -184,7 +184,7 @@ impl Bridge {
             }
             Operation::TagConversation => {
                 let (id, input) = with(id, TagConversation::read(arguments))?;
-                thread(&id).tags().input(input).await.map_err(|e| error(&e))?;
+                thread(&id).edit_tags().input(input).await.map_err(|e| error(&e))?;
                 changed(&format!("The tags of {id} are set."), ok(), None)
             }
             Operation::AssignConversation => {

@@ -11,7 +11,7 @@
 //! | `engine` | runs one request: limit, attempts, transport, decoding |
 //! | `call` | a call that is made by awaiting it; the key's own identity |
 //! | `create` | calls that must not happen twice |
-//! | `follow` | looking again and again: changes, waits |
+//! | `follow` | looking again and again: changes, waits, sweeps |
 //! | `handle` | what users hold: client, conversation, builder |
 
 mod call;
@@ -23,11 +23,11 @@ mod follow;
 mod handle;
 mod policy;
 
-pub use call::{Call, Raw, RawAnswer};
+pub use call::{Call, Detailed, List, Raw, RawAnswer, WithDetails};
 pub use config::{ApiKey, InvalidApiKey};
 pub use create::{Create, Created, Sighting};
 pub use error::{Certainty, Error, Result, Unconfirmed};
-pub use follow::{Change, Changes, ForReply, Gap, UntilSent, Wait};
+pub use follow::{Change, Changes, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
 pub use handle::{Client, ClientBuilder, Thread};
 pub use policy::{
     Ask, BoxFuture, Clock, Ending, Lane, LimitError, MemoryLimiter, Permit, RateLimiter, RetryPolicy,

@@ -25,6 +25,8 @@ pub enum AssignTo {
     Me,
     /// Nobody: take it away from whoever has it.
     Nobody,
+    /// A kind that this version does not know, kept as it came in a team; not parsed from other texts.
+    Unknown(String),
 }
 
 /// A text that names nobody to assign to.
@@ -37,9 +39,13 @@ pub enum AssignTo {
 #[non_exhaustive]
 pub struct InvalidAssignTo;
 
-impl FromStr for AssignTo {
-    type Err = InvalidAssignTo;
-    fn from_str(text: &str) -> Result<Self, InvalidAssignTo> {
+impl AssignTo {
+    /// Takes a text of the service's form: `user:usr_…`, `agent:agt_…`, `me` or `none`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAssignTo`] for any other.
+    pub fn parse(text: &str) -> Result<Self, InvalidAssignTo> {
         match text.split_once(':') {
             Some(("user", id)) => UserId::parse(id).map(AssignTo::User).map_err(|_| InvalidAssignTo),
             Some(("agent", id)) => AgentId::parse(id).map(AssignTo::Agent).map_err(|_| InvalidAssignTo),
@@ -47,6 +53,32 @@ impl FromStr for AssignTo {
             None if text == "none" => Ok(AssignTo::Nobody),
             _ => Err(InvalidAssignTo),
         }
+    }
+
+    /// For answers: what is not known is kept.
+    pub(crate) fn read_open<'de, D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        Ok(Self::parse(&text).unwrap_or(Self::Unknown(text)))
+    }
+}
+
+impl FromStr for AssignTo {
+    type Err = InvalidAssignTo;
+    fn from_str(text: &str) -> Result<Self, InvalidAssignTo> {
+        Self::parse(text)
+    }
+}
+
+impl TryFrom<&str> for AssignTo {
+    type Error = InvalidAssignTo;
+    fn try_from(text: &str) -> Result<Self, InvalidAssignTo> {
+        Self::parse(text)
+    }
+}
+
+impl From<&AssignTo> for AssignTo {
+    fn from(to: &AssignTo) -> Self {
+        to.clone()
     }
 }
 
@@ -57,6 +89,7 @@ impl fmt::Display for AssignTo {
             AssignTo::Agent(id) => write!(f, "agent:{id}"),
             AssignTo::Me => f.write_str("me"),
             AssignTo::Nobody => f.write_str("none"),
+            AssignTo::Unknown(other) => f.write_str(other),
         }
     }
 }

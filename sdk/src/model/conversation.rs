@@ -1,8 +1,7 @@
 //! A conversation, as a list shows it and as a read gives it.
 
-use serde_json::{Map, Value};
-
 use super::{Assignee, Team, TimelineItem, shows, wire};
+use crate::json::{self, Json};
 use crate::{ConversationId, Status, Timestamp, Urgency};
 
 wire! {
@@ -117,9 +116,9 @@ wire! {
         #[cfg_attr(feature = "schemas", schemars(with = "String"))]
         pub reference: Option<String>,
         /// The email that the app sent, when it was recorded; kept as it came.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schemas", schemars(with = "Map<String, Value>"))]
-        pub app_sent: Option<Map<String, Value>>,
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "json::optional_object")]
+        #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        pub app_sent: Option<Json>,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{shows, wire};
-use crate::{ActorId, ActorType, AgentId, MailboxId, Scope, TagId};
+use crate::{ActorId, ActorType, AgentId, AssignTo, MailboxId, Scope, TagId};
 
 wire! {
     /// Whose key this is and what it may do.
@@ -60,7 +60,7 @@ wire! {
     ///
     /// ```
     /// let team: shared_inbox::Team = serde_json::from_str(r#"{"people":[{"id":"user:usr_1","name":"Anna"}],"agents":[]}"#)?;
-    /// assert_eq!(team.people[0].id, "user:usr_1");
+    /// assert_eq!(team.people[0].id.to_string(), "user:usr_1");
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Team {
@@ -75,13 +75,15 @@ wire! {
     /// ```
     /// use shared_inbox::{AssignTo, TeamMember};
     /// let anna: TeamMember = serde_json::from_str(r#"{"id":"user:usr_1","name":"Anna"}"#)?;
-    /// let to: AssignTo = anna.id.parse()?;
-    /// assert_eq!(to, AssignTo::User("usr_1".parse()?));
+    /// // `thread.assign(&anna.id)` gives a conversation to her.
+    /// assert_eq!(anna.id, AssignTo::User("usr_1".parse()?));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct TeamMember {
         /// `user:usr_…` or `agent:agt_…`: what an assignment takes as it is.
-        pub id: String,
+        #[serde(deserialize_with = "AssignTo::read_open")]
+        #[cfg_attr(feature = "schemas", schemars(with = "String"))]
+        pub id: AssignTo,
         /// The name to show.
         pub name: String,
     }

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::{Map, Value};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use super::{shows, wire};
+use crate::json::{self, Json};
 use crate::{Direction, MessageId, MessageStatus, NoteId, Timestamp};
 
 /// One item of a timeline.
@@ -26,7 +29,7 @@ pub enum TimelineItem {
     /// Something that was done.
     Event(TimelineEvent),
     /// An item of a type that this version does not know, as it came.
-    Unknown(Value),
+    Unknown(Json),
 }
 
 impl TimelineItem {
@@ -76,14 +79,71 @@ impl Serialize for TimelineItem {
 
 impl<'de> Deserialize<'de> for TimelineItem {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let raw = Value::deserialize(d)?;
-        match raw.get("type").and_then(Value::as_str) {
-            Some("message") => serde_json::from_value(raw).map(TimelineItem::Message),
-            Some("note") => serde_json::from_value(raw).map(TimelineItem::Note),
-            Some("event") => serde_json::from_value(raw).map(TimelineItem::Event),
-            _ => Ok(TimelineItem::Unknown(raw)),
+        d.deserialize_any(ItemVisitor)
+    }
+}
+
+/// The rest of an item, its type being known.
+fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<T, A::Error> {
+    T::deserialize(MapAccessDeserializer::new(map))
+}
+
+/// Reads an item in one go where its type comes first, as the service writes it; otherwise what came before the type is
+/// kept as text until that is known.
+struct ItemVisitor;
+
+impl<'de> Visitor<'de> for ItemVisitor {
+    type Value = TimelineItem;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an item of a timeline")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TimelineItem, A::Error> {
+        let Some(first) = map.next_key::<String>()? else {
+            return Ok(TimelineItem::Unknown(Json::default()));
+        };
+        if first == "type" {
+            let kind: Json = map.next_value()?;
+            return match kind.as_str() {
+                r#""message""# => fields(map).map(TimelineItem::Message),
+                r#""note""# => fields(map).map(TimelineItem::Note),
+                r#""event""# => fields(map).map(TimelineItem::Event),
+                _ => Json::object_with(&first, &kind, map).map(TimelineItem::Unknown),
+            };
         }
-        .map_err(D::Error::custom)
+        let item = Json::object_from(&first, map)?;
+        match item.get("type").as_ref().and_then(Value::as_str) {
+            Some("message") => item.parse().map(TimelineItem::Message),
+            Some("note") => item.parse().map(TimelineItem::Note),
+            Some("event") => item.parse().map(TimelineItem::Event),
+            _ => Ok(TimelineItem::Unknown(item)),
+        }
+        .map_err(A::Error::custom)
+    }
+
+    // What is not even an object is kept too.
+
+    fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(Value::from(v).into()))
+    }
+    fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(Value::from(v).into()))
+    }
+    fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(Value::from(v).into()))
+    }
+    fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(Value::from(v).into()))
+    }
+    fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(Value::from(v).into()))
+    }
+    fn visit_unit<E: serde::de::Error>(self) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(Value::Null.into()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<TimelineItem, A::Error> {
+        Json::deserialize(SeqAccessDeserializer::new(seq)).map(TimelineItem::Unknown)
     }
 }
 
@@ -196,7 +256,7 @@ wire! {
     /// ```
     /// let event: shared_inbox::TimelineEvent = serde_json::from_str(
     ///     r#"{"at":"2026-03-01T09:30:00.000Z","actor":"Anna","event":"status","data":{"from":"open","to":"closed"}}"#)?;
-    /// assert_eq!((event.event.as_str(), &event.data["to"]), ("status", &"closed".into()));
+    /// assert_eq!((event.event.as_str(), event.data.get("to")), ("status", Some("closed".into())));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct TimelineEvent {
@@ -207,7 +267,9 @@ wire! {
         /// What was done, such as `assigned` or `status`; new names may come.
         pub event: String,
         /// More about it; what is in it depends on the event.
-        pub data: Map<String, Value>,
+        #[serde(deserialize_with = "json::object")]
+        #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, Value>"))]
+        pub data: Json,
     }
 }
 

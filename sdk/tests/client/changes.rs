@@ -23,6 +23,8 @@ struct Happening {
 enum What {
     /// A mail comes: the conversation is in the list, on top.
     Mail,
+    /// A mail comes that is dated a day ahead.
+    FutureMail,
     /// A change that does not move it.
     Tag(u8),
     /// It leaves the list.
@@ -43,6 +45,8 @@ struct World {
     failures: usize,
     /// What each look showed.
     shown: Vec<Vec<ConversationSummary>>,
+    /// The whole list at each look: how many mails each conversation had.
+    whole: Vec<BTreeMap<String, u64>>,
     /// When the key stops working, in milliseconds since the start.
     ends_at: u64,
 }
@@ -62,9 +66,12 @@ impl World {
             self.script.remove(0);
             let id = happening.conversation;
             match happening.what {
-                What::Mail => {
+                What::Mail | What::FutureMail => {
+                    // Fewer than a page, or nothing else would ever be seen.
+                    let future =
+                        if matches!(happening.what, What::FutureMail) && id < 3 { 86_400_000 } else { 0 };
                     let entry = self.list.entry(id).or_insert(Entry { at, mails: 0, tag: 0 });
-                    (entry.at, entry.mails) = (at, entry.mails + 1);
+                    (entry.at, entry.mails) = (at + future, entry.mails + 1);
                 }
                 What::Tag(tag) => {
                     if let Some(entry) = self.list.get_mut(&id) {
@@ -92,6 +99,7 @@ impl World {
         let page: Vec<_> =
             newest.into_iter().take(self.page).map(|(id, entry)| summary(*id, entry)).collect();
         self.shown.push(serde_json::from_value(json!(page)).unwrap());
+        self.whole.push(self.list.iter().map(|(id, entry)| (format!("cnv_{id}"), entry.mails)).collect());
         (200, json!(page))
     }
 }
@@ -180,12 +188,13 @@ fn stage(script: &[Happening], page: usize, failures: usize) -> Stage {
         looks: 0,
         failures,
         shown: Vec::new(),
+        whole: Vec::new(),
         ends_at: at + 20_000,
     })))
 }
 
 fn happenings(conversations: u8) -> impl Strategy<Value = Vec<Happening>> {
-    let what = prop_oneof![3 => Just(What::Mail), 2 => (0..4_u8).prop_map(What::Tag), 1 => Just(What::Close)];
+    let what = prop_oneof![6 => Just(What::Mail), 1 => Just(What::FutureMail), 4 => (0..4_u8).prop_map(What::Tag), 2 => Just(What::Close)];
     let gap = prop_oneof![Just(0), 0..3_000_u64, 0..40_000_u64];
     let one = (gap, 0..conversations, what).prop_map(|(after_ms, conversation, what)| Happening {
         after_ms,
@@ -248,18 +257,71 @@ proptest! {
             let full = shown.iter().filter(|page| page.len() == 5).count();
             let gaps: Vec<_> = told.iter().filter_map(|c| if let Change::Gap(gap) = c { Some(gap) } else { None }).collect();
             assert_eq!(gaps.len(), full, "one for each full page, none for the others");
-            // Where no gap in mail is told, the page overlaps with what was known.
-            let mut newest = None;
+            // Where no gap in mail is told, whoever got mail since the last look is on the page.
+            let whole = stage.0.lock().unwrap().whole.clone();
             let mut gaps = gaps.into_iter();
-            for page in &shown {
-                if page.len() == 5 {
-                    let overlaps = newest.is_some_and(|newest| page[4].last_message_at < newest);
-                    assert_eq!(gaps.next().unwrap().mail, !overlaps);
+            for (look, page) in shown.iter().enumerate() {
+                if page.len() < 5 || gaps.next().unwrap().mail {
+                    continue;
                 }
-                newest = newest.max(page.first().map(|summary| summary.last_message_at));
+                let before = &whole[look - 1];
+                for (id, mails) in &whole[look] {
+                    let shown = page.iter().any(|summary| summary.id.as_str() == id);
+                    assert!(shown || before.get(id) == Some(mails), "{id} got mail and is not on the page");
+                }
             }
         });
     }
+}
+
+#[tokio::test]
+async fn a_gap_in_mail_is_told_when_mail_may_be_missing_also_after_one_dated_in_the_future() {
+    let happen = |after_ms, conversation, what| Happening { after_ms, conversation, what };
+    let first = |what: What| [happen(0, 1, What::Mail), happen(0, 2, What::Mail), happen(0, 3, what)];
+    for first in [first(What::Mail), first(What::FutureMail)] {
+        let later = [
+            // One gets mail: those below it are known.
+            happen(5_000, 2, What::Mail),
+            // All on the page get mail, and more.
+            happen(10_000, 4, What::Mail),
+            happen(0, 5, What::Mail),
+            happen(0, 6, What::Mail),
+        ];
+        let script: Vec<_> = first.into_iter().chain(later).collect();
+        let stage = stage(&script, 3, 0);
+        stage.0.lock().unwrap().pass(Duration::ZERO);
+        let told = follow(&stage, true).await;
+        let gaps: Vec<bool> = told
+            .iter()
+            .filter_map(|c| if let Change::Gap(gap) = c { Some(gap.mail) } else { None })
+            .collect();
+        assert_eq!(gaps[..3], [true, false, true], "{gaps:?}");
+        assert!(gaps[3..].iter().all(|mail| !mail), "nothing happened since: {gaps:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_stands_twice_on_a_page_is_told_once() {
+    let entry = |tag| Entry { at: 0, mails: 1, tag };
+    let page = json!([summary(1, &entry(1)), summary(1, &entry(2)), summary(2, &entry(0))]);
+    let server = wiremock::MockServer::start().await;
+    let answer = wiremock::ResponseTemplate::new(200).set_body_json(page);
+    wiremock::Mock::given(wiremock::matchers::any())
+        .respond_with(answer)
+        .up_to_n_times(3)
+        .mount(&server)
+        .await;
+    let base_url = format!("{}/api/v1", server.uri());
+    let stage = stage(&[], 10, 0);
+    let client =
+        Client::builder(base_url, key()).clock(Arc::new(stage)).retry(shared_inbox::RetryPolicy::never());
+    let mut changes = client.build().unwrap().changes().with_existing();
+    let mut told = Vec::new();
+    // The fourth look finds nobody.
+    while let Some(Ok(change)) = changes.next().await {
+        told.push(change);
+    }
+    assert_eq!(told.len(), 2, "{told:?}");
 }
 
 #[tokio::test]

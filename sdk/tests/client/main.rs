@@ -2,13 +2,16 @@
 
 mod bad_answers;
 mod bad_input;
+mod calls;
 mod changes;
 mod dependencies;
+mod errors;
 mod observability;
 mod operations;
 mod rate_limit;
 mod retries;
 mod support;
+mod sweep;
 mod verified_creates;
 mod verified_creates_at_random;
 mod waits;

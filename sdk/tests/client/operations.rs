@@ -63,7 +63,7 @@ async fn every_operation_sends_what_the_service_expects() {
     assert_eq!(thread.get().await.unwrap().id, conversation_id());
     assert!(thread.add_note("Refund is approved, @Anna").await.unwrap().ok);
     thread.set_status(Status::Closed).await.unwrap();
-    thread.tags().add("refund").remove("new").await.unwrap();
+    thread.edit_tags().add("refund").remove("new").await.unwrap();
     thread.assign(AssignTo::Me).await.unwrap();
     let reply = thread
         .reply("On its way.")

@@ -98,6 +98,28 @@ async fn a_message_that_fails_or_is_gone_is_undelivered() {
 }
 
 #[tokio::test]
+async fn a_read_that_is_behind_the_one_before_does_not_end_a_wait() {
+    let service = Service::start().await;
+    let thread = service.client().conversation(&conversation_id());
+    let draft = service.add_message("outbound", Some("scheduled"), "Hello");
+    let waiting =
+        tokio::spawn(thread.wait_until_sent(&id(&draft)).every(Duration::from_secs(1)).into_future());
+    let looks = async |more: usize| {
+        let looked = service.count("GET");
+        while service.count("GET") < looked + more {
+            service.committed.notified().await;
+        }
+    };
+    looks(2).await;
+    let items = std::mem::take(&mut service.world.lock().unwrap().items);
+    looks(2).await;
+    service.world.lock().unwrap().items = items;
+    looks(2).await;
+    service.set_status(&draft, "sent");
+    waiting.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() {
     let service = Service::start().await;
     let sent = service.add_message("outbound", Some("sent"), "Hello");

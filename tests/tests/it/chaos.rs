@@ -190,7 +190,7 @@ impl Chaos {
             Operation::ListConversations => self.live.conversations().limit(5).await.map(drop),
             Operation::GetConversation => thread.get().await.map(drop),
             Operation::SetStatus => thread.set_status(status.clone()).await.map(drop),
-            Operation::TagConversation => thread.tags().add("chaos").await.map(drop),
+            Operation::TagConversation => thread.edit_tags().add("chaos").await.map(drop),
             Operation::AssignConversation => thread.assign(AssignTo::Me).await.map(drop),
             Operation::ListMailboxes => self.live.mailboxes().await.map(drop),
             Operation::ListTags => self.live.tags().await.map(drop),

@@ -1,6 +1,6 @@
 //! Who sees what: a live key the team inboxes and its maker's private ones, a test key the sandbox alone.
 
-use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
+use shared_inbox::{ActorId, ActorType, AssignTo, Assignee, Team, TeamMember};
 
 use super::{Key, MailboxRecord, User};
 use crate::world::{Refusal, World};
@@ -53,10 +53,10 @@ impl World {
         let agents = self.keys.iter().filter(|key| !key.revoked && key.sees(mailbox));
         Team {
             people: people
-                .map(|user| TeamMember { id: format!("user:{}", user.id), name: user.name.clone() })
+                .map(|user| TeamMember { id: AssignTo::User(user.id.clone()), name: user.name.clone() })
                 .collect(),
             agents: agents
-                .map(|key| TeamMember { id: format!("agent:{}", key.agent_id), name: key.name.clone() })
+                .map(|key| TeamMember { id: AssignTo::Agent(key.agent_id.clone()), name: key.name.clone() })
                 .collect(),
         }
     }

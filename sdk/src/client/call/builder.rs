@@ -2,22 +2,23 @@
 
 use std::fmt;
 use std::future::IntoFuture;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::detailed::Detailed;
 use super::identity::check_scope;
 use super::options::call_options;
 use super::payload::{Payload, body, invalid, label, outgoing, query};
-use crate::client::engine::{Core, decode};
+use crate::client::engine::{Answer, Core, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, Input, Method, Operation, Problems};
 
 /// A call that is made by awaiting it. `I` is its input, `O` what it gives.
 ///
-/// Nothing happens before it is awaited. It can be cloned and kept, and its future can be sent to other threads.
+/// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for what takes no
+/// less: `tokio::spawn`, `join_all`, an arm of a `select!`.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -34,32 +35,52 @@ pub struct Call<I, O> {
     conversation: Option<ConversationId>,
     pub(super) input: I,
     prepare: fn(&I) -> Result<Payload, Problems>,
+    read: fn(&I, &Answer) -> Result<O>,
     pub(crate) options: Options,
-    gives: PhantomData<fn() -> O>,
 }
 
-impl<O> Call<(), O> {
+impl<O: DeserializeOwned> Call<(), O> {
     pub(crate) fn bare(
         core: &Arc<Core>,
         operation: Operation,
         conversation: Option<&ConversationId>,
     ) -> Self {
-        Self::make(core, operation, conversation, (), |()| Ok(Payload::default()))
+        Self::make(
+            core,
+            operation,
+            conversation,
+            (),
+            |()| Ok(Payload::default()),
+            |(), answer| decode(answer),
+        )
     }
 }
 
-impl<I: Input, O> Call<I, O> {
+impl<I: Input, O: DeserializeOwned> Call<I, O> {
     pub(crate) fn new(
         core: &Arc<Core>,
         operation: Operation,
         conversation: Option<&ConversationId>,
         input: I,
     ) -> Self {
+        Self::reading(core, operation, conversation, input, |_, answer| decode(answer))
+    }
+}
+
+impl<I: Input, O> Call<I, O> {
+    /// A call whose answer is more than its JSON.
+    pub(crate) fn reading(
+        core: &Arc<Core>,
+        operation: Operation,
+        conversation: Option<&ConversationId>,
+        input: I,
+        read: fn(&I, &Answer) -> Result<O>,
+    ) -> Self {
         let prepare = match operation.method() {
             Method::Get => query::<I>,
             Method::Post => body::<I>,
         };
-        Self::make(core, operation, conversation, input, prepare)
+        Self::make(core, operation, conversation, input, prepare, read)
     }
 
     /// Takes the whole input at once, instead of what was set so far.
@@ -76,6 +97,7 @@ impl<I, O> Call<I, O> {
         conversation: Option<&ConversationId>,
         input: I,
         prepare: fn(&I) -> Result<Payload, Problems>,
+        read: fn(&I, &Answer) -> Result<O>,
     ) -> Self {
         Self {
             core: Arc::clone(core),
@@ -83,34 +105,80 @@ impl<I, O> Call<I, O> {
             conversation: conversation.cloned(),
             input,
             prepare,
+            read,
             options: core.options.clone(),
-            gives: PhantomData,
         }
     }
 
     call_options!();
 }
 
+impl<I, O> Call<I, O> {
+    /// Gives the answer together with its status, its headers and how many requests it took.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+    /// let tags = inbox.tags().with_details().await?;
+    /// println!("{} tags, {} after {} requests", tags.len(), tags.status(), tags.attempts());
+    /// println!("{:?}", tags.headers().get("x-request-id"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_details(self) -> WithDetails<I, O> {
+        WithDetails(self)
+    }
+
+    async fn make_it(self) -> Result<Detailed<O>> {
+        let label = label(self.operation);
+        let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
+        let scope = self.operation.scope();
+        let options = self.options.started(self.core.clock.now());
+        let checked = check_scope(&self.core, self.operation, scope, &options).await;
+        checked.map_err(|error| error.before_sending().for_call(&label, 0))?;
+        let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
+        let answer = self.core.run(&out, &options).await?;
+        let value =
+            (self.read)(&self.input, &answer).map_err(|error| error.for_call(&label, answer.attempts))?;
+        Ok(Detailed::new(value, answer))
+    }
+}
+
 impl<I, O> IntoFuture for Call<I, O>
 where
     I: Send + Sync + 'static,
-    O: DeserializeOwned + Send + 'static,
+    O: Send + 'static,
 {
     type Output = Result<O>;
     type IntoFuture = BoxFuture<'static, Result<O>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let label = label(self.operation);
-            let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
-            let scope = self.operation.scope();
-            let options = self.options.started(self.core.clock.now());
-            let checked = check_scope(&self.core, self.operation, scope, &options).await;
-            checked.map_err(|error| error.before_sending().for_call(&label, 0))?;
-            let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
-            let answer = self.core.run(&out, &options).await?;
-            decode(&answer).map_err(|error| error.for_call(&label, answer.attempts))
-        })
+        Box::pin(async move { self.make_it().await.map(Detailed::into_inner) })
+    }
+}
+
+/// A call that gives its answer with all that is known about it; made by [`Call::with_details`].
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+/// let call: shared_inbox::WithDetails<_, _> = inbox.mailboxes().with_details();
+/// assert_eq!(call.await?.status(), 200);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a call is made by awaiting it"]
+#[derive(Clone, Debug)]
+pub struct WithDetails<I, O>(Call<I, O>);
+
+impl<I, O> IntoFuture for WithDetails<I, O>
+where
+    I: Send + Sync + 'static,
+    O: Send + 'static,
+{
+    type Output = Result<Detailed<O>>;
+    type IntoFuture = BoxFuture<'static, Result<Detailed<O>>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.0.make_it())
     }
 }
 
@@ -122,8 +190,8 @@ impl<I: Clone, O> Clone for Call<I, O> {
             conversation: self.conversation.clone(),
             input: self.input.clone(),
             prepare: self.prepare,
+            read: self.read,
             options: self.options.clone(),
-            gives: PhantomData,
         }
     }
 }

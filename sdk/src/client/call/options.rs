@@ -27,6 +27,14 @@ macro_rules! call_options {
             self
         }
 
+        /// Sends this header too, with every request of the call, instead of one of that name set before:
+        /// `header("traceparent", …)`. A header that the client sets itself, such as `Authorization`, or one that is
+        /// malformed is an error when the call is made.
+        pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+            self.options.headers.set(name.as_ref(), value.as_ref());
+            self
+        }
+
         /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of
         /// waiting.
         pub fn no_wait(mut self) -> Self {

@@ -1,6 +1,7 @@
 //! What can be set on each call, beside what all have.
 
 use super::builder::Call;
+use super::list::List;
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments, TagConversation};
 use crate::{ConversationId, ConversationSummary, Document, DocumentKind, Done, SandboxReceipt};
 
@@ -37,21 +38,21 @@ macro_rules! list_filters {
             self.input.reference = Some(reference.into());
             self
         }
-
-        /// How many at the most: 1 to 100.
-        pub fn limit(mut self, limit: u32) -> Self {
-            self.input.limit = Some(limit);
-            self
-        }
     };
 }
 pub(crate) use list_filters;
 
-impl Call<ListConversations, Vec<ConversationSummary>> {
+impl Call<ListConversations, List<ConversationSummary>> {
     list_filters!();
+
+    /// How many at the most: 1 to 100.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.input.limit = Some(limit);
+        self
+    }
 }
 
-impl Call<SearchDocuments, Vec<Document>> {
+impl Call<SearchDocuments, List<Document>> {
     /// Only those with these words in title, file name or fields; at most 200 characters.
     pub fn q(mut self, words: impl Into<String>) -> Self {
         self.input.q = Some(words.into());

@@ -19,9 +19,18 @@ impl BaseUrl {
     /// `plain_http` allows `http` to other machines.
     pub(crate) fn parse(text: &str, plain_http: bool) -> Result<Self> {
         let wrong = |problem: &str| Error::config("base URL", problem);
-        let url = Url::parse(text.trim())
-            .map_err(|error| wrong(&format!("{error}; expected https://<host>{SUFFIX}")))?;
-        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        let text = text.trim();
+        // The parser mends what it can: `https:///api/v1` would be the host `api`.
+        let host = text.split_once("://").map_or("", |(_, rest)| rest);
+        if host.starts_with(['/', '\\']) || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(wrong(&format!("must be of the form https://<host>{SUFFIX}")));
+        }
+        let url =
+            Url::parse(text).map_err(|error| wrong(&format!("{error}; expected https://<host>{SUFFIX}")))?;
+        if !matches!(url.scheme(), "http" | "https")
+            || url.host_str().is_none_or(str::is_empty)
+            || host.is_empty()
+        {
             return Err(wrong(&format!("must be of the form https://<host>{SUFFIX}")));
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -31,7 +40,7 @@ impl BaseUrl {
             return Err(wrong("must not have a query or a fragment"));
         }
         let prefix = url.as_str().trim_end_matches('/').to_owned();
-        if !prefix.ends_with(SUFFIX) {
+        if !url.path().trim_end_matches('/').ends_with(SUFFIX) {
             return Err(wrong(&format!("must end in {SUFFIX}")));
         }
         let base = Self { url, prefix };

@@ -65,6 +65,9 @@ impl Core {
 
     /// Waits for a place in the rate limit. It can be held for a while before something is sent in it.
     pub(crate) async fn place(&self, options: &Options, budget: &Budget, held: Duration) -> Result<Place> {
+        if let Some(problem) = &options.headers.problem {
+            return Err(Error::config("header", problem));
+        }
         let left = budget.left();
         if left.is_zero() {
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
@@ -91,7 +94,7 @@ impl Core {
             place.give_up();
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
-        let result = self.attempt(out, timeout, budget.attempts()).await;
+        let result = self.attempt(out, &options.headers.map, timeout, budget.attempts()).await;
         budget.spend_attempt();
         match &result {
             Err(error) if error.status() == Some(StatusCode::TOO_MANY_REQUESTS) => {

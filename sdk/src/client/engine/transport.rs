@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::Response;
 use tracing::{Instrument, field};
 
@@ -17,7 +17,13 @@ const ERROR_BODY: usize = 64 * 1024;
 
 impl Core {
     /// Sends once. `resend` counts the sends before this one.
-    pub(super) async fn attempt(&self, out: &Outgoing, timeout: Duration, resend: u32) -> Result<Answer> {
+    pub(super) async fn attempt(
+        &self,
+        out: &Outgoing,
+        headers: &HeaderMap,
+        timeout: Duration,
+        resend: u32,
+    ) -> Result<Answer> {
         let base = &self.base;
         // Named by the OpenTelemetry conventions for HTTP clients. The template stands in for the path: a real one holds
         // ids, a query the words of a search.
@@ -34,7 +40,10 @@ impl Core {
             error.type = field::Empty,
         );
         async {
-            let result = self.exchange(out, timeout).await;
+            let mut result = self.exchange(out, headers, timeout).await;
+            if out.method.is_safe() {
+                result = result.map_err(Error::without_effect);
+            }
             let span = tracing::Span::current();
             match &result {
                 Ok(answer) => {
@@ -53,7 +62,7 @@ impl Core {
         .await
     }
 
-    async fn exchange(&self, out: &Outgoing, timeout: Duration) -> Result<Answer> {
+    async fn exchange(&self, out: &Outgoing, headers: &HeaderMap, timeout: Duration) -> Result<Answer> {
         let mut request = self
             .http
             .request(out.method.clone(), out.url.clone())
@@ -66,13 +75,17 @@ impl Core {
                 .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
                 .body(body.clone());
         }
+        if !headers.is_empty() {
+            request = request.headers(headers.clone());
+        }
         let mut response = request.send().await.map_err(broken)?;
         let status = response.status();
-        let headers = response.headers().clone();
+        let headers = std::mem::take(response.headers_mut());
         if status.is_success() && *response.url() == out.url {
             let body = read(&mut response, self.max_body).await.map_err(broken)?;
+            let read = out.method.is_safe();
             return match body {
-                Body::Whole(body) => Ok(Answer { attempts: 1, status, headers, body }),
+                Body::Whole(body) => Ok(Answer { read, attempts: 1, status, headers, body }),
                 Body::Cut(start) => {
                     let answer = Answered::unexpected(status, headers, &start);
                     Err(Error::new(Cause::TooLarge { answer, limit: self.max_body }, Certainty::Unknown))
@@ -93,10 +106,10 @@ impl Core {
         } else {
             Certainty::Unknown
         };
-        Err(Error::new(
-            Cause::Status(Answered::refusal(status, headers, &body, out.scope.as_ref())),
-            certainty,
-        ))
+        let mut sent = out.texts();
+        sent.extend(self.authorization.to_str().map(str::to_owned));
+        let answer = Answered::refusal(status, headers, &body, out.scope.as_ref(), &sent);
+        Err(Error::new(Cause::Status(answer), certainty))
     }
 }
 
@@ -106,7 +119,9 @@ enum Body {
 }
 
 async fn read(response: &mut Response, limit: usize) -> Result<Body, reqwest::Error> {
-    let mut body = BytesMut::new();
+    // What the service says of the length is a hint, not a promise.
+    let hint = response.content_length().and_then(|length| usize::try_from(length).ok());
+    let mut body = BytesMut::with_capacity(hint.unwrap_or_default().min(limit));
     while let Some(chunk) = response.chunk().await? {
         let room = limit - body.len();
         if chunk.len() > room {

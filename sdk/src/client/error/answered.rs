@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
+use super::blot::blot;
 use crate::{Problems, Scope};
 
 /// Enough to recognise a proxy's error page by.
@@ -18,6 +19,8 @@ pub(crate) struct Answered {
     pub(crate) headers: HeaderMap,
     /// The service's own sentence, when the body had its form.
     pub(crate) sentence: Option<String>,
+    /// The same, as it may be logged.
+    pub(super) shown: Option<String>,
     pub(crate) problems: Option<Problems>,
     pub(crate) scope: Option<Scope>,
     pub(crate) excerpt: String,
@@ -25,14 +28,17 @@ pub(crate) struct Answered {
 
 impl Answered {
     pub(crate) fn unexpected(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
-        Self { status, headers, sentence: None, problems: None, scope: None, excerpt: excerpt(body) }
+        let excerpt = excerpt(body);
+        Self { status, headers, sentence: None, shown: None, problems: None, scope: None, excerpt }
     }
 
+    /// `sent` is what went out with the request, which the sentence may quote.
     pub(crate) fn refusal(
         status: StatusCode,
         headers: HeaderMap,
         body: &[u8],
         scope: Option<&Scope>,
+        sent: &[String],
     ) -> Self {
         let mut answer = Self::unexpected(status, headers, body);
         let Some(sentence) = sentence(body) else { return answer };
@@ -46,6 +52,7 @@ impl Answered {
             };
             answer.scope = scope.filter(named).cloned();
         }
+        answer.shown = Some(blot(&sentence, sent));
         answer.sentence = Some(sentence);
         answer
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::blot::blot;
 use super::{Cause, Certainty, Error};
 
 impl fmt::Display for Cause {
@@ -24,7 +25,7 @@ impl fmt::Display for Cause {
             Cause::Dropped(_) => f.write_str("the connection broke before the answer was there"),
             Cause::Status(answer) => {
                 write!(f, "the service answered {}", answer.status.as_u16())?;
-                match &answer.sentence {
+                match &answer.shown {
                     Some(sentence) => write!(f, ": {sentence}"),
                     None => f.write_str(", with a body that is not the service's"),
                 }
@@ -33,6 +34,8 @@ impl fmt::Display for Cause {
                 write!(f, "the answer ({}) is not the JSON that was expected", answer.status.as_u16())
             }
             Cause::Unreadable { answer, path, .. } => {
+                // A path may hold the names of fields that someone else chose.
+                let path = blot(path, &[]);
                 write!(f, "the answer ({}) does not fit at `{path}`", answer.status.as_u16())
             }
             Cause::TooLarge { answer, limit } => {
@@ -62,7 +65,7 @@ impl fmt::Display for Error {
             f.write_str(
                 "; whether it took effect is not known: look at the conversation before calling again",
             )?;
-        } else if self.0.certainty == Certainty::Unknown && !self.is_read() {
+        } else if self.0.certainty == Certainty::Unknown {
             f.write_str("; it may have taken effect")?;
         }
         Ok(())

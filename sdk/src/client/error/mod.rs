@@ -2,6 +2,7 @@
 //! effect.
 
 mod answered;
+mod blot;
 mod display;
 mod unconfirmed;
 
@@ -36,11 +37,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(Certainty::NotSent < Certainty::Rejected && Certainty::Rejected < Certainty::Unknown);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Certainty {
     /// Nothing left this machine.
     NotSent,
     /// The service answered and did nothing.
     Rejected,
+    /// It was a read, which changes nothing whatever became of it.
+    NoEffect,
     /// The call may have taken effect: the answer was lost, or the service failed on the way.
     Unknown,
 }
@@ -61,8 +65,9 @@ pub enum Certainty {
 /// # }
 /// ```
 ///
-/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail. What may carry them, the start of an
-/// answer that could not be read, is behind [`excerpt`](Self::excerpt) and [`detail`](Self::detail).
+/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail: in the service's sentence, they blot out what
+/// we sent and what looks like an address. What may carry them is behind methods that say so:
+/// [`message`](Self::message), [`problems`](Self::problems), [`excerpt`](Self::excerpt), [`detail`](Self::detail).
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -113,6 +118,12 @@ impl Error {
         self
     }
 
+    /// A read changes nothing, whatever became of it.
+    pub(crate) fn without_effect(mut self) -> Self {
+        self.0.certainty = self.0.certainty.min(Certainty::NoEffect);
+        self
+    }
+
     /// The failure of something that had to come first: the call itself had no effect.
     pub(crate) fn before_sending(mut self) -> Self {
         if self.0.certainty != Certainty::Rejected {
@@ -152,10 +163,6 @@ impl Error {
         }
     }
 
-    fn is_read(&self) -> bool {
-        self.0.call.as_ref().is_none_or(|call| call.starts_with("GET "))
-    }
-
     fn is_status(&self, status: StatusCode) -> bool {
         matches!(&self.0.cause, Cause::Status(answer) if answer.status == status)
     }
@@ -191,13 +198,17 @@ impl Error {
         self.answered().map(|answer| &answer.headers)
     }
 
-    /// The service's own sentence. For people; programs go by the predicates.
+    /// The service's own sentence, whole. For people; programs go by the predicates.
+    ///
+    /// A sentence can quote what was sent to it: the key, an address, the words of a mail. `Display` and `Debug` of the error
+    /// blot those out; this does not, so keep it out of logs that others read.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.answered()?.sentence.as_deref()
     }
 
-    /// What is wrong with the input, field by field: found before sending, or named by a 400.
+    /// What is wrong with the input, field by field: found before sending, or named by a 400, whose words are the service's
+    /// own and may quote what was sent, like the [`message`](Self::message).
     #[must_use]
     pub fn problems(&self) -> Option<&Problems> {
         match &self.0.cause {

@@ -1,6 +1,6 @@
 //! Following a list that has no cursor: ask again and again, and tell what is different.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,67 +9,15 @@ use std::time::Duration;
 
 use futures_util::Stream;
 
+use super::memory::{Change, Memory};
 use crate::client::call::{Call, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Lane, Options};
 use crate::input::ListConversations;
-use crate::{ConversationId, ConversationSummary, Operation, Timestamp, limits};
+use crate::{ConversationSummary, Operation, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
-/// How many conversations are remembered when the list is always longer than a page, so that a stream of months does not
-/// fill the memory.
-const REMEMBERED: usize = 10_000;
-
-/// What happened in a list of conversations between two looks at it.
-///
-/// ```
-/// use shared_inbox::Change;
-///
-/// fn needs_me(change: &Change) -> bool {
-///     match change {
-///         Change::New(_) => true,
-///         Change::Changed { before, after, .. } => before.message_count < after.message_count,
-///         _ => false,
-///     }
-/// }
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Change {
-    /// A conversation came into the list.
-    New(ConversationSummary),
-    /// A conversation in the list is not as it was.
-    #[non_exhaustive]
-    Changed {
-        /// As it was.
-        before: Box<ConversationSummary>,
-        /// As it is.
-        after: ConversationSummary,
-    },
-    /// A conversation is no longer in the list: its status changed, it was given to someone, it was moved.
-    Left(ConversationSummary),
-    /// The list was longer than a page, so that something may have been missed.
-    Gap(Gap),
-}
-
-/// What may have been missed.
-///
-/// ```
-/// use shared_inbox::Change;
-///
-/// fn must_look_through_all(change: &Change) -> bool {
-///     matches!(change, Change::Gap(gap) if gap.mail)
-/// }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Gap {
-    /// Whether conversations with new mail may be among it: no conversation on the page was known from the look before.
-    /// Otherwise only changes that do not bring a conversation to the top (tags, assignment) can have been missed, in
-    /// conversations further down.
-    pub mail: bool,
-}
 
 /// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
@@ -104,10 +52,11 @@ pub struct Changes {
     every: Duration,
     with_existing: bool,
     options: Options,
-    known: Option<HashMap<ConversationId, ConversationSummary>>,
-    /// The latest mail that any look showed.
-    newest: Option<Timestamp>,
+    memory: Memory,
     look: Option<BoxFuture<'static, Result<Vec<ConversationSummary>>>>,
+    /// Whether anyone has asked yet.
+    asked: bool,
+    /// Whether anyone has seen the list yet.
     looked: bool,
     ready: VecDeque<Result<Change>>,
     ended: bool,
@@ -122,9 +71,9 @@ impl Changes {
             every: EVERY,
             with_existing: false,
             options: Options { lane: Lane::Bulk, ..core.options.clone() },
-            known: None,
-            newest: None,
+            memory: Memory::default(),
             look: None,
+            asked: false,
             looked: false,
             ready: VecDeque::new(),
             ended: false,
@@ -144,6 +93,13 @@ impl Changes {
     }
 
     list_filters!();
+
+    /// How many conversations a look shows at the most: 100 unless set.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.input.limit = Some(limit);
+        self
+    }
+
     call_options!();
 
     /// The next change. Dropping the future loses nothing.
@@ -153,7 +109,7 @@ impl Changes {
 
     fn look(&self) -> BoxFuture<'static, Result<Vec<ConversationSummary>>> {
         let core = Arc::clone(&self.core);
-        let wait = if self.looked { self.every } else { Duration::ZERO };
+        let wait = if self.asked { self.every } else { Duration::ZERO };
         let mut call = Call::new(&core, Operation::ListConversations, None, self.input.clone());
         call.options = self.options.clone();
         Box::pin(async move {
@@ -166,48 +122,11 @@ impl Changes {
 
     fn take(&mut self, page: Vec<ConversationSummary>) {
         let full = page.len() >= self.input.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
-        let mut tell = true;
-        let known = match &mut self.known {
-            Some(known) => known,
-            known @ None => {
-                tell = self.with_existing;
-                known.insert(HashMap::new())
-            }
-        };
-        if full {
-            // Newest first: whoever got mail since the last look stands before everyone who did not.
-            let oldest = page.last().map(|summary| summary.last_message_at);
-            let mail = self.newest.is_none() || oldest >= self.newest;
-            self.ready.push_back(Ok(Change::Gap(Gap { mail })));
-        }
-        self.newest = self.newest.max(page.first().map(|summary| summary.last_message_at));
-        if !full {
-            let here: HashSet<&ConversationId> = page.iter().map(|summary| &summary.id).collect();
-            let mut gone: Vec<_> = known.keys().filter(|id| !here.contains(id)).cloned().collect();
-            gone.sort();
-            for id in gone {
-                if let Some(summary) = known.remove(&id) {
-                    self.ready.push_back(Ok(Change::Left(summary)));
-                }
-            }
-        }
-        for summary in page.into_iter().rev() {
-            let change = match known.insert(summary.id.clone(), summary.clone()) {
-                None => Change::New(summary),
-                Some(before) if before != summary => {
-                    Change::Changed { before: Box::new(before), after: summary }
-                }
-                Some(_) => continue,
-            };
-            if tell {
-                self.ready.push_back(Ok(change));
-            }
-        }
-        if known.len() > REMEMBERED {
-            let mut times: Vec<_> = known.values().map(|summary| summary.last_message_at).collect();
-            let (_, oldest, _) = times.select_nth_unstable(REMEMBERED / 2);
-            known.retain(|_, summary| summary.last_message_at >= *oldest);
-        }
+        let tell = self.looked || self.with_existing;
+        let changes = self.memory.compare(page, full);
+        self.ready
+            .extend(changes.into_iter().filter(|change| tell || matches!(change, Change::Gap(_))).map(Ok));
+        self.looked = true;
     }
 }
 
@@ -227,7 +146,7 @@ impl Stream for Changes {
                 self.look = Some(look);
                 return Poll::Pending;
             };
-            self.looked = true;
+            self.asked = true;
             match result {
                 Ok(page) => self.take(page),
                 Err(error) => {
@@ -245,37 +164,5 @@ impl fmt::Debug for Changes {
             .field("input", &self.input)
             .field("every", &self.every)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Change, REMEMBERED};
-    use crate::{Client, ConversationSummary};
-
-    fn summary(number: usize) -> ConversationSummary {
-        let at = crate::Timestamp::from_millis(i64::try_from(number).unwrap());
-        serde_json::from_value(
-            serde_json::json!({"id": format!("cnv_{number}"), "subject": "", "snippet": "",
-            "status": "open", "contact": {"name": null, "email": null}, "mailbox": "", "lastMessageAt": at,
-            "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null}),
-        )
-        .unwrap()
-    }
-
-    #[test]
-    fn a_list_that_is_always_full_does_not_fill_the_memory() {
-        let key = format!("rk_test_{}", "a1".repeat(24));
-        let client = Client::builder("http://localhost/api/v1", key).build().unwrap();
-        let mut changes = client.changes();
-        for page in 0..3 * REMEMBERED / 100 {
-            changes.take((page * 100..(page + 1) * 100).rev().map(summary).collect());
-            changes.ready.clear();
-        }
-        let known = changes.known.as_ref().unwrap();
-        assert!((100..=REMEMBERED).contains(&known.len()), "{}", known.len());
-        // The newest are still known.
-        changes.take((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect());
-        assert!(changes.ready.iter().all(|change| matches!(change, Ok(Change::Gap(_)))));
     }
 }

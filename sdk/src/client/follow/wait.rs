@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::client::call::{call_options, read};
 use crate::client::engine::{Core, Next, next};
@@ -23,7 +23,7 @@ const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// use std::time::Duration;
+/// use std::time::{Duration, Instant};
 ///
 /// let thread = inbox.conversation(&id);
 /// let sent = thread.reply("Which order is it about?").and_send().await?;
@@ -39,7 +39,7 @@ pub struct Wait<G> {
     conversation: ConversationId,
     goal: G,
     /// What a look shows of the goal.
-    check: fn(&mut G, &Conversation) -> Option<Result<Message>>,
+    check: fn(&mut G, &Conversation, Instant) -> Option<Result<Message>>,
     every: Duration,
     within: Option<Duration>,
     options: Options,
@@ -50,7 +50,7 @@ impl<G> Wait<G> {
         core: &Arc<Core>,
         conversation: &ConversationId,
         goal: G,
-        check: fn(&mut G, &Conversation) -> Option<Result<Message>>,
+        check: fn(&mut G, &Conversation, Instant) -> Option<Result<Message>>,
     ) -> Self {
         Self {
             core: Arc::clone(core),
@@ -89,7 +89,7 @@ impl<G> Wait<G> {
             }
             match read.await {
                 Ok(conversation) => {
-                    if let Some(result) = (self.check)(&mut self.goal, &conversation) {
+                    if let Some(result) = (self.check)(&mut self.goal, &conversation, clock.now()) {
                         return result;
                     }
                 }
@@ -153,7 +153,7 @@ pub struct ForReply {
 
 impl Wait<ForReply> {
     pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId) -> Self {
-        Self::new(core, conversation, ForReply { after: None, seen: None }, |goal, conversation| {
+        Self::new(core, conversation, ForReply { after: None, seen: None }, |goal, conversation, _| {
             let messages = || conversation.timeline.iter().filter_map(|item| item.as_message());
             let inbound = |message: &&Message| message.direction == Direction::Inbound;
             if let Some(after) = &goal.after {
@@ -176,8 +176,8 @@ impl Wait<ForReply> {
     }
 }
 
-/// The goal of a wait for a message to go out: its status is `sent`. One that failed or was removed is an error for which
-/// `is_undelivered` holds. A draft is waited for too: a person may approve it.
+/// The goal of a wait for a message to go out: its status is `sent`. One that failed, or was removed and stayed away for
+/// [`settle`](crate::ClientBuilder::settle), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
 ///
 /// ```no_run
 /// # async fn run(thread: shared_inbox::Thread, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
@@ -192,19 +192,26 @@ impl Wait<ForReply> {
 pub struct UntilSent {
     message: MessageId,
     seen: bool,
+    /// Since when it is missing.
+    missing: Option<Instant>,
+    /// How long a read may lag behind.
+    settle: Duration,
 }
 
 impl Wait<UntilSent> {
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
-        let goal = UntilSent { message: message.clone(), seen: false };
+        let settle = core.options.settle;
+        let goal = UntilSent { message: message.clone(), seen: false, missing: None, settle };
         let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
-        let wait = Self::new(core, conversation, goal, |goal, conversation| {
+        let wait = Self::new(core, conversation, goal, |goal, conversation, now| {
             let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
             let Some(message) = messages.find(|message| message.id == goal.message) else {
-                // It may show late, but what was there and is gone stays gone.
-                return goal.seen.then(|| Err(Error::new(Cause::Vanished, Certainty::Rejected)));
+                // It may show late, and a read may be older than the one before; what stays away is gone.
+                let since = *goal.missing.get_or_insert(now);
+                let gone = goal.seen && now.saturating_duration_since(since) >= goal.settle;
+                return gone.then(|| Err(Error::new(Cause::Vanished, Certainty::Rejected)));
             };
-            goal.seen = true;
+            (goal.seen, goal.missing) = (true, None);
             match &message.status {
                 Some(MessageStatus::Sent) => Some(Ok(message.clone())),
                 Some(status @ MessageStatus::Failed) => {

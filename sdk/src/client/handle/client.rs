@@ -18,7 +18,7 @@ use crate::client::error::Result;
 /// # async fn run() -> shared_inbox::Result<()> {
 /// let inbox = Client::from_env()?;
 /// for summary in inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).await? {
-///     inbox.conversation(&summary.id).tags().add("unclaimed").await?;
+///     inbox.conversation(&summary.id).edit_tags().add("unclaimed").await?;
 /// }
 /// # Ok(())
 /// # }

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::thread::Thread;
-use crate::client::call::{Call, Raw};
+use crate::client::call::{Call, List, Raw};
 use crate::client::create::{Sighting, look_for};
 use crate::client::error::{Result, Unconfirmed};
-use crate::client::follow::Changes;
+use crate::client::follow::{Changes, Sweep};
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
     ConversationId, ConversationSummary, Document, Done, Mailbox, Me, Operation, Reference, SandboxReceipt,
@@ -21,8 +21,10 @@ impl Client {
     }
 
     /// Conversations, newest first: the open ones, at most 25, unless set otherwise.
-    pub fn conversations(&self) -> Call<ListConversations, Vec<ConversationSummary>> {
-        Call::new(&self.core, Operation::ListConversations, None, ListConversations::default())
+    /// The list says whether it [may be cut](List::is_cut); [`sweep`](Self::sweep) gives all of them.
+    pub fn conversations(&self) -> Call<ListConversations, List<ConversationSummary>> {
+        let input = ListConversations::default();
+        Call::reading(&self.core, Operation::ListConversations, None, input, List::read)
     }
 
     /// One conversation, to read it or do something with it. Sends nothing by itself.
@@ -36,6 +38,11 @@ impl Client {
         Changes::new(&self.core)
     }
 
+    /// Goes through every conversation that the key can see, however many there are.
+    pub fn sweep(&self) -> Sweep {
+        Sweep::new(&self.core)
+    }
+
     /// All inboxes that the key can see.
     pub fn mailboxes(&self) -> Call<(), Vec<Mailbox>> {
         Call::bare(&self.core, Operation::ListMailboxes, None)
@@ -47,8 +54,10 @@ impl Client {
     }
 
     /// Documents, newest first: at most 25 unless set otherwise.
-    pub fn documents(&self) -> Call<SearchDocuments, Vec<Document>> {
-        Call::new(&self.core, Operation::SearchDocuments, None, SearchDocuments::default())
+    /// The list says whether it [may be cut](List::is_cut).
+    pub fn documents(&self) -> Call<SearchDocuments, List<Document>> {
+        let input = SearchDocuments::default();
+        Call::reading(&self.core, Operation::SearchDocuments, None, input, List::read)
     }
 
     /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the reference.

@@ -15,7 +15,7 @@ use crate::{AssignTo, Conversation, ConversationId, Done, MessageId, Operation, 
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
 /// let thread = inbox.conversation(&id);
 /// thread.add_note("Refund is approved, @Anna").await?;
-/// thread.tags().add("refund").remove("new").await?;
+/// thread.edit_tags().add("refund").remove("new").await?;
 /// let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
 /// # Ok(())
 /// # }
@@ -53,7 +53,7 @@ impl Thread {
     }
 
     /// Adds and removes tags, at most 10 each.
-    pub fn tags(&self) -> Call<TagConversation, Done> {
+    pub fn edit_tags(&self) -> Call<TagConversation, Done> {
         Call::new(&self.client.core, Operation::TagConversation, Some(&self.id), TagConversation::default())
     }
 

@@ -1,6 +1,9 @@
 //! What can be set for a client as a whole and overridden for a single call.
 
+use std::fmt;
 use std::time::{Duration, Instant};
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::limiter::Lane;
 use super::retry::RetryPolicy;
@@ -42,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) verification: Verification,
     /// How long a create may take to show in the timeline.
     pub(crate) settle: Duration,
+    /// What goes out beside the client's own headers.
+    pub(crate) headers: Headers,
 }
 
 impl Default for Options {
@@ -55,6 +60,7 @@ impl Default for Options {
             wait: true,
             verification: Verification::Verified,
             settle: Duration::from_secs(10),
+            headers: Headers::default(),
         }
     }
 }
@@ -71,5 +77,50 @@ impl Options {
     pub(crate) fn started(mut self, now: Instant) -> Self {
         self.must_end = Some(self.ends(now));
         self
+    }
+}
+
+/// Headers of a call, checked as they are set; what is wrong with one is told when the call is made.
+#[derive(Clone, Default)]
+pub(crate) struct Headers {
+    pub(crate) map: HeaderMap,
+    pub(crate) problem: Option<String>,
+}
+
+impl Headers {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        /// What the client or the connection says itself.
+        const OWN: [HeaderName; 11] = [
+            header::ACCEPT,
+            header::AUTHORIZATION,
+            header::CONNECTION,
+            header::CONTENT_LENGTH,
+            header::CONTENT_TYPE,
+            header::HOST,
+            header::TE,
+            header::TRAILER,
+            header::TRANSFER_ENCODING,
+            header::UPGRADE,
+            header::USER_AGENT,
+        ];
+        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            (Ok(name), _) if OWN.contains(&name) => {
+                self.problem = Some(format!("`{name}` is set by the client and cannot be set for a call"));
+            }
+            (Ok(name), Ok(value)) => {
+                self.map.insert(name, value);
+            }
+            (Ok(name), Err(_)) => {
+                self.problem = Some(format!("the value of `{name}` must be visible characters of ASCII"));
+            }
+            (Err(_), _) => self.problem = Some(format!("{name:?} is not the name of a header")),
+        }
+    }
+}
+
+/// A value may be a secret.
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.map.keys()).finish()
     }
 }

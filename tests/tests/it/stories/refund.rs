@@ -28,7 +28,7 @@ async fn the_agent_drafts_a_person_approves_and_the_customer_hears_after_the_und
     assert_eq!(found.iter().map(|c| &c.id).collect::<Vec<_>>(), [&received.conversation_id]);
     let thread = inbox.conversation(&found[0].id);
     thread.assign(AssignTo::Me).await.unwrap();
-    thread.tags().add("refund").await.unwrap();
+    thread.edit_tags().add("refund").await.unwrap();
     thread.add_note("Within 30 days, so yes. @Anna please approve.").await.unwrap();
     let draft = thread.reply("Yes, send them back.").summary("Accepts the return").await.unwrap();
     assert_eq!((draft.status.clone(), draft.sends_at), (MessageStatus::Draft, None));

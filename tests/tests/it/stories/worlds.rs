@@ -23,7 +23,7 @@ async fn two_workers_on_one_server_do_not_meet() {
                     format!("Mail {i}"),
                 );
                 let id = world.inbound(mail).await.unwrap().conversation_id;
-                inbox.conversation(&id).tags().add(format!("worker-{n}")).await.unwrap();
+                inbox.conversation(&id).edit_tags().add(format!("worker-{n}")).await.unwrap();
             }
             world.advance(Duration::from_secs(60 * n)).await.unwrap();
             let tags: Vec<_> =

@@ -1,0 +1,106 @@
+//! A list that knows whether it may be longer than it shows.
+
+use std::ops::{Deref, DerefMut};
+
+use serde::de::DeserializeOwned;
+
+use crate::client::engine::{Answer, decode};
+use crate::client::error::Result;
+use crate::input::{ListConversations, SearchDocuments};
+use crate::limits;
+
+/// What a search gave: a `Vec` that also says whether it [may be cut](Self::is_cut).
+///
+/// The service has no cursor: a list ends at its limit, and there is no way to ask for the rest but to narrow it.
+/// [`Client::sweep`](crate::Client::sweep) does that for conversations.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+/// let open = inbox.conversations().limit(100).await?;
+/// println!("{}{} open", open.len(), if open.is_cut() { " or more" } else { "" });
+/// for summary in open {
+///     println!("{}", summary.id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List<T> {
+    items: Vec<T>,
+    cut: bool,
+}
+
+impl<T> List<T> {
+    /// Whether there may be more: the list is as long as its limit.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// The items alone.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<T> {
+        self.items
+    }
+
+    pub(crate) fn read<I: Limited>(input: &I, answer: &Answer) -> Result<Self>
+    where
+        T: DeserializeOwned,
+    {
+        let items: Vec<T> = decode(answer)?;
+        let cut = items.len() >= input.limit().unwrap_or(limits::LIST_DEFAULT) as usize;
+        Ok(Self { items, cut })
+    }
+}
+
+/// An input with a limit.
+pub(crate) trait Limited {
+    fn limit(&self) -> Option<u32>;
+}
+
+impl Limited for ListConversations {
+    fn limit(&self) -> Option<u32> {
+        self.limit
+    }
+}
+
+impl Limited for SearchDocuments {
+    fn limit(&self) -> Option<u32> {
+        self.limit
+    }
+}
+
+impl<T> Deref for List<T> {
+    type Target = Vec<T>;
+    fn deref(&self) -> &Vec<T> {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for List<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.items
+    }
+}
+
+impl<T> From<List<T>> for Vec<T> {
+    fn from(list: List<T>) -> Self {
+        list.items
+    }
+}
+
+impl<T> IntoIterator for List<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}

@@ -1,0 +1,155 @@
+//! What two looks at a list have in common, and what not.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{ConversationId, ConversationSummary, Timestamp};
+
+/// How many conversations are remembered when the list is always longer than a page, so that a stream of months does not
+/// fill the memory.
+const REMEMBERED: usize = 10_000;
+
+/// What happened in a list of conversations between two looks at it.
+///
+/// A summary counts messages, its own team's and this key's among them. Who wrote last is in the conversation, so a bot that
+/// answers looks there, or it answers itself:
+///
+/// ```no_run
+/// use shared_inbox::{Change, Client, Direction, Result};
+///
+/// async fn needs_an_answer(inbox: &Client, change: &Change) -> Result<bool> {
+///     let summary = match change {
+///         Change::New(now) => now,
+///         Change::Changed { before, after, .. } if before.message_count < after.message_count => after,
+///         _ => return Ok(false),
+///     };
+///     let conversation = inbox.conversation(&summary.id).get().await?;
+///     let last = conversation.timeline.iter().rev().find_map(|item| item.as_message());
+///     Ok(last.is_some_and(|message| message.direction == Direction::Inbound))
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Change {
+    /// A conversation came into the list.
+    New(ConversationSummary),
+    /// A conversation in the list is not as it was.
+    #[non_exhaustive]
+    Changed {
+        /// As it was.
+        before: Box<ConversationSummary>,
+        /// As it is.
+        after: ConversationSummary,
+    },
+    /// A conversation is no longer in the list: its status changed, it was given to someone, it was moved.
+    Left(ConversationSummary),
+    /// The list was longer than a page, so that something may have been missed.
+    Gap(Gap),
+}
+
+/// What may have been missed.
+///
+/// ```
+/// use shared_inbox::Change;
+///
+/// fn must_look_through_all(change: &Change) -> bool {
+///     matches!(change, Change::Gap(gap) if gap.mail)
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Gap {
+    /// Whether conversations with new mail may be among it: none that is known and got no mail stands below those that did.
+    /// Otherwise only changes that do not bring a conversation to the top (tags, assignment) can have been missed, in
+    /// conversations further down. (Where mails dated in the future fill the page, nothing can be known.)
+    pub mail: bool,
+}
+
+/// What is known of a list.
+#[derive(Default)]
+pub(super) struct Memory {
+    known: HashMap<ConversationId, ConversationSummary>,
+    /// Whether anything was ever seen.
+    begun: bool,
+    /// The time of the last conversation on a full page: what is older stood further down and was not seen.
+    reach: Option<Timestamp>,
+}
+
+impl Memory {
+    /// What is different from the look before. `full` says that the list may be longer than this page.
+    pub(super) fn compare(&mut self, mut page: Vec<ConversationSummary>, full: bool) -> Vec<Change> {
+        let mut here = HashSet::new();
+        page.retain(|summary| here.insert(summary.id.clone()));
+        let mut changes = Vec::new();
+        if full {
+            changes.push(Change::Gap(Gap { mail: !self.begun || self.mail_may_be_missing(&page) }));
+        } else {
+            let mut gone: Vec<_> = self.known.keys().filter(|id| !here.contains(id)).cloned().collect();
+            gone.sort();
+            changes.extend(gone.iter().filter_map(|id| self.known.remove(id)).map(Change::Left));
+        }
+        self.begun = true;
+        self.reach = page.last().map(|summary| summary.last_message_at).filter(|_| full);
+        for summary in page.into_iter().rev() {
+            match self.known.insert(summary.id.clone(), summary.clone()) {
+                None => changes.push(Change::New(summary)),
+                Some(before) if before != summary => {
+                    changes.push(Change::Changed { before: Box::new(before), after: summary });
+                }
+                Some(_) => {}
+            }
+        }
+        self.forget();
+        changes
+    }
+
+    /// Newest first: whoever got mail since the last look stands before everyone who did not. So as long as one that is known
+    /// and got none stands below all that did, the others are all on the page. A mail dated in the future stands on top for
+    /// good, above those that get mail, and so proves nothing.
+    fn mail_may_be_missing(&self, page: &[ConversationSummary]) -> bool {
+        let fresh = |summary: &ConversationSummary| match self.known.get(&summary.id) {
+            Some(before) => before.last_message_at != summary.last_message_at,
+            // What is older than the last page reached was there before, out of sight.
+            None => self.reach.is_none_or(|reach| summary.last_message_at >= reach),
+        };
+        let known = |summary: &ConversationSummary| self.known.contains_key(&summary.id);
+        let below = page.iter().rposition(fresh).map_or(page, |last| &page[last + 1..]);
+        below.len() < page.len() && !below.iter().any(known)
+    }
+
+    fn forget(&mut self) {
+        if self.known.len() > REMEMBERED {
+            let mut times: Vec<_> = self.known.values().map(|summary| summary.last_message_at).collect();
+            let (_, oldest, _) = times.select_nth_unstable(REMEMBERED / 2);
+            self.known.retain(|_, summary| summary.last_message_at >= *oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Memory, REMEMBERED};
+    use crate::ConversationSummary;
+
+    fn summary(number: usize) -> ConversationSummary {
+        let at = crate::Timestamp::from_millis(i64::try_from(number).unwrap());
+        serde_json::from_value(
+            serde_json::json!({"id": format!("cnv_{number}"), "subject": "", "snippet": "",
+            "status": "open", "contact": {"name": null, "email": null}, "mailbox": "", "lastMessageAt": at,
+            "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_list_that_is_always_full_does_not_fill_the_memory() {
+        let mut memory = Memory::default();
+        for page in 0..3 * REMEMBERED / 100 {
+            memory.compare((page * 100..(page + 1) * 100).rev().map(summary).collect(), true);
+        }
+        assert!((100..=REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
+        // The newest are still known.
+        let changes =
+            memory.compare((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect(), true);
+        assert!(changes.iter().all(|change| matches!(change, Change::Gap(_))));
+    }
+}

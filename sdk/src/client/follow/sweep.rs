@@ -1,0 +1,272 @@
+//! Everything in a list that has no cursor: what is too long for a page is asked for in slices.
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::Stream;
+
+use crate::client::call::{Call, List, call_options, list_filters};
+use crate::client::engine::Core;
+use crate::client::error::Result;
+use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::input::ListConversations;
+use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
+
+/// A part of the list of conversations, as the service can be asked for it.
+///
+/// ```
+/// fn is_closed(slice: &shared_inbox::Slice) -> bool {
+///     slice.view == shared_inbox::View::Closed
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Slice {
+    /// Those of this status.
+    pub view: View,
+    /// Those of this inbox, or of all.
+    pub mailbox: Option<MailboxId>,
+    /// Those of this key's agent or of nobody, or all.
+    pub assigned: Option<Assigned>,
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.view.as_str())?;
+        if let Some(mailbox) = &self.mailbox {
+            write!(f, " in {mailbox}")?;
+        }
+        match &self.assigned {
+            Some(assigned) => write!(f, ", assigned: {assigned}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Every conversation that the key can see, each once; made by [`Client::sweep`](crate::Client::sweep).
+///
+/// A list of the service ends after 100 conversations, so what is longer is asked for in slices: by status, then by inbox,
+/// then those of this key's agent and those of nobody. The API has no slice for the conversations of one teammate or of one
+/// tag; so where an inbox has more than 100 of a status, those that others have are complete only among the newest 100.
+/// [`cut`](Self::cut) names each slice of which some may be missing.
+///
+/// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
+/// are background work, see [`Lane::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
+/// was first seen. An error does not end the stream, and nothing is lost by it, unless no later request can succeed.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+/// let mut sweep = inbox.sweep();
+/// let mut urgent = 0;
+/// while let Some(summary) = sweep.next().await {
+///     urgent += usize::from(summary?.urgency == Some(shared_inbox::Urgency::High));
+/// }
+/// println!("{urgent} urgent ones");
+/// for slice in sweep.cut() {
+///     println!("there may be more: {slice}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a sweep does nothing unless polled"]
+pub struct Sweep {
+    core: Arc<Core>,
+    input: ListConversations,
+    options: Options,
+    steps: Option<VecDeque<Step>>,
+    under_way: Option<(Step, BoxFuture<'static, Result<Found>>)>,
+    mailboxes: Option<Vec<MailboxId>>,
+    seen: HashSet<ConversationId>,
+    ready: VecDeque<Result<ConversationSummary>>,
+    cut: Vec<Slice>,
+    ended: bool,
+}
+
+#[derive(Clone)]
+enum Step {
+    /// Ask for a slice.
+    Look(Slice),
+    /// Ask for a slice once more, for what came into it meanwhile: that stands on top.
+    LookAgain(Slice),
+    /// Ask which inboxes there are, to divide a slice by them.
+    Inboxes(Slice),
+}
+
+enum Found {
+    Page(List<ConversationSummary>),
+    Inboxes(Vec<Mailbox>),
+}
+
+impl Sweep {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self {
+            core: Arc::clone(core),
+            input: ListConversations::default(),
+            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            steps: None,
+            under_way: None,
+            mailboxes: None,
+            seen: HashSet::new(),
+            ready: VecDeque::new(),
+            cut: Vec::new(),
+            ended: false,
+        }
+    }
+
+    list_filters!();
+    call_options!();
+
+    /// The next conversation. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<Result<ConversationSummary>> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// The slices so far that were longer than a page and could not be divided further: of these, conversations may be
+    /// missing.
+    #[must_use]
+    pub fn cut(&self) -> &[Slice] {
+        &self.cut
+    }
+
+    fn plan(&self) -> VecDeque<Step> {
+        let slice =
+            |view| Slice { view, mailbox: self.input.mailbox.clone(), assigned: self.input.assigned.clone() };
+        match (&self.input.view, &self.input.reference) {
+            (Some(view), _) => [Step::Look(slice(view.clone()))].into(),
+            (None, Some(_)) => [Step::Look(slice(View::All))].into(),
+            (None, None) => {
+                let views = [View::Open, View::Waiting, View::Snoozed, View::Closed];
+                let looks = views.map(|view| Step::Look(slice(view)));
+                looks.into_iter().chain([Step::LookAgain(slice(View::Open))]).collect()
+            }
+        }
+    }
+
+    fn begin(&self, step: &Step) -> BoxFuture<'static, Result<Found>> {
+        match step {
+            Step::Look(slice) | Step::LookAgain(slice) => {
+                let input = ListConversations {
+                    view: Some(slice.view.clone()),
+                    mailbox: slice.mailbox.clone(),
+                    assigned: slice.assigned.clone(),
+                    limit: Some(limits::LIST_MAX),
+                    ..self.input.clone()
+                };
+                let mut call =
+                    Call::reading(&self.core, Operation::ListConversations, None, input, List::read);
+                call.options = self.options.clone();
+                Box::pin(async { call.await.map(Found::Page) })
+            }
+            Step::Inboxes(_) => {
+                let mut call = Call::bare(&self.core, Operation::ListMailboxes, None);
+                call.options = self.options.clone();
+                Box::pin(async { call.await.map(Found::Inboxes) })
+            }
+        }
+    }
+
+    fn take(&mut self, step: Step, found: Found) {
+        match (step, found) {
+            (Step::Look(slice), Found::Page(page)) => {
+                let cut = page.is_cut();
+                self.tell(page);
+                if cut {
+                    self.divide(slice);
+                }
+            }
+            (_, Found::Page(page)) => self.tell(page),
+            (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice), Found::Inboxes(all)) => {
+                self.mailboxes = Some(all.into_iter().map(|mailbox| mailbox.id).collect());
+                self.divide(slice);
+            }
+        }
+    }
+
+    fn tell(&mut self, page: List<ConversationSummary>) {
+        for summary in page {
+            if self.seen.insert(summary.id.clone()) {
+                self.ready.push_back(Ok(summary));
+            }
+        }
+    }
+
+    /// What to ask for next when a slice is longer than a page.
+    fn divide(&mut self, slice: Slice) {
+        let steps = self.steps.get_or_insert_default();
+        if slice.mailbox.is_none() {
+            match self.mailboxes.as_deref() {
+                None => return steps.push_front(Step::Inboxes(slice)),
+                // Of one inbox, the slice would be the same.
+                Some([] | [_]) => {}
+                Some(mailboxes) => {
+                    for mailbox in mailboxes.iter().rev() {
+                        steps.push_front(Step::Look(Slice {
+                            mailbox: Some(mailbox.clone()),
+                            ..slice.clone()
+                        }));
+                    }
+                    return;
+                }
+            }
+        }
+        if slice.assigned.is_none() {
+            for assigned in [Assigned::Unassigned, Assigned::Me] {
+                steps.push_front(Step::Look(Slice { assigned: Some(assigned), ..slice.clone() }));
+            }
+        }
+        // Those that others have cannot be asked for.
+        self.cut.push(slice);
+    }
+}
+
+impl Stream for Sweep {
+    type Item = Result<ConversationSummary>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(summary) = self.ready.pop_front() {
+                return Poll::Ready(Some(summary));
+            }
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            let (step, mut look) = match self.under_way.take() {
+                Some(under_way) => under_way,
+                None => {
+                    let plan = self.plan();
+                    match self.steps.get_or_insert(plan).pop_front() {
+                        Some(step) => {
+                            let look = self.begin(&step);
+                            (step, look)
+                        }
+                        None => {
+                            self.ended = true;
+                            continue;
+                        }
+                    }
+                }
+            };
+            match look.as_mut().poll(cx) {
+                Poll::Pending => {
+                    self.under_way = Some((step, look));
+                    return Poll::Pending;
+                }
+                Poll::Ready(Ok(found)) => self.take(step, found),
+                Poll::Ready(Err(error)) => {
+                    self.ended = error.is_unauthorized() || error.is_forbidden() || error.is_invalid_input();
+                    self.steps.get_or_insert_default().push_front(step);
+                    self.ready.push_back(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sweep").field("input", &self.input).field("cut", &self.cut).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,139 @@
+//! What every call has: headers of its own, details of its answer, a future; lists that say when they are cut.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use shared_inbox::{Certainty, Client, ConversationId, RetryPolicy, Team};
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use crate::support::{conversation_id, key};
+
+async fn service(
+    answer: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
+) -> (MockServer, Client) {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let retry = RetryPolicy::default().first_delay(Duration::from_millis(1));
+    let client = Client::builder(format!("{}/api/v1", server.uri()), key()).retry(retry).build().unwrap();
+    (server, client)
+}
+
+#[tokio::test]
+async fn a_header_goes_out_with_every_request_of_its_call_and_with_no_other() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let (server, client) = service(move |_| {
+        let status = if count.fetch_add(1, Ordering::SeqCst) == 0 { 500 } else { 200 };
+        ResponseTemplate::new(status).set_body_json(json!([]))
+    })
+    .await;
+    client.tags().header("traceparent", "00-1").header("TraceParent", "00-2").await.unwrap();
+    client.tags().await.unwrap();
+    let requests = server.received_requests().await.unwrap();
+    let sent = |request: &Request| {
+        request.headers.get("traceparent").map(|value| value.to_str().unwrap().to_owned())
+    };
+    let sent: Vec<_> = requests.iter().map(sent).collect();
+    assert_eq!(sent, [Some("00-2".to_owned()), Some("00-2".to_owned()), None]);
+}
+
+#[tokio::test]
+async fn a_header_that_is_malformed_or_the_clients_own_is_an_error_before_sending() {
+    let (server, client) = service(|_| ResponseTemplate::new(200).set_body_json(json!([]))).await;
+    for (name, value) in [
+        ("Authorization", "Bearer x"),
+        ("content-type", "text/plain"),
+        ("host", "elsewhere"),
+        ("user-agent", "x"),
+        ("two words", "x"),
+        ("", "x"),
+        ("x-ok", "two\r\nlines: x"),
+    ] {
+        let error = client.tags().header(name, value).await.unwrap_err();
+        assert!(error.is_config() && error.certainty() == Certainty::NotSent, "{name}");
+        assert!(error.to_string().contains("header: "), "{error}");
+    }
+    assert!(server.received_requests().await.unwrap().is_empty());
+    let shown = format!("{:?}", Client::builder("x", key()));
+    assert!(!shown.contains("a1a1"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_successful_call_tells_its_status_headers_and_attempts() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let (_server, client) = service(move |_| {
+        if count.fetch_add(1, Ordering::SeqCst) < 2 {
+            return ResponseTemplate::new(503);
+        }
+        ResponseTemplate::new(203)
+            .insert_header("x-request-id", "r-7")
+            .set_body_json(json!([{"id": "tag_1", "name": "refund", "count": 7}]))
+    })
+    .await;
+    let tags = client.tags().with_details().await.unwrap();
+    assert_eq!(tags[0].name, "refund");
+    assert_eq!((tags.status().as_u16(), tags.attempts()), (203, 3));
+    assert_eq!(tags.headers()["x-request-id"], "r-7");
+    assert_eq!(tags.into_inner().len(), 1);
+}
+
+#[tokio::test]
+async fn calls_can_be_spawned_joined_and_selected() {
+    let (_server, client) = service(|_| ResponseTemplate::new(200).set_body_json(json!([]))).await;
+    let spawned = tokio::spawn(client.tags().into_future());
+    assert!(spawned.await.unwrap().unwrap().is_empty());
+    let calls = (0..5).map(|_| client.mailboxes().into_future());
+    assert!(join_all(calls).await.into_iter().all(|mailboxes| mailboxes.unwrap().is_empty()));
+    tokio::select! {
+        tags = client.tags().into_future() => assert!(tags.unwrap().is_empty()),
+        () = tokio::time::sleep(Duration::from_secs(30)) => panic!("no answer"),
+    }
+}
+
+fn summary(number: usize) -> Value {
+    json!({"id": format!("cnv_{number}"), "subject": "s", "snippet": "t", "status": "open",
+           "contact": {"name": null, "email": null}, "mailbox": "Help", "lastMessageAt": "2026-03-01T09:30:00.000Z",
+           "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null})
+}
+
+#[tokio::test]
+async fn a_list_says_that_it_may_be_cut_when_it_is_as_long_as_its_limit() {
+    let (_server, client) = service(|request: &Request| {
+        let limit = request.url.query_pairs().find(|(name, _)| name == "limit");
+        let limit = limit.map_or(25, |(_, limit)| limit.parse().unwrap());
+        ResponseTemplate::new(200).set_body_json((0..30.min(limit)).map(summary).collect::<Vec<_>>())
+    })
+    .await;
+    assert!(client.conversations().await.unwrap().is_cut(), "25 unless set");
+    assert!(client.conversations().limit(30).await.unwrap().is_cut());
+    let mut all = client.conversations().limit(31).await.unwrap();
+    assert!(!all.is_cut());
+    // It is a `Vec` for all that matters.
+    all.retain(|summary| summary.id != conversation_id());
+    assert_eq!((all.len(), all[0].id.as_str(), all.iter().count()), (29, "cnv_0", 29));
+    let ids: Vec<ConversationId> = all.into_iter().map(|summary| summary.id).collect();
+    assert_eq!(ids.len(), 29);
+}
+
+#[tokio::test]
+async fn a_conversation_is_given_to_a_member_of_its_team_as_it_was_read() {
+    let (server, client) = service(|_| ResponseTemplate::new(200).set_body_json(json!({"ok": true}))).await;
+    let team = json!({"people": [{"id": "user:usr_1", "name": "Anna"}], "agents": [{"id": "agent:agt_1", "name": "Bot"}]});
+    let team: Team = serde_json::from_value(team).unwrap();
+    let thread = client.conversation(&conversation_id());
+    thread.assign(&team.people[0].id).await.unwrap();
+    thread.assign(team.agents[0].id.clone()).await.unwrap();
+    let bodies: Vec<Value> = server
+        .received_requests()
+        .await
+        .unwrap()
+        .iter()
+        .map(|request| request.body_json().unwrap())
+        .collect();
+    assert_eq!(bodies, [json!({"to": "user:usr_1"}), json!({"to": "agent:agt_1"})]);
+}
