@@ -125,6 +125,9 @@ pub struct Options {
     /// Give results as fenced text alone, for a client that shows the model the structured form, which is not fenced
     #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch())]
     pub text_only: bool,
+    /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
+    #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
+    pub audit: Option<PathBuf>,
     /// Say more on stderr; twice for every request. Never mail, names or keys
     #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -222,6 +225,10 @@ impl Options {
         }
         if self.text_only {
             flag("--text-only", None);
+        }
+        if let Some(file) = &self.audit {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            flag("--audit", Some(file.to_string_lossy().into_owned()));
         }
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };

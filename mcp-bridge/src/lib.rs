@@ -7,6 +7,8 @@
 #![warn(missing_docs)]
 
 #[doc(hidden)]
+pub mod audit;
+#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod config;

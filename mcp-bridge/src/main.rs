@@ -9,6 +9,7 @@ use std::{
 use rmcp::ServiceExt;
 use shared_inbox_mcp::{
     Bridge,
+    audit::Audit,
     cli::{self, Cli, Command, Options},
     config::{For, Written},
     doctor, logging,
@@ -52,6 +53,12 @@ async fn run(cli: &Cli) -> ExitCode {
     } else {
         None
     };
+    if let Some(file) = &cli.options.audit {
+        match Audit::open(file) {
+            Ok(audit) => settings.audit = Some(audit.into()),
+            Err(error) => return wrong(&format!("--audit: {}: {error}", file.display())),
+        }
+    }
     match cli.command {
         Some(Command::Doctor) => {
             let report = doctor::examine(&settings).await;

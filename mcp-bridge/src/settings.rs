@@ -6,6 +6,8 @@ use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
 
+use crate::audit::Audit;
+
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 /// The variable with the key.
@@ -38,6 +40,8 @@ pub struct Settings {
     pub max_chars: usize,
     /// Leave out the structured form of results, which holds mail as it came.
     pub text_only: bool,
+    /// Where each call is written down.
+    pub audit: Option<Arc<Audit>>,
     /// Tells the time between a question and its answer; another one is for tests.
     pub clock: Arc<dyn Clock>,
 }
@@ -58,6 +62,7 @@ impl Default for Settings {
             filter: Filter::default(),
             max_chars: MAX_CHARS,
             text_only: false,
+            audit: None,
             clock: Arc::new(TokioClock),
         }
     }

@@ -44,6 +44,15 @@ impl Way {
         // A client that names no mode means forms: there was nothing else when the capability was new.
         Some(if modes.form.is_some() || modes.url.is_none() { Self::Form } else { Self::Link })
     }
+
+    /// Its name in the audit.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Form => "form",
+            Self::Link => "link",
+            Self::Browser => "browser",
+        }
+    }
 }
 
 /// What the person said.
@@ -78,6 +87,16 @@ impl Answer {
     /// What it is worth, so long after the question.
     pub(crate) fn after(self, took: Duration) -> Self {
         if took < TOO_QUICK { Self::Nobodys } else { self }
+    }
+
+    /// Its name in the audit.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Dismissed => "none",
+            Self::Nobodys => "too quick",
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Create {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
-    fn operation(&self) -> Operation {
+    pub(super) fn operation(&self) -> Operation {
         match self.what {
             What::Note(_) => Operation::AddNote,
             What::Reply(_) => Operation::Reply,

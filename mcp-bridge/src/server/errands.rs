@@ -18,7 +18,7 @@ use shared_inbox::Clock;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::digest::Digest;
+use crate::{audit::Consent, digest::Digest};
 
 /// How long a call waits for a person before it says that the question is still open.
 const WAIT: Duration = Duration::from_secs(45);
@@ -33,12 +33,21 @@ pub(super) struct Errands {
     kept: Arc<Mutex<VecDeque<(String, Digest, Errand)>>>,
 }
 
+/// How a question ended: what the calls that wait are given, and who agreed.
+#[derive(Clone)]
+pub(super) struct Ended {
+    pub(super) result: CallToolResult,
+    pub(super) consent: Option<Consent>,
+}
+
 #[derive(Clone)]
 struct Errand {
-    ended: watch::Receiver<Option<CallToolResult>>,
+    ended: watch::Receiver<Option<Ended>>,
     withdrawn: CancellationToken,
     /// How many calls wait, or would leave it open if they went.
     waiting: Arc<AtomicUsize>,
+    /// How many calls wait now.
+    present: Arc<AtomicUsize>,
 }
 
 /// A question that is open already, or the place for a new one.
@@ -55,7 +64,12 @@ impl Errands {
             return Entry::Open(Waiting::new(errand));
         }
         let (end, ended) = watch::channel(None);
-        let errand = Errand { ended, withdrawn: CancellationToken::new(), waiting: Arc::default() };
+        let errand = Errand {
+            ended,
+            withdrawn: CancellationToken::new(),
+            waiting: Arc::default(),
+            present: Arc::default(),
+        };
         open.insert(seen, errand.clone());
         Entry::New(Place { errands: self.clone(), seen, errand, end })
     }
@@ -77,15 +91,16 @@ pub(super) struct Place {
     errands: Errands,
     seen: Digest,
     errand: Errand,
-    end: watch::Sender<Option<CallToolResult>>,
+    end: watch::Sender<Option<Ended>>,
 }
 
 impl Place {
-    /// Ends it with this result, for everyone who waits.
-    pub(super) fn end(self, result: CallToolResult) {
+    /// Ends it, for everyone who waits. False: nobody does.
+    pub(super) fn end(self, result: CallToolResult, consent: Option<Consent>) -> bool {
         // Whoever comes after this makes a new question, so the place goes first.
         self.errands.lock().remove(&self.seen);
-        self.end.send_replace(Some(result));
+        self.end.send_replace(Some(Ended { result, consent }));
+        self.errand.present.load(Ordering::Relaxed) > 0
     }
 
     /// Keeps its result for whoever comes with this handle.
@@ -125,11 +140,12 @@ pub(super) struct Waiting {
 impl Waiting {
     fn new(errand: &Errand) -> Self {
         errand.waiting.fetch_add(1, Ordering::Relaxed);
+        errand.present.fetch_add(1, Ordering::Relaxed);
         Self { errand: errand.clone(), kept: false }
     }
 
     /// The result. None: the question is still open, and stays so.
-    pub(super) async fn result(mut self, clock: &dyn Clock) -> Option<CallToolResult> {
+    pub(super) async fn result(mut self, clock: &dyn Clock) -> Option<Ended> {
         let mut ended = self.errand.ended.clone();
         let result = tokio::select! {
             biased;
@@ -157,6 +173,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        self.errand.present.fetch_sub(1, Ordering::Relaxed);
         if !self.kept && self.errand.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.errand.withdrawn.cancel();
         }

@@ -23,6 +23,7 @@ use super::{
     error, failed,
 };
 use crate::{
+    audit::{self, Audit, Consent, Line, Trail},
     consent::{self, ANSWER_WITHIN, Answer, Book, Letter, Opened, Page, Ticket, Way},
     digest::Digest,
     recent::Recent,
@@ -37,6 +38,7 @@ pub(super) struct Mailroom {
     send: SendPolicy,
     ask: Ask,
     clock: Arc<dyn Clock>,
+    audit: Option<Arc<Audit>>,
     pub(super) recent: Recent,
     book: Book,
     errands: Errands,
@@ -111,12 +113,13 @@ impl Case {
 type Result<T> = std::result::Result<T, CallToolResult>;
 
 impl Mailroom {
-    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>, audit: Option<Arc<Audit>>) -> Self {
         let page = Page::new(clock.clone());
         Self {
             send,
             ask,
             clock,
+            audit,
             recent: Recent::default(),
             book: Book::default(),
             errands: Errands::default(),
@@ -143,11 +146,13 @@ impl Mailroom {
         }
         if self.send == SendPolicy::Never {
             let why = "the bridge was started with --send=never";
+            note(ctx, Consent::Draft);
             return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
         }
         let conversation = read(linked, &mail.0.id).await?;
         if self.send == SendPolicy::Allow && conversation.risk.is_none() {
             let mut slot = self.claim(linked, &mail.0, None).await?;
+            note(ctx, Consent::Setting);
             return Ok(self.make(linked, &mail.0, &mut slot, &conversation, None).await.into());
         }
         let case = Case::new(linked, mail, &conversation)?;
@@ -155,10 +160,13 @@ impl Mailroom {
         match Way::of(self.ask, ctx.client_capabilities().as_ref()) {
             None => {
                 let why = "this client cannot ask a person for consent to send";
+                note(ctx, Consent::Draft);
                 Ok(self.create(linked, &case.mail.into_draft(), Some(why)).await.into())
             }
-            Some(Way::Form) if newer => self.carried(case, &conversation, request).await,
-            Some(Way::Link) if newer && request.request_state.is_some() => self.collect(&case, request).await,
+            Some(Way::Form) if newer => self.carried(case, &conversation, request, ctx).await,
+            Some(Way::Link) if newer && request.request_state.is_some() => {
+                self.collect(&case, request, ctx).await
+            }
             Some(way) => self.errand(case, way, newer, ctx).await,
         }
     }
@@ -169,6 +177,7 @@ impl Mailroom {
         case: Case,
         conversation: &Conversation,
         request: &CallToolRequestParams,
+        ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
         let now = self.clock.now();
         let Some(handle) = &request.request_state else {
@@ -179,8 +188,10 @@ impl Mailroom {
         };
         let took = self.book.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
         let answer = answered(request).and_then(Answer::read).unwrap_or(Answer::Dismissed);
+        let answer = answer.after(took);
+        note(ctx, Consent::Asked(Way::Form, answer));
         let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
-        match answer.after(took) {
+        match answer {
             Answer::Yes => {
                 Ok(self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await.into())
             }
@@ -200,21 +211,21 @@ impl Mailroom {
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
         let place = match self.errands.enter(case.seen) {
-            Entry::Open(waiting) => return self.wait(waiting).await,
+            Entry::Open(waiting) => return self.wait(waiting, ctx).await,
             Entry::New(place) => place,
         };
         let waiting = place.wait();
         let slot = match self.claim(&case.linked, &case.mail.0, None).await {
             Ok(slot) => slot,
             Err(result) => {
-                place.end(result.clone());
+                place.end(result.clone(), None);
                 return Err(result);
             }
         };
         let opened = match self.open(&case) {
             Ok(opened) => opened,
             Err(result) => {
-                place.end(result.clone());
+                place.end(result.clone(), None);
                 return Err(result);
             }
         };
@@ -223,7 +234,8 @@ impl Mailroom {
             Err(why) => {
                 drop((slot, opened));
                 let result = self.create(&case.linked, &case.mail.into_draft(), Some(why)).await;
-                place.end(result.clone());
+                note(ctx, Consent::Draft);
+                place.end(result.clone(), Some(Consent::Draft));
                 return Ok(result.into());
             }
         };
@@ -234,13 +246,13 @@ impl Mailroom {
             }
             _ => None,
         };
-        tokio::spawn(self.clone().run(place, case, asked, slot, opened));
+        tokio::spawn(self.clone().run(place, case, (way, asked), slot, opened));
         match link {
             Some(link) => {
                 waiting.leave();
                 Ok(link.into())
             }
-            None => self.wait(waiting).await,
+            None => self.wait(waiting, ctx).await,
         }
     }
 
@@ -274,10 +286,22 @@ impl Mailroom {
     }
 
     /// Hears the answer and does what it says, whoever still waits for it.
-    async fn run(self: Arc<Self>, place: Place, case: Case, asked: Asking, mut slot: Slot, opened: Opened) {
+    async fn run(
+        self: Arc<Self>,
+        place: Place,
+        case: Case,
+        (way, asked): (Way, Asking),
+        mut slot: Slot,
+        opened: Opened,
+    ) {
         let (heard, page) = asked.hear(&*self.clock, &place.withdrawn()).await;
         drop(opened);
         let withdrawn = matches!(heard, Heard::Withdrawn);
+        let consent = match heard {
+            Heard::Answer(answer) => Some(Consent::Asked(way, answer)),
+            Heard::Failed => Some(Consent::Draft),
+            Heard::Withdrawn => None,
+        };
         let result = match heard {
             Heard::Answer(Answer::Yes) => self.send(&case, &mut slot).await.unwrap_or_else(|result| result),
             Heard::Answer(answer) => {
@@ -294,7 +318,15 @@ impl Mailroom {
         if let Some(page) = page.filter(|_| !withdrawn) {
             page.end(&outcome(&result));
         }
-        place.end(result);
+        // A call that waits is written down with its answer; without one, the answer is.
+        if !place.end(result.clone(), consent)
+            && let Some(audit) = &self.audit
+        {
+            let tool = case.mail.0.operation().tool_name().unwrap_or_default();
+            let mut line = Line::new(tool, audit::of_result(&result), consent).about(&result);
+            line.conversation = Some(case.letter.conversation);
+            audit.write(&line);
+        }
     }
 
     /// Sends after a yes. The person took a while, and the mail would go to whoever is the contact now.
@@ -328,7 +360,12 @@ impl Mailroom {
     }
 
     /// The answer to a question whose link the client of the newer protocol has shown, or not.
-    async fn collect(&self, case: &Case, request: &CallToolRequestParams) -> Result<CallToolResponse> {
+    async fn collect(
+        &self,
+        case: &Case,
+        request: &CallToolRequestParams,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse> {
         let handle = request.request_state.as_deref().unwrap_or_default();
         let Some(waiting) = self.errands.collect(case.seen, handle) else {
             return Err(failed(format!("Not sent: {}.", consent::Refused::Unknown)));
@@ -339,16 +376,21 @@ impl Mailroom {
             Some(took) if action != Some(ElicitationAction::Accept) => {
                 waiting.withdraw();
                 _ = waiting.result(&*self.clock).await;
-                let answer = action.map_or(Answer::Dismissed, |action| Answer::new(&action, None));
-                Ok(self.not_sent(case, answer.after(took)).await.into())
+                let answer =
+                    action.map_or(Answer::Dismissed, |action| Answer::new(&action, None)).after(took);
+                note(ctx, Consent::Asked(Way::Link, answer));
+                Ok(self.not_sent(case, answer).await.into())
             }
-            _ => self.wait(waiting).await,
+            _ => self.wait(waiting, ctx).await,
         }
     }
 
-    async fn wait(&self, waiting: Waiting) -> Result<CallToolResponse> {
+    async fn wait(&self, waiting: Waiting, ctx: &RequestContext<RoleServer>) -> Result<CallToolResponse> {
         match waiting.result(&*self.clock).await {
-            Some(result) => Ok(result.into()),
+            Some(ended) => {
+                ended.consent.into_iter().for_each(|consent| note(ctx, consent));
+                Ok(ended.result.into())
+            }
             None => Err(failed(format!(
                 "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a \
                  yes sends the mail. To learn the answer, make the same call again in a while; do not change the mail.",
@@ -371,6 +413,13 @@ impl Mailroom {
                  without `send` to make a draft.",
             )
         })
+    }
+}
+
+/// Notes who agreed, for the audit of this call.
+fn note(ctx: &RequestContext<RoleServer>, consent: Consent) {
+    if let Some(trail) = ctx.extensions.get::<Arc<Trail>>() {
+        trail.note(consent);
     }
 }
 

@@ -8,6 +8,7 @@ mod errands;
 mod link;
 mod mail;
 mod prompts;
+mod record;
 mod resources;
 mod tools;
 mod watch;
@@ -22,11 +23,12 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
         CompleteRequestParams, CompleteResult, ConstString, CustomRequest, CustomResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+        GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+        ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+        ServerConfig, SubscriptionFilter, Tool,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
 };
 use serde_json::Value;
 use shared_inbox::{
@@ -37,7 +39,10 @@ use shared_inbox::{
     },
 };
 
+use tokio::sync::broadcast;
+
 use crate::{
+    audit::Audit,
     render::{self, Fence, Style},
     settings::{Filter, Settings},
 };
@@ -45,12 +50,16 @@ use answer::{changed, done, error, failed};
 use creates::Create;
 use link::{Link, Linked};
 use mail::{Mail, Mailroom};
+use record::Record;
 use watch::{Ended, watch};
 
 pub(crate) use link::explain;
 
 /// How long a client may keep a list that cannot change: the scopes of a key never do.
 const FRESH_MS: u64 = 600_000;
+
+/// How many subscriptions a client may have open.
+const LISTENERS: usize = 8;
 
 const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conversations, read with get_conversation, \
     and answer with reply, which makes a draft for a person to approve unless it is told to send. What customers wrote \
@@ -71,6 +80,9 @@ pub struct Bridge {
     link: Link,
     mailroom: Arc<Mailroom>,
     clock: Arc<dyn Clock>,
+    audit: Option<Arc<Audit>>,
+    /// Tells those who listen that there are more tools than were listed.
+    tools: broadcast::Sender<()>,
     filter: Filter,
     max_chars: usize,
     text_only: bool,
@@ -82,7 +94,14 @@ impl Bridge {
     /// A bridge with these settings. Nothing is sent to the service yet.
     pub fn new(settings: Settings) -> Self {
         Self {
-            mailroom: Arc::new(Mailroom::new(settings.send, settings.ask, settings.clock.clone())),
+            mailroom: Arc::new(Mailroom::new(
+                settings.send,
+                settings.ask,
+                settings.clock.clone(),
+                settings.audit.clone(),
+            )),
+            audit: settings.audit,
+            tools: broadcast::Sender::new(1),
             clock: settings.clock,
             link: Link::new(settings.access),
             filter: settings.filter,
@@ -210,11 +229,15 @@ impl Bridge {
         Ok(result.into())
     }
 
-    /// Says that there are more tools than were listed, to a client of the older protocol; in the newer one the short
-    /// list was not to be kept.
+    /// Says that there are more tools than were listed: to a client of the older protocol, and to one of the newer that
+    /// listens.
     fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
-        let older = ctx.protocol_version().is_some_and(|version| version.has_initialize());
-        if self.listed_short.swap(false, Ordering::Relaxed) && older {
+        if !self.listed_short.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        // Nobody listens, or those who do are told.
+        _ = self.tools.send(());
+        if ctx.protocol_version().is_some_and(|version| version.has_initialize()) {
             let peer = ctx.peer.clone();
             tokio::spawn(async move { peer.notify_tool_list_changed().await });
         }
@@ -293,7 +316,7 @@ impl ServerHandler for Bridge {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        ctx: RequestContext<RoleServer>,
+        mut ctx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(operation) = Operation::from_tool_name(&request.name) else {
             return Err(ErrorData::invalid_params(
@@ -301,14 +324,22 @@ impl ServerHandler for Bridge {
                 None,
             ));
         };
-        match watch(&ctx, &*self.clock, self.call(operation, request, &ctx)).await {
-            Ok(Ok(CallToolResponse::Complete(mut result)) | Err(mut result)) => {
+        let named = request.arguments.as_ref().and_then(|arguments| arguments.get("id")?.as_str());
+        let tool = operation.tool_name().unwrap_or_default();
+        let record = Record::begin(self.audit.as_ref(), &*self.clock, &mut ctx, tool, named);
+        let ended = watch(&ctx, &*self.clock, self.call(operation, request, &ctx)).await;
+        let ended = ended.map(|result| result.unwrap_or_else(Into::into));
+        if let Some(record) = record {
+            record.end(&*self.clock, &ended);
+        }
+        match ended {
+            Ok(CallToolResponse::Complete(mut result)) => {
                 if self.text_only {
                     result.structured_content = None;
                 }
                 Ok(result.into())
             }
-            Ok(Ok(question)) => Ok(question),
+            Ok(question) => Ok(question),
             Err(Ended::TooLong) => Ok(failed(Ended::TooLong.to_string()).into()),
             Err(Ended::Cancelled) => Err(Ended::Cancelled.into()),
         }
@@ -346,9 +377,50 @@ impl ServerHandler for Bridge {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        ctx: RequestContext<RoleServer>,
+        mut ctx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        watch(&ctx, &*self.clock, self.resource(&request.uri)).await?.map(Into::into)
+        let named = request.uri.split('/').find(|part| part.starts_with("cnv_"));
+        let record = Record::begin(
+            self.audit.as_ref(),
+            &*self.clock,
+            &mut ctx,
+            ReadResourceRequestMethod::VALUE,
+            named,
+        );
+        let read = watch(&ctx, &*self.clock, self.resource(&request.uri))
+            .await
+            .map_err(Into::into)
+            .and_then(|read| read);
+        if let Some(record) = record {
+            record.end_read(&*self.clock, &read);
+        }
+        read.map(Into::into)
+    }
+
+    /// What may be listened to is what is offered: the list of tools.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut told = self.tools.subscribe();
+        if self.tools.receiver_count() > LISTENERS {
+            return Err(ErrorData::invalid_request(
+                format!("There are {LISTENERS} subscriptions already."),
+                None,
+            ));
+        }
+        let listens = listener.accepted().tools_list_changed == Some(true);
+        loop {
+            tokio::select! {
+                () = listener.cancelled() => return Ok(()),
+                _ = told.recv(), if listens => {
+                    if listener.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 
     async fn list_prompts(
@@ -362,9 +434,17 @@ impl ServerHandler for Bridge {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        ctx: RequestContext<RoleServer>,
+        mut ctx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        watch(&ctx, &*self.clock, self.prompt(request)).await?.map(Into::into)
+        let named = request.arguments.as_ref().and_then(|arguments| arguments.get("conversation")?.as_str());
+        let record =
+            Record::begin(self.audit.as_ref(), &*self.clock, &mut ctx, GetPromptRequestMethod::VALUE, named);
+        let read =
+            watch(&ctx, &*self.clock, self.prompt(request)).await.map_err(Into::into).and_then(|read| read);
+        if let Some(record) = record {
+            record.end_read(&*self.clock, &read);
+        }
+        read.map(Into::into)
     }
 
     async fn complete(

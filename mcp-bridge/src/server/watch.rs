@@ -25,6 +25,16 @@ pub(super) enum Ended {
     TooLong,
 }
 
+impl Ended {
+    /// Its name in the audit.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::TooLong => "too long",
+        }
+    }
+}
+
 impl From<Ended> for ErrorData {
     fn from(ended: Ended) -> Self {
         ErrorData::internal_error(ended.to_string(), None)

@@ -1,11 +1,12 @@
 //! Keys and addresses that do not work, what is shown then, and what `doctor` says about it.
 
-use std::{fs, process::Output, sync::atomic::Ordering};
+use std::{fs, process::Output, sync::atomic::Ordering, time::Duration};
 
+use rmcp::model::{ServerNotification, SubscriptionFilter};
 use serde_json::json;
 use shared_inbox::Scope;
 
-use crate::desk::{Desk, ERAS, Older, Person, Says, connect, is_error, text, until};
+use crate::desk::{Desk, ERAS, Newer, Older, Person, Says, connect, is_error, text, until};
 
 const READING: [&str; 5] =
     ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
@@ -75,6 +76,47 @@ async fn a_key_file_that_is_put_right_works_without_a_restart_and_the_client_is_
     assert!(!is_error(&client.call("list_tags", json!({})).await));
     until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
     assert_eq!(client.tools().await.len(), 12);
+}
+
+#[tokio::test]
+async fn a_client_of_the_newer_protocol_that_listens_is_told_of_more_tools() {
+    let desk = Desk::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    let mut command = desk.program();
+    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
+    let client = connect(command, &Person::who(Says::No), Newer).await;
+    let wanted = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().build();
+    let mut subscription = client.service.listen(wanted).await.unwrap();
+    let accepted = subscription.acknowledged();
+    assert_eq!(
+        (accepted.tools_list_changed, accepted.prompts_list_changed),
+        (Some(true), None),
+        "{accepted:?}"
+    );
+    assert_eq!(client.tools().await, READING);
+
+    fs::write(&file, desk.mock.live_key()).unwrap();
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    let told = tokio::time::timeout(Duration::from_secs(20), subscription.next()).await.expect("it is told");
+    assert!(matches!(told, Ok(Some(ServerNotification::ToolListChangedNotification(_)))), "{told:?}");
+    assert_eq!(client.tools().await.len(), 12);
+    drop(subscription);
+}
+
+#[tokio::test]
+async fn subscriptions_do_not_keep_calls_out_and_have_a_bound() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
+    let wanted = || SubscriptionFilter::builder().tools_list_changed().build();
+    let mut held = Vec::new();
+    for _ in 0..40 {
+        held.push(client.service.listen(wanted()).await);
+    }
+    assert!(
+        !is_error(&client.call("list_tags", json!({})).await),
+        "forty subscriptions leave room for a call"
+    );
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{BoxFuture, Clock, Scope};
-use shared_inbox_mcp::{Bridge, cli::Cli};
+use shared_inbox_mcp::{Bridge, audit::Audit, cli::Cli};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
 use tokio::{
     process::Command,
@@ -247,7 +247,9 @@ impl Desk {
     pub(crate) async fn sit_down_inside(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let client = shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key());
         let arguments = ["shared-inbox-mcp"].into_iter().chain(arguments.iter().copied());
-        let mut settings = Cli::try_parse_from(arguments).unwrap().options.settings();
+        let options = Cli::try_parse_from(arguments).unwrap().options;
+        let mut settings = options.settings();
+        settings.audit = options.audit.map(|file| Audit::open(&file).unwrap().into());
         settings.access.client = Some(client.settle(Duration::ZERO).build().unwrap());
         settings.clock = person.clock.clone();
         let bridge = Bridge::new(settings);

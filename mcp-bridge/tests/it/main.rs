@@ -2,6 +2,7 @@
 //! what its command line says and does.
 
 mod access;
+mod audit;
 mod config;
 mod consent;
 mod creates;

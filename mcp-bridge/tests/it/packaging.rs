@@ -21,27 +21,76 @@ fn mcpb() -> Option<String> {
 fn the_extension_packs_and_carries_the_program() {
     let Some(mcpb) = mcpb() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let bundle = folder.path().join("bridge.mcpb");
-    let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("extension/pack");
-    let output = Command::new(pack)
-        .arg(&bundle)
-        .env("BINARY", env!("CARGO_BIN_EXE_shared-inbox-mcp"))
-        .env("MCPB", &mcpb)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let pack = |platform: &str, arch: &str| {
+        let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("extension/pack");
+        let output = Command::new(pack)
+            .arg(folder.path())
+            .env("BINARY", env!("CARGO_BIN_EXE_shared-inbox-mcp"))
+            .env("MCPB", &mcpb)
+            .envs([("PLATFORM", platform), ("ARCH", arch)])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8(output.stdout).unwrap();
+        std::path::PathBuf::from(said.lines().last().unwrap())
+    };
+    let bundle = pack("", "");
+    let (version, arch) =
+        (env!("CARGO_PKG_VERSION"), if cfg!(target_arch = "x86_64") { "x64" } else { "arm64" });
+    let platform = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let named = |platform: &str, arch: &str| format!("shared-inbox-mcp-{version}-{platform}-{arch}.mcpb");
+    assert_eq!(bundle.file_name().unwrap().to_str(), Some(named(platform, arch).as_str()));
 
     let (node, cli) = mcpb.split_once(' ').unwrap();
     let unpacked = folder.path().join("unpacked");
     let output = Command::new(node).arg(cli).arg("unpack").arg(&bundle).arg(&unpacked).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let program = unpacked.join(json("extension/manifest.json")["server"]["entry_point"].as_str().unwrap());
+    let manifest = |folder: &Path| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap()
+    };
+    assert_eq!(
+        manifest(&unpacked)["compatibility"]["platforms"],
+        serde_json::json!([platform]),
+        "it holds one program"
+    );
+    let program = unpacked.join(manifest(&unpacked)["server"]["entry_point"].as_str().unwrap());
     assert_eq!(
         fs::metadata(&program).unwrap().len(),
         fs::metadata(env!("CARGO_BIN_EXE_shared-inbox-mcp")).unwrap().len()
     );
     let version = Command::new(&program).arg("--version").output().unwrap();
     assert!(String::from_utf8_lossy(&version.stdout).contains(env!("CARGO_PKG_VERSION")));
+
+    let bundle = pack("win32", "x64");
+    assert_eq!(bundle.file_name().unwrap().to_str(), Some(named("win32", "x64").as_str()));
+    let unpacked = folder.path().join("windows");
+    assert!(
+        Command::new(node)
+            .arg(cli)
+            .arg("unpack")
+            .arg(&bundle)
+            .arg(&unpacked)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    let manifest = manifest(&unpacked);
+    assert_eq!(manifest["compatibility"]["platforms"], serde_json::json!(["win32"]));
+    assert!(
+        manifest["server"]["mcp_config"]["command"]
+            .as_str()
+            .unwrap()
+            .ends_with("/server/shared-inbox-mcp.exe")
+    );
+    assert!(unpacked.join("server/shared-inbox-mcp.exe").is_file());
+}
+
+#[test]
+fn the_readme_names_the_registry_entry_as_the_registry_wants_it() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let line = format!("mcp-name: {}", json("server.json")["name"].as_str().unwrap());
+    assert!(readme.lines().any(|one| one == line), "{line}");
 }
 
 #[test]

@@ -1,0 +1,162 @@
+//! `--audit`: what is written down of each call, and what never is.
+
+use std::{fs, path::Path, time::Duration};
+
+use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
+use serde_json::{Value, json};
+
+use crate::{
+    desk::{Client, Desk, ERAS, Older, Person, Says, connect, params, until},
+    program::{out, program},
+};
+
+fn lines(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.ends_with('\n') || text.is_empty(), "{text}");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn inside(desk: &Desk, person: &Person, era: crate::desk::Era, file: &Path, more: &[&str]) -> Client {
+    desk.sit_down_inside(person, era, &[&["--audit", file.to_str().unwrap()], more].concat()).await
+}
+
+#[tokio::test]
+async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
+    for era in ERAS {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("audit.jsonl");
+        let desk = Desk::new().await;
+        let id = &desk.conversation;
+        let send = |body: &str| json!({ "id": id, "body": body, "send": true });
+        for (says, expected) in
+            [(Says::Yes, "scheduled"), (Says::No, "failed"), (Says::CannotBeAsked, "draft")]
+        {
+            _ = fs::remove_file(&file);
+            let client = inside(&desk, &Person::who(says), era, &file, &[]).await;
+            client.call("reply", send(&format!("{says:?}"))).await;
+            let last = lines(&file).pop().unwrap();
+            assert_eq!((&last["tool"], &last["conversation"]), (&json!("reply"), &json!(id)), "{last}");
+            assert_eq!(last["outcome"], expected, "{era:?} {says:?}: {last}");
+            let (asked, answer) = match says {
+                Says::Yes => ("form", json!("yes")),
+                Says::No => ("form", json!("no")),
+                _ => ("nobody", Value::Null),
+            };
+            assert_eq!((&last["asked"], &last["answer"]), (&json!(asked), &answer), "{era:?}: {last}");
+            assert_eq!(last["message"].is_string(), says != Says::No, "{era:?}: {last}");
+            assert!(last["at"].as_str().unwrap().ends_with('Z') && last["client"] == "test", "{last}");
+        }
+        let client = inside(&desk, &Person::who(Says::Yes), era, &file, &["--send=allow"]).await;
+        client.call("reply", send("Allowed")).await;
+        assert_eq!(lines(&file).pop().unwrap()["asked"], "setting", "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_words_are_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    let client = inside(&desk, &Person::who(Says::No), Older, &file, &[]).await;
+    let id = desk.conversation.clone();
+    client.call("get_conversation", json!({ "id": id })).await;
+    client.call("get_conversation", json!({ "id": "xylophone" })).await;
+    client.call("list_conversations", json!({ "q": "xylophone" })).await;
+    client.call("add_note", json!({ "id": id, "body": "xylophone" })).await;
+    client.call("reply", json!({ "id": id, "body": "xylophone", "summary": "xylophone" })).await;
+    _ = client
+        .service
+        .read_resource(ReadResourceRequestParams::new(format!("inbox://conversations/{id}")))
+        .await;
+    _ = client.service.read_resource(ReadResourceRequestParams::new("inbox://xylophone")).await;
+    let prompt = GetPromptRequestParams::new("draft_reply");
+    let arguments = json!({ "conversation": id, "intent": "xylophone" }).as_object().unwrap().clone();
+    _ = client.service.get_prompt(prompt.with_arguments(arguments)).await;
+    let written = lines(&file);
+    let outcomes: Vec<_> = written
+        .iter()
+        .map(|line| (line["tool"].as_str().unwrap(), line["outcome"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            ("get_conversation", "done"),
+            ("get_conversation", "failed"),
+            ("list_conversations", "done"),
+            ("add_note", "done"),
+            ("reply", "draft"),
+            ("resources/read", "done"),
+            ("resources/read", "failed"),
+            ("prompts/get", "done"),
+        ]
+    );
+    assert_eq!(written[7]["conversation"], json!(id));
+    let text = fs::read_to_string(&file).unwrap();
+    for word in ["xylophone", "Kim", "kim@", "Order", "Where is", desk.mock.live_key()] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = inside(&desk, &person, Older, &file, &[]).await;
+    let late = async {
+        until(async || person.clock.waiting() == 3).await;
+        person.clock.forward(Duration::from_secs(45));
+    };
+    let call = json!({ "id": desk.conversation, "body": "Later", "send": true });
+    tokio::join!(client.call("reply", call), late);
+    person.answers.add_permits(1);
+    until(async || lines(&file).len() == 2).await;
+    let written = lines(&file);
+    assert_eq!(
+        (&written[0]["outcome"], &written[0]["answer"]),
+        (&json!("failed"), &Value::Null),
+        "{written:?}"
+    );
+    assert_eq!(
+        (&written[1]["outcome"], &written[1]["answer"]),
+        (&json!("scheduled"), &json!("yes")),
+        "{written:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = inside(&desk, &person, Older, &file, &[]).await;
+    let call = json!({ "id": desk.conversation, "body": "Never", "send": true });
+    let call = client.start(params("reply", call)).await;
+    until(async || person.questions().len() == 1).await;
+    call.cancel(None).await.unwrap();
+    until(async || lines(&file).iter().any(|line| line["outcome"] == "cancelled")).await;
+}
+
+#[tokio::test]
+async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    for calls in 1..=2 {
+        let mut command = desk.program();
+        command.arg("--audit").arg(&file);
+        let client = connect(command, &Person::who(Says::No), Older).await;
+        client.call("list_tags", json!({})).await;
+        assert_eq!(lines(&file).len(), calls);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let output = program().args(["--audit", "/no/such/folder/audit"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(out(&output).1.contains("--audit: /no/such/folder/audit"), "{}", out(&output).1);
+}
