@@ -4,7 +4,7 @@
 use std::{env, error::Error, time::Duration};
 
 use shared_inbox::Client;
-use shared_inbox_mock::MockServer;
+use shared_inbox_mock::{CreateWebhook, CreatedWebhook, DeliveryFilter, InboundMail, MockServer};
 use tokio::{task::JoinHandle, time::sleep};
 
 /// What the examples give back.
@@ -47,6 +47,49 @@ impl Drop for Service {
         if let Some(hurry) = &self.hurry {
             hurry.abort();
         }
+    }
+}
+
+/// A mock whose events come to one address, for the examples that receive.
+pub struct Sender {
+    mock: MockServer,
+    webhook: CreatedWebhook,
+}
+
+impl Sender {
+    /// A mock with a webhook for this address. The secret is shown once, as on the webhook's page.
+    pub async fn to(url: String) -> Result<Self> {
+        let mock = MockServer::builder().manual_clock().start().await;
+        let new = CreateWebhook::new(url).events(["client.replied"]);
+        let webhook = mock.control().create_webhook(new).await?;
+        Ok(Self { mock, webhook })
+    }
+
+    /// The webhook's secret.
+    pub fn secret(&self) -> &str {
+        &self.webhook.secret
+    }
+
+    /// A customer replies, and then somebody presses "redeliver": the same event again, signed anew. Says how each try was
+    /// answered.
+    pub async fn send_twice(&self) -> Result<()> {
+        let control = self.mock.control();
+        let inboxes = self.mock.client().mailboxes().await?;
+        let address = &inboxes.first().ok_or("the demo has an inbox")?.address;
+        let first =
+            control.inbound(InboundMail::new(address, "kim@example.com", "Where is my order?")).await?;
+        let again = InboundMail::new(address, "kim@example.com", "Hello?").on(&first.conversation_id);
+        control.inbound(again).await?;
+        control.advance(Duration::ZERO).await?; // returns when what was sent has been answered
+        let id = self.webhook.id.as_str();
+        let log = control.deliveries(id, DeliveryFilter::default()).await?;
+        control.redeliver(id, log[0].event_id.as_str()).await?;
+        control.advance(Duration::ZERO).await?;
+        let log = control.deliveries(id, DeliveryFilter::default()).await?;
+        for (number, attempt) in log[0].tries.iter().enumerate() {
+            println!("try {}: answered with {}", number + 1, attempt.status.unwrap_or_default());
+        }
+        Ok(())
     }
 }
 

@@ -8,32 +8,53 @@
 //!
 //!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_receiver
 
-use std::{env, sync::LazyLock, time::Duration};
+use std::{env, time::Duration};
 
-use axum::{Router, response::IntoResponse, routing::post};
-use shared_inbox_examples::Result;
-use shared_inbox_mock::{CreateWebhook, DeliveryFilter, InboundMail, MockServer};
+use axum::{
+    Router,
+    extract::{FromRef, State},
+    response::IntoResponse,
+    routing::post,
+};
+use shared_inbox_examples::{Result, Sender};
 use shared_inbox_webhooks::{
     Event, EventKind, Receiver, Secret, Verifier, Webhook,
-    replay::{Delivery, MemoryGuard, once},
+    replay::{Handlers, MemoryGuard},
 };
 use tokio::net::TcpListener;
 
-/// One machine; a store that several share would be Redis or a database.
-static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
-
-fn router(secrets: Vec<Secret>) -> Router {
-    let receiver = Receiver::new(Verifier::new(secrets)).on_refused(|refused| {
-        // For the log alone: the sender gets a bare status.
-        eprintln!("refused: {}", refused.rejection());
-    });
-    Router::new().route("/webhooks", post(receive)).with_state(receiver)
+#[derive(Clone)]
+struct App {
+    receiver: Receiver,
+    handlers: Handlers<MemoryGuard>,
 }
 
-/// Runs for verified requests only; everything else was answered before.
-async fn receive(Webhook(event): Webhook<Event>) -> impl IntoResponse {
-    let delivery = Delivery { endpoint: "inbox", event: event.proof().id() };
-    once(&*SEEN, delivery, handle(&event)).await
+impl FromRef<App> for Receiver {
+    fn from_ref(app: &App) -> Self {
+        app.receiver.clone()
+    }
+}
+
+impl App {
+    fn new(secrets: Vec<Secret>) -> Self {
+        let receiver = Receiver::new(Verifier::new(secrets)).on_refused(|refused| {
+            // For the log alone: the sender gets a bare status.
+            eprintln!("refused: {}", refused.rejection());
+        });
+        // One machine, until it is restarted; a guard that several share is one on a store of theirs.
+        Self { receiver, handlers: Handlers::new(MemoryGuard::new()) }
+    }
+
+    fn router(&self) -> Router {
+        Router::new().route("/webhooks", post(receive)).with_state(self.clone())
+    }
+}
+
+/// Runs for verified requests only; everything else was answered before. The handler runs in a task of its own and ends,
+/// also when the service hangs up after its 10 seconds.
+async fn receive(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
+    let delivery = event.delivery("inbox");
+    app.handlers.once(delivery, async move |_| handle(&event).await).await
 }
 
 /// What the app does with an event. When it fails, the answer is a 500 and the service tries again, for about a day.
@@ -53,34 +74,17 @@ async fn main() -> Result<()> {
         let secrets = secrets.split_whitespace().map(Secret::parse).collect::<Result<Vec<_>, _>>()?;
         let listener = TcpListener::bind("127.0.0.1:8080").await?;
         println!("waiting for webhooks on http://{}/webhooks", listener.local_addr()?);
-        axum::serve(listener, router(secrets)).await?;
+        let app = App::new(secrets);
+        let stop = async { _ = tokio::signal::ctrl_c().await };
+        axum::serve(listener, app.router()).with_graceful_shutdown(stop).await?;
+        app.handlers.shutdown(Duration::from_secs(30)).await?; // what has begun ends
         return Ok(());
     }
 
-    // Without a secret: a mock whose events come here.
+    // Without a secret: a mock whose events come here, the same one twice. The handler runs once.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}/webhooks", listener.local_addr()?);
-    let mock = MockServer::builder().manual_clock().start().await;
-    let control = mock.control();
-    let webhook = control.create_webhook(CreateWebhook::new(url).events(["client.replied"])).await?;
-    let secret = Secret::parse(&webhook.secret)?;
-    tokio::spawn(async { axum::serve(listener, router(vec![secret])).await });
-
-    let inboxes = mock.client().mailboxes().await?;
-    let address = &inboxes.first().ok_or("the demo has an inbox")?.address;
-    let first = control.inbound(InboundMail::new(address, "kim@example.com", "Where is my order?")).await?;
-    let again = InboundMail::new(address, "kim@example.com", "Hello?").on(&first.conversation_id);
-    control.inbound(again).await?;
-    control.advance(Duration::ZERO).await?; // returns when what was sent has been answered
-
-    // Someone presses "redeliver": the same event again, signed anew. The handler does not run a second time.
-    let id = webhook.id.as_str();
-    let log = control.deliveries(id, DeliveryFilter::default()).await?;
-    control.redeliver(id, log[0].event_id.as_str()).await?;
-    control.advance(Duration::ZERO).await?;
-    let log = control.deliveries(id, DeliveryFilter::default()).await?;
-    for (number, attempt) in log[0].tries.iter().enumerate() {
-        println!("try {}: answered with {}", number + 1, attempt.status.unwrap_or_default());
-    }
-    Ok(())
+    let sender = Sender::to(format!("http://{}/webhooks", listener.local_addr()?)).await?;
+    let app = App::new(vec![Secret::parse(sender.secret())?]).router();
+    tokio::spawn(async { axum::serve(listener, app).await });
+    sender.send_twice().await
 }

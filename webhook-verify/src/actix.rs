@@ -26,9 +26,9 @@ impl<T: DeserializeOwned + 'static> FromRequest for Webhook<T> {
         Box::pin(async move {
             let receiver = receiver.ok_or(Rejection::NoReceiver)?;
             let checked = receiver.check(request.headers())?;
-            let body = read(&request, payload, receiver.limit()).await;
-            let body = body.map_err(|error| receiver.refuse(error, None, None))?;
-            receiver.finish(checked, &body)
+            let body = receiver.in_time(read(&request, payload, receiver.limit())).await;
+            let body = body.map_err(|rejection| receiver.refuse(rejection))?;
+            receiver.parse(receiver.verify(checked, &body)?).map(Webhook)
         })
     }
 }
@@ -56,7 +56,7 @@ impl ResponseError for Rejection {
     }
 }
 
-impl<T, G> Responder for Once<T, G> {
+impl<T> Responder for Once<T> {
     type Body = BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
@@ -64,10 +64,7 @@ impl<T, G> Responder for Once<T, G> {
     }
 }
 
-impl<E, G> ResponseError for OnceError<E, G>
-where
-    Self: fmt::Debug + fmt::Display,
-{
+impl<E: fmt::Debug> ResponseError for OnceError<E> {
     fn status_code(&self) -> StatusCode {
         code(self.status())
     }

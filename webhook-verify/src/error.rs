@@ -97,6 +97,9 @@ pub enum VerifyError {
         "no signature fits any of the secrets: another endpoint's secret, a body changed on the way, or a forgery"
     )]
     Mismatch,
+    /// The platform has no clock of its own, and the verifier was given none.
+    #[error("there is no clock on this platform: give the verifier one with `Verifier::clock`")]
+    NoClock,
 }
 
 impl VerifyError {
@@ -118,14 +121,17 @@ impl VerifyError {
             Self::TooManySignatures => "signature_too_many",
             Self::NoSignature => "signature_none_usable",
             Self::Mismatch => "signature_mismatch",
+            Self::NoClock => "no_clock",
         }
     }
 
-    /// The HTTP status for the sender: 400 for what is not a webhook request at all, 401 for one that does not hold.
+    /// The HTTP status for the sender: 400 for what is not a webhook request at all, 401 for one that does not hold, 500
+    /// for a receiver without a clock.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
             Self::TooOld { .. } | Self::TooNew { .. } | Self::Mismatch => 401,
+            Self::NoClock => 500,
             _ => 400,
         }
     }

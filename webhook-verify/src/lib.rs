@@ -19,7 +19,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let secret = Secret::parse(&std::env::var("WEBHOOK_SECRET")?)?;
+//!     let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
 //!     let receiver = Receiver::new(Verifier::new([secret]))
 //!         .on_refused(|refused| eprintln!("webhook refused: {}", refused.rejection().code()));
 //!     let app = Router::new().route("/hook", post(hook)).with_state(receiver);
@@ -29,14 +29,21 @@
 //! ```
 //!
 //! The handler runs only for a request that was signed with the secret, over exactly these bytes, within the last five
-//! minutes. Everything else gets an empty 400, 401 or 413: headers are judged before the body is read, and of the body no
-//! more than the limit (1 MiB) is read.
+//! minutes. Everything else gets an empty 400, 401, 408 or 413: headers are judged before the body is read, and of the body no
+//! more than the limit (1 MiB) is read, for no longer than 10 seconds.
+//!
+//! # Other servers
+//!
+//! [`Receiver::receive`](Receiver) (feature `http`) takes an `http::Request` with a body of any kind: plain hyper, a function
+//! platform, a Worker. `VerifyLayer` (feature `tower`) stands in front of any service. WebAssembly in a browser or a Worker
+//! has no clock of its own: give [`Verifier::clock`] the host's.
 //!
 //! # Without a framework
 //!
 //! [`Verifier::verify`] takes the headers (a header map with the feature `http` or `http02`, a tuple of the three values,
 //! or [`Parts::from_pairs`]) and the raw body. What it gives can be made in no other way; reading it as an [`Event`] is a
-//! second step. A kind of event that is not known yet is a value, [`EventKind::Unknown`], not an error.
+//! second step. Whatever has an id is a value: a kind or shape of event that is not known yet is [`EventKind::Unknown`], not an
+//! error, and keeps its JSON.
 //!
 //! ```
 //! # use std::time::{Duration, UNIX_EPOCH};
@@ -61,38 +68,46 @@
 //! # Handled once
 //!
 //! The service repeats an event until it is answered with a 2xx, for about a day, and every try is signed afresh: a good
-//! signature does not mean that the event is new. [`replay::once`] runs a handler once for each event, lets a failed one be
-//! tried again, and tells a try that comes while another is at work to come back later. Its result is the answer.
+//! signature does not mean that the event is new. [`replay::Handlers`](replay) runs a handler once for each event, in a task of
+//! its own that ends whoever hangs up, lets a failed one be tried again, and tells a try that comes while another is at work
+//! to come back later. Its result is the answer.
 //!
 #![cfg_attr(feature = "axum", doc = "```no_run")]
 #![cfg_attr(not(feature = "axum"), doc = "```ignore")]
-//! use std::sync::LazyLock;
+//! use axum::extract::{FromRef, State};
 //! use axum::response::IntoResponse;
-//! use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
-//! use shared_inbox_webhooks::{Event, Webhook};
+//! use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
+//! use shared_inbox_webhooks::{Event, Receiver, Webhook};
 //!
-//! static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
+//! #[derive(Clone, FromRef)]
+//! struct App {
+//!     receiver: Receiver,
+//!     handlers: Handlers<MemoryGuard>, // Handlers::new(MemoryGuard::new()), made in `main`
+//! }
 //!
-//! async fn hook(Webhook(event): Webhook<Event>) -> impl IntoResponse {
-//!     let delivery = Delivery { endpoint: "/hook", event: event.proof().id() };
-//!     once(&*SEEN, delivery, store(&event)).await.inspect_err(|error| eprintln!("{error}"))
+//! async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
+//!     let delivery = event.delivery("/hook");
+//!     app.handlers.once(delivery, async move |_| store(&event).await).await
 //! }
 //!
 //! async fn store(event: &Event) -> Result<(), std::io::Error> {
 //! #   let _ = event;
 //!     Ok(()) // whatever must happen once
 //! }
-//! # fn app(receiver: shared_inbox_webhooks::Receiver) -> axum::Router {
-//! #     axum::Router::new().route("/hook", axum::routing::post(hook)).with_state(receiver)
+//! # fn app(app: App) -> axum::Router {
+//! #     axum::Router::new().route("/hook", axum::routing::post(hook)).with_state(app)
 //! # }
 //! ```
+//!
+//! A guard in memory forgets when the process ends. [`replay`] says what holds across restarts and machines.
 //!
 //! # When nothing verifies
 //!
 //! Log [`VerifyError::code`], which stays the same across releases, and answer with [`VerifyError::status`]. To find out
 //! why, [`diagnose`] takes the secret as it is configured and a request as it came in, and names the mistake: a line end
 //! behind the secret, a clock in another time zone, a framework that wrote the JSON anew. For operators only: what it says
-//! would help a forger too.
+//! would help a forger too, and it hashes the body dozens of times (some 5 ms at the worst).
+//! `Receiver::diagnose_refused` (feature `tokio`) makes one now and then, off the threads that serve.
 //!
 //! # With actix-web
 //!
@@ -108,7 +123,7 @@
 //!
 //! #[actix_web::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let secret = Secret::parse(&std::env::var("WEBHOOK_SECRET")?)?;
+//!     let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
 //!     let receiver = Receiver::new(Verifier::new([secret]));
 //!     let app = move || App::new().app_data(receiver.clone()).route("/hook", web::post().to(hook));
 //!     Ok(HttpServer::new(app).bind(("127.0.0.1", 8080))?.run().await?)
@@ -121,10 +136,13 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `http` | header maps of `http` 1 |
+//! | `http` | header maps and requests of `http` 1 |
 //! | `http02` | header maps of `http` 0.2 |
-//! | `axum` | the extractor for axum 0.8 |
-//! | `actix-web` | the extractor for actix-web 4 |
+//! | `tokio` | handlers in tasks of their own; a limit on the time for a body; diagnoses of refused requests |
+//! | `tower` | a layer for any tower service; brings `http` |
+//! | `axum` | the extractor for axum 0.8; brings `http` and `tokio` |
+//! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
+//! | `suite` | the rules of a replay guard as tests |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -132,13 +150,20 @@
 mod actix;
 #[cfg(feature = "axum")]
 mod axum;
+mod clock;
 mod diagnose;
 mod error;
 mod key;
+#[cfg(feature = "tower")]
+mod layer;
 mod parts;
-#[cfg(any(feature = "axum", feature = "actix-web"))]
+#[cfg(any(feature = "http", feature = "actix-web"))]
 mod receiver;
 pub mod replay;
+#[cfg(feature = "http")]
+mod request;
+#[cfg(all(feature = "tokio", any(feature = "http", feature = "actix-web")))]
+mod sampled;
 mod secret;
 mod signatures;
 mod signer;
@@ -147,8 +172,10 @@ mod verifier;
 
 pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
 pub use error::{Header, VerifyError};
+#[cfg(feature = "tower")]
+pub use layer::{VerifyLayer, VerifyService};
 pub use parts::{Parts, WebhookHeaders};
-#[cfg(any(feature = "axum", feature = "actix-web"))]
+#[cfg(any(feature = "http", feature = "actix-web"))]
 pub use receiver::{Receiver, Refused, Rejection, Webhook};
 pub use secret::{Secret, SecretError};
 pub use shared_inbox::event::{self, Event, EventKind};

@@ -1,33 +1,40 @@
 //! What the extractors of all frameworks have in common: settings, refusals, and the value they give.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::diagnose::Diagnosis;
 use crate::error::VerifyError;
 use crate::parts::{Parts, WebhookHeaders};
-use crate::verified::{ParseError, Verified};
+#[cfg(feature = "tokio")]
+use crate::sampled::Sampled;
+use crate::verified::{ParseError, Verified, VerifiedBody};
 use crate::verifier::{Checked, Verifier};
 
 /// The most bytes of a body that are read, unless told otherwise. Events are thin: a few hundred bytes.
 const BODY_LIMIT: usize = 1 << 20;
+/// How long a body may take, unless told otherwise: the service itself waits no longer for an answer.
+const BODY_TIME: Duration = Duration::from_secs(10);
 
-type Hook = Arc<dyn Fn(&Refused<'_>) + Send + Sync>;
+type Hook = Arc<dyn Fn(&Refused) + Send + Sync>;
 
-/// A verifier with the settings of an extractor. Goes into the state of the app; clones share everything.
+/// A verifier with the settings of a server: what the extractors, the tower layer and [`receive`](Self::receive) go by.
+/// Clones share everything.
 ///
 /// ```
+/// use std::time::Duration;
 /// use shared_inbox_webhooks::{Receiver, Secret, Verifier};
 ///
 /// let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
 /// let receiver = Receiver::new(Verifier::new([secret]))
 ///     .body_limit(64 * 1024)
-///     .on_refused(|refused| match refused.diagnose() {
-///         Some(diagnosis) => eprintln!("webhook refused: {diagnosis}"),
-///         None => eprintln!("webhook refused: {}", refused.rejection()),
-///     });
+///     .body_time(Duration::from_secs(5))
+///     .on_refused(|refused| eprintln!("webhook refused: {}", refused.rejection().code()));
 /// # let _ = receiver;
 /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
 /// ```
@@ -35,14 +42,24 @@ type Hook = Arc<dyn Fn(&Refused<'_>) + Send + Sync>;
 pub struct Receiver {
     verifier: Arc<Verifier>,
     body_limit: usize,
+    body_time: Duration,
     on_refused: Option<Hook>,
+    #[cfg(feature = "tokio")]
+    sampled: Option<Arc<Sampled>>,
 }
 
 impl Receiver {
-    /// A receiver that reads bodies of up to 1 MiB.
+    /// A receiver that reads bodies of up to 1 MiB, for up to 10 seconds.
     #[must_use]
     pub fn new(verifier: Verifier) -> Self {
-        Self { verifier: Arc::new(verifier), body_limit: BODY_LIMIT, on_refused: None }
+        Self {
+            verifier: Arc::new(verifier),
+            body_limit: BODY_LIMIT,
+            body_time: BODY_TIME,
+            on_refused: None,
+            #[cfg(feature = "tokio")]
+            sampled: None,
+        }
     }
 
     /// Sets the most bytes of a body that are read; a longer one is answered with 413.
@@ -52,10 +69,46 @@ impl Receiver {
         self
     }
 
+    /// Sets how long a body may take to arrive; one that takes longer is answered with 408. Needs the feature `tokio`, which
+    /// the extractors bring; a platform that hands over whole bodies needs no such limit.
+    #[must_use]
+    pub fn body_time(mut self, time: Duration) -> Self {
+        self.body_time = time;
+        self
+    }
+
     /// Calls `hook` for every request that is refused, to log it. The sender gets a bare status whatever it does.
     #[must_use]
-    pub fn on_refused(mut self, hook: impl Fn(&Refused<'_>) + Send + Sync + 'static) -> Self {
+    pub fn on_refused(mut self, hook: impl Fn(&Refused) + Send + Sync + 'static) -> Self {
         self.on_refused = Some(Arc::new(hook));
+        self
+    }
+
+    /// Finds out, for one refused request in each `every`, what is likely wrong, and calls `hook` with it: for the operator's
+    /// log while a webhook is being set up. Never an answer to the sender: what it says would help a forger too.
+    ///
+    /// A diagnosis hashes a body dozens of times, which whoever can send requests can make happen. So it is made on a
+    /// thread of its own, for no more than one request in `every`, and on bodies of up to 64 KiB: some 5 ms of CPU at the
+    /// worst. [`Diagnosis::bytes_hashed`](crate::Diagnosis::bytes_hashed) says what it took.
+    ///
+    #[cfg_attr(feature = "tokio", doc = "```")]
+    #[cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+    /// use std::time::Duration;
+    /// # use shared_inbox_webhooks::{Receiver, Secret, Verifier};
+    /// # let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
+    /// let receiver = Receiver::new(Verifier::new([secret]))
+    ///     .diagnose_refused(Duration::from_secs(60), |diagnosis| eprintln!("webhook refused: {diagnosis}"));
+    /// # let _ = receiver;
+    /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
+    /// ```
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn diagnose_refused(
+        mut self,
+        every: Duration,
+        hook: impl Fn(&crate::Diagnosis) + Send + Sync + 'static,
+    ) -> Self {
+        self.sampled = Some(Arc::new(Sampled::new(every, hook)));
         self
     }
 
@@ -63,36 +116,69 @@ impl Receiver {
         self.body_limit
     }
 
+    /// Waits for a body, for as long as it may take.
+    pub(crate) async fn in_time<T>(
+        &self,
+        body: impl Future<Output = Result<T, Rejection>>,
+    ) -> Result<T, Rejection> {
+        let mut body = pin!(body);
+        // Most bodies came with their headers and need no clock.
+        if let Poll::Ready(whole) = poll_fn(|context| Poll::Ready(body.as_mut().poll(context))).await {
+            return whole;
+        }
+        #[cfg(feature = "tokio")]
+        if tokio::runtime::Handle::try_current().is_ok() {
+            return tokio::time::timeout(self.body_time, body).await.unwrap_or(Err(Rejection::TooSlow));
+        }
+        body.await
+    }
+
     /// Looks at the headers, before anything of the body is read.
     pub(crate) fn check<'h>(&self, headers: impl WebhookHeaders<'h>) -> Result<Checked<'_, 'h>, Rejection> {
         let parts = headers.parts();
         let checked = parts.and_then(|parts| self.verifier.check(parts));
-        checked.map_err(|error| self.refuse(Rejection::Verify(error), Some(parts), None))
+        checked.map_err(|error| self.refused(error, parts, None))
     }
 
     /// Looks at the whole body.
-    pub(crate) fn finish<T: DeserializeOwned>(
+    pub(crate) fn verify<'a>(
         &self,
-        checked: Checked<'_, '_>,
-        body: &[u8],
-    ) -> Result<Webhook<T>, Rejection> {
+        checked: Checked<'_, 'a>,
+        body: &'a [u8],
+    ) -> Result<VerifiedBody<'a>, Rejection> {
         let parts = checked.parts();
-        let verified = checked.verify(body).map_err(Rejection::Verify);
-        let parsed = verified.and_then(|verified| verified.parse().map_err(Rejection::Parse));
-        parsed.map(Webhook).map_err(|rejection| self.refuse(rejection, Some(Ok(parts)), Some(body)))
+        checked.verify(body).map_err(|error| self.refused(error, Ok(parts), Some(body)))
     }
 
-    /// For what goes wrong between the two.
-    pub(crate) fn refuse(
+    /// Reads what is genuine.
+    pub(crate) fn parse<T: DeserializeOwned>(
         &self,
-        rejection: Rejection,
-        parts: Option<Result<Parts<'_>, VerifyError>>,
-        body: Option<&[u8]>,
-    ) -> Rejection {
+        verified: VerifiedBody<'_>,
+    ) -> Result<Verified<T>, Rejection> {
+        verified.parse().map_err(|error| self.refuse(Rejection::Parse(error)))
+    }
+
+    /// Tells the operator.
+    pub(crate) fn refuse(&self, rejection: Rejection) -> Rejection {
         if let Some(hook) = &self.on_refused {
-            hook(&Refused { rejection, verifier: &self.verifier, parts, body });
+            hook(&Refused { rejection });
         }
         rejection
+    }
+
+    fn refused(
+        &self,
+        error: VerifyError,
+        parts: Result<Parts<'_>, VerifyError>,
+        body: Option<&[u8]>,
+    ) -> Rejection {
+        #[cfg(feature = "tokio")]
+        if let Some(sampled) = &self.sampled {
+            sampled.take(&self.verifier, parts, body);
+        }
+        #[cfg(not(feature = "tokio"))]
+        let _ = (parts, body);
+        self.refuse(Rejection::Verify(error))
     }
 }
 
@@ -101,6 +187,7 @@ impl fmt::Debug for Receiver {
         f.debug_struct("Receiver")
             .field("verifier", &self.verifier)
             .field("body_limit", &self.body_limit)
+            .field("body_time", &self.body_time)
             .finish_non_exhaustive()
     }
 }
@@ -129,7 +216,7 @@ impl fmt::Debug for Receiver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook<T>(pub Verified<T>);
 
-/// Why an extractor refused a request. As an answer it is a status with an empty body.
+/// Why a request was refused. As an answer it is a status with an empty body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -142,6 +229,9 @@ pub enum Rejection {
         /// The limit it went over.
         limit: usize,
     },
+    /// The body did not arrive in time: 408.
+    #[error("the body did not arrive in time: the sender is slow, or announced more than it sent")]
+    TooSlow,
     /// The body ended or broke off before it was whole: 400.
     #[error("the body could not be read to its end: the sender hung up, or broke the protocol")]
     Unreadable,
@@ -160,6 +250,7 @@ impl Rejection {
         match self {
             Self::Verify(error) => error.code(),
             Self::TooLarge { .. } => "body_too_large",
+            Self::TooSlow => "body_too_slow",
             Self::Unreadable => "body_unreadable",
             Self::Parse(error) => error.code(),
             Self::NoReceiver => "no_receiver",
@@ -172,6 +263,7 @@ impl Rejection {
         match self {
             Self::Verify(error) => error.status(),
             Self::TooLarge { .. } => 413,
+            Self::TooSlow => 408,
             Self::Unreadable => 400,
             Self::Parse(error) => error.status(),
             Self::NoReceiver => 500,
@@ -180,33 +272,15 @@ impl Rejection {
 }
 
 /// A refused request, as [`Receiver::on_refused`] sees it.
-pub struct Refused<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Refused {
     rejection: Rejection,
-    verifier: &'a Verifier,
-    parts: Option<Result<Parts<'a>, VerifyError>>,
-    body: Option<&'a [u8]>,
 }
 
-impl Refused<'_> {
+impl Refused {
     /// Why it was refused.
     #[must_use]
     pub fn rejection(&self) -> Rejection {
         self.rejection
-    }
-
-    /// What is likely wrong, for a request that did not verify. Costs up to some hundred hashes of the body, so whoever
-    /// can send requests can make it work; leave it out where that matters.
-    #[must_use]
-    pub fn diagnose(&self) -> Option<Diagnosis> {
-        match (self.rejection, self.parts) {
-            (Rejection::Verify(_), Some(parts)) => Some(self.verifier.diagnose_read(parts, self.body)),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Debug for Refused<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused").field("rejection", &self.rejection).finish_non_exhaustive()
     }
 }

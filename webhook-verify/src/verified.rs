@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
+
+use crate::replay::Delivery;
 
 /// That one request was verified: who signed it (which secret), when, under which id.
 ///
@@ -45,6 +47,12 @@ impl<'a> Proof<'a> {
         self.timestamp
     }
 
+    /// This event at one of your endpoints, for a [guard](crate::replay) to remember.
+    #[must_use]
+    pub fn delivery(&self, endpoint: &str) -> Delivery {
+        Delivery::new(endpoint, self.id)
+    }
+
     /// Which secret matched: its place in the list given to [`Verifier::new`](crate::Verifier::new), from 0.
     ///
     /// With the new secret first and the old one second, a rotation is complete when this is never 1 any more.
@@ -80,8 +88,8 @@ impl<'a> VerifiedBody<'a> {
 
     /// Reads the envelope, usually into an [`Event`](crate::Event); any type that reads the envelope's JSON will do.
     ///
-    /// An event of a kind or version that is not known is a value
-    /// ([`EventKind::Unknown`](crate::EventKind::Unknown)), not an error.
+    /// Whatever has the id is an [`Event`](crate::Event), not an error: a kind or version that is not known, or a known
+    /// one of another shape, is [`EventKind::Unknown`](crate::EventKind::Unknown).
     ///
     /// ```
     /// use std::time::{Duration, UNIX_EPOCH};
@@ -106,21 +114,47 @@ impl<'a> VerifiedBody<'a> {
     /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Verified<T>, ParseError> {
         // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart from a mistake.
-        let Envelope { id } = serde_json::from_slice(self.body)?;
-        if id != self.proof.id {
+        // It stands at the start of a body, where it costs next to nothing to look.
+        if first_id(self.body)? != self.proof.id {
             return Err(ParseError::IdMismatch);
         }
-        let value = serde_json::from_slice(self.body)?;
-        let Proof { id, timestamp, secret } = self.proof;
-        Ok(Verified { id: id.to_owned(), timestamp, secret, value })
+        Ok(Verified::new(self.proof, serde_json::from_slice(self.body)?))
     }
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
+/// The envelope's `id`, read no further than that.
+fn first_id(body: &[u8]) -> Result<Cow<'_, str>, serde_json::Error> {
+    let mut id = None;
+    let read = serde_json::Deserializer::from_slice(body).deserialize_map(FirstId(&mut id));
+    // Once it is found, reading ends with a complaint about the rest.
+    id.map_or_else(|| read.and_then(|()| Err(Error::missing_field("id"))), Ok)
 }
+
+struct FirstId<'a, 'de>(&'a mut Option<Cow<'de, str>>);
+
+impl<'de> Visitor<'de> for FirstId<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an envelope")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            if name == "id" {
+                let Text(id) = map.next_value()?;
+                *self.0 = Some(id);
+                return Ok(());
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+/// A text, borrowed where it can be.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl fmt::Debug for VerifiedBody<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,10 +172,21 @@ pub struct Verified<T> {
 }
 
 impl<T> Verified<T> {
+    pub(crate) fn new(proof: Proof<'_>, value: T) -> Self {
+        let Proof { id, timestamp, secret } = proof;
+        Self { id: id.to_owned(), timestamp, secret, value }
+    }
+
     /// What was proven about the request.
     #[must_use]
     pub fn proof(&self) -> Proof<'_> {
         Proof::new(&self.id, self.timestamp, self.secret)
+    }
+
+    /// This event at one of your endpoints, for a [guard](crate::replay) to remember.
+    #[must_use]
+    pub fn delivery(&self, endpoint: &str) -> Delivery {
+        self.proof().delivery(endpoint)
     }
 
     /// The value alone.

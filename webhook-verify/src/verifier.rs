@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::clock;
 use crate::error::VerifyError;
 use crate::key::{Hashing, Key};
 use crate::parts::{Parts, WebhookHeaders};
@@ -61,7 +62,8 @@ impl Verifier {
         self
     }
 
-    /// Takes the time from `clock` instead of the system's, for tests and simulations.
+    /// Takes the time from `clock` instead of the system's: for tests, and for WebAssembly in a browser or a Worker, which has no
+    /// clock of its own. Without one every request is refused there with [`VerifyError::NoClock`].
     ///
     /// ```
     /// use std::time::{Duration, UNIX_EPOCH};
@@ -109,10 +111,13 @@ impl Verifier {
         Ok(Checked { keys: &self.keys, parts, signatures, id, seconds })
     }
 
-    /// Seconds since 1970 by the verifier's clock, with their fraction.
-    pub(crate) fn now(&self) -> Duration {
-        let now = self.clock.as_ref().map_or_else(SystemTime::now, |clock| clock());
-        now.duration_since(UNIX_EPOCH).unwrap_or_default()
+    /// The time since 1970 by the verifier's clock.
+    pub(crate) fn now(&self) -> Result<Duration, VerifyError> {
+        let now = match &self.clock {
+            Some(clock) => clock(),
+            None => clock::wall().ok_or(VerifyError::NoClock)?,
+        };
+        Ok(now.duration_since(UNIX_EPOCH).unwrap_or_default())
     }
 
     /// Id and timestamp, in order and in time.
@@ -123,7 +128,7 @@ impl Verifier {
     }
 
     fn in_time(&self, seconds: u64) -> Result<(), VerifyError> {
-        let (now, sent) = (self.now(), Duration::from_secs(seconds));
+        let (now, sent) = (self.now()?, Duration::from_secs(seconds));
         let (age, ahead) = (now.saturating_sub(sent), sent.saturating_sub(now));
         if age > self.tolerance {
             Err(VerifyError::TooOld { age })
@@ -155,7 +160,7 @@ pub struct Checked<'v, 'h> {
 }
 
 impl<'h> Checked<'_, 'h> {
-    #[cfg(any(feature = "axum", feature = "actix-web"))]
+    #[cfg(any(feature = "http", feature = "actix-web"))]
     pub(crate) fn parts(&self) -> Parts<'h> {
         self.parts
     }

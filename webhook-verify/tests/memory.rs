@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, UNIX_EPOCH};
 
-use shared_inbox_webhooks::replay::{Claim, Delivery, MemoryGuard, ReplayGuard};
+use shared_inbox_webhooks::replay::{Claim, Delivery, MemoryGuard, ReplayGuard, Standing};
 use shared_inbox_webhooks::{Parts, Secret, Signer, Verifier};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -106,8 +106,8 @@ fn held(region: &Region<'_, System>) -> isize {
     change.bytes_allocated as isize - change.bytes_deallocated as isize
 }
 
-fn delivery(event: &str) -> Delivery<'_> {
-    Delivery { endpoint: "orders", event }
+fn delivery(event: &str) -> Delivery {
+    Delivery::new("orders", event)
 }
 
 fn a_guard_takes_no_more_than_its_capacity() {
@@ -115,9 +115,9 @@ fn a_guard_takes_no_more_than_its_capacity() {
     let region = Region::new(ALLOCATOR);
     let guard = MemoryGuard::new().capacity(CAPACITY);
     for n in 0..20 * CAPACITY {
-        let event = format!("evt_{n:026}");
-        assert!(matches!(now(guard.claim(delivery(&event))), Ok(Claim::Granted(_))));
-        now(guard.commit(delivery(&event))).unwrap();
+        let event = delivery(&format!("evt_{n:026}"));
+        let Ok(Claim::Granted(fence)) = now(guard.claim(&event)) else { panic!("it is new") };
+        assert_eq!(now(guard.commit(&event, fence)).unwrap(), Standing::Held);
     }
     assert_eq!(guard.len(), CAPACITY);
     let each = held(&region) / CAPACITY as isize;
@@ -127,13 +127,12 @@ fn a_guard_takes_no_more_than_its_capacity() {
 fn endless_failures_take_no_memory() {
     let guard = MemoryGuard::new();
     // One that takes its time: whatever fails after it stands behind it in line.
-    now(guard.claim(delivery("evt_slow"))).unwrap();
+    now(guard.claim(&delivery("evt_slow"))).unwrap();
     let region = Region::new(ALLOCATOR);
     for _ in 0..100_000 {
-        let Ok(Claim::Granted(ticket)) = now(guard.claim(delivery("evt_1"))) else {
-            panic!("it was given back")
-        };
-        now(guard.release(delivery("evt_1"), ticket)).unwrap();
+        let event = delivery("evt_1");
+        let Ok(Claim::Granted(fence)) = now(guard.claim(&event)) else { panic!("it was given back") };
+        assert_eq!(now(guard.release(&event, fence)).unwrap(), Standing::Held);
     }
     assert!(held(&region) < 64 * 1024, "{} bytes", held(&region));
     assert_eq!(guard.len(), 1);

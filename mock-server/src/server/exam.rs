@@ -361,13 +361,14 @@ impl<'a> Paper<'a> {
         let id = format!("evt_exam{}x{}", self.now.as_millis(), self.count);
         let event = Event {
             id: EventId::parse(id).expect("letters and digits behind the prefix"),
-            version: 1,
-            created_at: self.now,
-            workspace: self.examinee.workspace.clone(),
-            livemode: self.examinee.livemode,
+            version: Some(1),
+            created_at: Some(self.now),
+            workspace: Some(self.examinee.workspace.clone()),
+            livemode: Some(self.examinee.livemode),
             summary: "Exam of this webhook's receiver".to_owned(),
             url: None,
             kind: EventKind::WebhookTest(WebhookTest { endpoint_id: self.examinee.id.clone() }),
+            raw: None,
         };
         // Texts, numbers and flags: always JSON.
         serde_json::to_value(event).unwrap_or_default()

@@ -1,13 +1,16 @@
 //! Webhook events: the envelope and the ten kinds.
 //!
 //! Events are thin: ids and a one-line summary, never an email's words. New fields may come at any time and are
-//! passed over; a new kind, or a new version of a kind, is [`EventKind::Unknown`], a value and not an error.
+//! passed over. Whatever has an id is a value and not an error: a new kind, a new version or a changed shape of a known one is
+//! [`EventKind::Unknown`], a field of the envelope that is missing or changed is `None`, and [`Event::raw`] keeps the JSON
+//! and says what did not fit.
 
 mod data;
+mod read;
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
+use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::{Map, Value};
 
 use crate::{EventId, Timestamp, WorkspaceId, model::shows};
@@ -38,19 +41,77 @@ pub struct Event {
     /// The same on every try of one event.
     pub id: EventId,
     /// 1 for every event today; another number means a breaking change of the kind.
-    pub version: u32,
+    pub version: Option<u64>,
     /// When it happened.
-    pub created_at: Timestamp,
+    pub created_at: Option<Timestamp>,
     /// In which workspace.
-    pub workspace: WorkspaceId,
+    pub workspace: Option<WorkspaceId>,
     /// `false` for the sandbox.
-    pub livemode: bool,
+    pub livemode: Option<bool>,
     /// One line on what happened.
     pub summary: String,
     /// The conversation in the app.
     pub url: Option<String>,
     /// What happened.
     pub kind: EventKind,
+    /// The JSON as it came, when not all of it is in the other fields: for a kind or version that is not known here, and
+    /// for an event that is not as documented.
+    pub raw: Option<Box<RawEvent>>,
+}
+
+impl Event {
+    /// What is missing or of another form than documented; empty for nearly every event.
+    ///
+    /// ```
+    /// let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
+    ///     "created_at": "2026-03-01T09:30:00.000Z", "workspace": "wsp_1", "livemode": true,
+    ///     "data": {"summary": "A likely scam was held", "conversation_id": 7}}"#)?;
+    /// assert_eq!(event.misfits()[0].to_string(), "`data.conversation_id` is of another form");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn misfits(&self) -> &[Misfit] {
+        self.raw.as_ref().map_or(&[], |raw| &raw.misfits)
+    }
+}
+
+/// An event as it came.
+///
+/// ```
+/// let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#)?;
+/// let raw = event.raw.as_ref().expect("nobody knows this kind");
+/// assert_eq!(raw.json["phase"], "full");
+/// assert!(raw.misfits.iter().any(|misfit| misfit.field == "workspace" && misfit.missing));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+pub struct RawEvent {
+    /// The whole envelope.
+    pub json: Map<String, Value>,
+    /// What is not as documented.
+    pub misfits: Vec<Misfit>,
+}
+
+/// A field of an event that is not as documented.
+///
+/// ```
+/// # let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1"}"#)?;
+/// assert_eq!(event.misfits()[0].to_string(), "`type` is missing");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Misfit {
+    /// Where it is, such as `data.assigned_by.name`.
+    pub field: String,
+    /// Whether it is not there at all.
+    pub missing: bool,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is {}", self.field, if self.missing { "missing" } else { "of another form" })
+    }
 }
 
 macro_rules! kinds {
@@ -64,7 +125,7 @@ macro_rules! kinds {
         #[non_exhaustive]
         pub enum EventKind {
             $($(#[$doc])* $variant($data),)*
-            /// A kind, or a version of a kind, that this version does not know.
+            /// A kind, a version or a shape of a kind that is not known here.
             Unknown(UnknownEvent),
         }
 
@@ -97,17 +158,21 @@ macro_rules! kinds {
                 (kinds, parts)
             }
 
-            fn read(event_type: String, version: u32, data: &Map<String, Value>) -> Result<Self, serde_json::Error> {
-                match event_type.as_str() {
-                    $($name if version == 1 => $data::deserialize(data).map(EventKind::$variant),)*
-                    _ => Ok(EventKind::Unknown(UnknownEvent { event_type, data: data.clone() })),
+            /// The event of this kind with this data, and the texts that every data has. Nothing for a kind or version
+            /// that is not known here.
+            fn read(event_type: &str, version: Option<u64>, data: &str) -> Option<Result<(Self, read::Texts), Misfit>> {
+                match event_type {
+                    $($name if version == Some(1) => {
+                        Some(read::data::<$data>(data).map(|(data, texts)| (EventKind::$variant(data), texts)))
+                    })*
+                    _ => None,
                 }
             }
 
             fn data(&self) -> Result<Value, serde_json::Error> {
                 match self {
                     $(EventKind::$variant(data) => serde_json::to_value(data),)*
-                    EventKind::Unknown(unknown) => Ok(Value::Object(unknown.data.clone())),
+                    EventKind::Unknown(unknown) => Ok(unknown.data.clone()),
                 }
             }
         }
@@ -137,7 +202,7 @@ kinds! {
     WebhookTest(WebhookTest) = "webhook.test",
 }
 
-/// An event of a kind or version that is not known here.
+/// An event of a kind, version or shape that is not known here. [`Event::raw`] has all of it.
 ///
 /// ```
 /// use shared_inbox::{Event, EventKind};
@@ -151,28 +216,33 @@ kinds! {
 #[derive(Clone, PartialEq)]
 #[cfg_attr(not(feature = "construct"), non_exhaustive)]
 pub struct UnknownEvent {
-    /// Its name.
+    /// Its name; empty when it has none.
     pub event_type: String,
-    /// All of its data, summary and url included.
-    pub data: Map<String, Value>,
+    /// All of its data, summary and url included; null when there is none.
+    pub data: Value,
 }
 
-#[derive(Serialize, Deserialize)]
+/// The envelope as it is written.
+#[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema), schemars(rename = "Event"))]
-struct Envelope {
+struct Envelope<'a> {
     /// The same on every try of one event.
-    id: EventId,
+    id: &'a EventId,
     /// What happened.
     #[serde(rename = "type")]
-    event_type: String,
+    event_type: &'a str,
     /// 1 for every event today; another number means a breaking change of the kind.
-    version: u32,
+    #[cfg_attr(feature = "schemas", schemars(with = "u32"))]
+    version: Option<u64>,
     /// When it happened.
-    created_at: Timestamp,
+    #[cfg_attr(feature = "schemas", schemars(with = "Timestamp"))]
+    created_at: Option<Timestamp>,
     /// In which workspace.
-    workspace: WorkspaceId,
+    #[cfg_attr(feature = "schemas", schemars(with = "WorkspaceId"))]
+    workspace: Option<&'a WorkspaceId>,
     /// `false` for the sandbox.
-    livemode: bool,
+    #[cfg_attr(feature = "schemas", schemars(with = "bool"))]
+    livemode: Option<bool>,
     /// What goes with it.
     data: Map<String, Value>,
 }
@@ -180,7 +250,7 @@ struct Envelope {
 /// The envelope, with the data of one kind in it.
 #[cfg(feature = "schemas")]
 fn schema_of<T: schemars::JsonSchema>(name: &str, generator: &mut schemars::SchemaGenerator) -> Value {
-    let (envelope, data) = (generator.subschema_for::<Envelope>(), generator.subschema_for::<T>());
+    let (envelope, data) = (generator.subschema_for::<Envelope<'static>>(), generator.subschema_for::<T>());
     let common = format!("#{}/{COMMON}", generator.settings().definitions_path);
     serde_json::json!({ "allOf": [envelope, {
         "type": "object",
@@ -213,40 +283,26 @@ fn common() -> Value {
     })
 }
 
-impl<'de> Deserialize<'de> for Event {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let Envelope { id, event_type, version, created_at, workspace, livemode, data } =
-            Envelope::deserialize(d)?;
-        let text = |key: &str| data.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (summary, url) = (text("summary"), text("url"));
-        let kind = EventKind::read(event_type, version, &data).map_err(D::Error::custom)?;
-        let summary = match (summary, &kind) {
-            (Some(summary), _) => summary,
-            (None, EventKind::Unknown(_)) => String::new(),
-            (None, _) => return Err(D::Error::missing_field("data.summary")),
-        };
-        Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind })
-    }
-}
-
 impl Serialize for Event {
+    /// What came in is written as it came.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if let Some(raw) = &self.raw {
+            return raw.json.serialize(s);
+        }
         let mut data = Map::new();
-        if !matches!(self.kind, EventKind::Unknown(_)) {
-            data.insert("summary".into(), self.summary.clone().into());
-            if let Some(url) = &self.url {
-                data.insert("url".into(), url.clone().into());
-            }
+        data.insert("summary".into(), self.summary.clone().into());
+        if let Some(url) = &self.url {
+            data.insert("url".into(), url.clone().into());
         }
         if let Value::Object(fields) = self.kind.data().map_err(S::Error::custom)? {
             data.extend(fields);
         }
         Envelope {
-            id: self.id.clone(),
-            event_type: self.kind.event_type().to_owned(),
+            id: &self.id,
+            event_type: self.kind.event_type(),
             version: self.version,
             created_at: self.created_at,
-            workspace: self.workspace.clone(),
+            workspace: self.workspace.as_ref(),
             livemode: self.livemode,
             data,
         }
@@ -262,10 +318,12 @@ impl fmt::Debug for Event {
             .field("created_at", &self.created_at)
             .field("livemode", &self.livemode)
             .field("kind", &self.kind)
+            .field("misfits", &self.misfits())
             .finish_non_exhaustive()
     }
 }
 
 shows! {
     UnknownEvent: event_type;
+    RawEvent: misfits;
 }

@@ -120,7 +120,7 @@ fn an_unknown_event_type_or_version_is_a_value() {
     let events: Vec<Event> = check(include_str!("golden/event.json"));
     let unknown: Vec<_> = events.iter().filter(|e| matches!(e.kind, EventKind::Unknown(_))).collect();
     assert_eq!(unknown.len(), 2);
-    assert_eq!((unknown[1].kind.event_type(), unknown[1].version), ("scout.held", 2));
+    assert_eq!((unknown[1].kind.event_type(), unknown[1].version), ("scout.held", Some(2)));
 }
 
 #[test]

@@ -10,11 +10,16 @@ use crate::secret::SecretError;
 pub struct Diagnosis {
     verdict: Result<usize, VerifyError>,
     hints: Vec<Hint>,
+    bytes_hashed: u64,
 }
 
 impl Diagnosis {
     pub(super) fn new(verdict: Result<usize, VerifyError>, hints: Vec<Hint>) -> Self {
-        Self { verdict, hints }
+        Self { verdict, hints, bytes_hashed: 0 }
+    }
+
+    pub(super) fn cost(&mut self, bytes: u64) {
+        self.bytes_hashed = bytes;
     }
 
     pub(super) fn put_first(&mut self, hint: Hint) {
@@ -37,6 +42,12 @@ impl Diagnosis {
     /// The error of the verification.
     pub fn verdict(&self) -> Result<usize, VerifyError> {
         self.verdict
+    }
+
+    /// What it took to find out. A verification hashes the body once for each secret.
+    #[must_use]
+    pub fn bytes_hashed(&self) -> u64 {
+        self.bytes_hashed
     }
 
     /// What is likely wrong, the first thing to look at first. Empty when the request verifies and the secret is in order.

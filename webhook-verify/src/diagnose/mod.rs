@@ -4,11 +4,13 @@
 mod body;
 mod hint;
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 use crate::error::VerifyError;
 use crate::key::Key;
@@ -19,8 +21,8 @@ use crate::verifier::Verifier;
 
 pub use hint::{Diagnosis, Hint, SignatureForm};
 
-/// The most bytes of a body on which rewritings are tried.
-const MAX_BODY: usize = 1 << 20;
+/// The most bytes of a body on which rewritings are tried: fifty times a large event.
+pub(crate) const MAX_BODY: usize = 1 << 16;
 /// The most entries of a signature header that are looked at.
 const MAX_ENTRIES: usize = 16;
 const HOUR: u64 = 3600;
@@ -29,6 +31,9 @@ const HOUR: u64 = 3600;
 ///
 /// For a command line, a support page or a log, never for the answer to the request. Takes the secret as the operator
 /// has it, so it also finds what is wrong with that text. [`Verifier::diagnose`] is for a verifier that exists already.
+///
+/// It costs up to some forty hashes of the body (of those up to 64 KiB; a few of longer ones): at the worst some 5 ms. Keep it
+/// off the threads that serve requests. [`Diagnosis::bytes_hashed`] says what it took.
 ///
 /// ```
 /// use shared_inbox_webhooks::diagnose;
@@ -45,17 +50,19 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
     let parsed = Secret::parse(secret);
     let usable = parsed.as_ref().ok().cloned().or_else(|| repaired(secret));
     let verifier = Verifier::new(usable);
+    let work = Work::default();
     let mut diagnosis = match parts {
-        Ok(parts) => examine(&verifier, parts, Some(body)),
+        Ok(parts) => examine(&verifier, parts, Some(body), &work),
         Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
     };
     if let Ok(parts) = parts {
         let as_text = [secret, secret.trim(), secret.trim().trim_start_matches(PREFIX)];
-        let fits = |text: &&str| !text.is_empty() && fits_any(&[Key::of(text.as_bytes())], parts, body);
-        if !fits_any(&verifier.keys, parts, body) && as_text.iter().any(fits) {
+        let fits = |text: &&str| !text.is_empty() && work.fits_any(&[Key::of(text.as_bytes())], parts, body);
+        if !work.fits_any(&verifier.keys, parts, body) && as_text.iter().any(fits) {
             diagnosis.replace_fallback(Hint::SecretNotDecoded);
         }
     }
+    diagnosis.cost(work.0.get());
     if let Err(error) = parsed {
         if verifier.keys.is_empty() {
             diagnosis.drop_fallback();
@@ -92,16 +99,41 @@ impl Verifier {
         parts: Result<Parts<'_>, VerifyError>,
         body: Option<&[u8]>,
     ) -> Diagnosis {
-        match parts {
-            Ok(parts) => examine(self, parts, body),
+        let work = Work::default();
+        let mut diagnosis = match parts {
+            Ok(parts) => examine(self, parts, body, &work),
             Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
-        }
+        };
+        diagnosis.cost(work.0.get());
+        diagnosis
     }
 }
 
-fn examine(verifier: &Verifier, parts: Parts<'_>, body: Option<&[u8]>) -> Diagnosis {
+/// Counts the bytes that are hashed on the way.
+#[derive(Default)]
+struct Work(Cell<u64>);
+
+impl Work {
+    fn add(&self, keys: &[Key], body: &[u8]) {
+        self.0.set(self.0.get() + keys.len() as u64 * body.len() as u64);
+    }
+
+    /// Whether a signature of the header fits this body, whatever the time.
+    fn fits_any(&self, keys: &[Key], parts: Parts<'_>, body: &[u8]) -> bool {
+        let signatures = Signatures::parse(parts.signature);
+        signatures.is_ok_and(|signatures| {
+            self.add(keys, body);
+            keys.iter().any(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
+        })
+    }
+}
+
+fn examine(verifier: &Verifier, parts: Parts<'_>, body: Option<&[u8]>, work: &Work) -> Diagnosis {
     let verdict = match body {
-        Some(body) => verifier.verify(parts, body).map(|verified| verified.proof().secret()),
+        Some(body) => {
+            work.add(&verifier.keys, body);
+            verifier.verify(parts, body).map(|verified| verified.proof().secret())
+        }
         None => verifier.check(parts).and(Err(VerifyError::Mismatch)),
     };
     let mut hints = Vec::new();
@@ -116,7 +148,7 @@ fn examine(verifier: &Verifier, parts: Parts<'_>, body: Option<&[u8]>) -> Diagno
         hints.push(Hint::Headers(error));
     }
     match body {
-        Some(body) => hints.extend(signature(&verifier.keys, parts, body)),
+        Some(body) => hints.extend(signature(&verifier.keys, parts, body, work)),
         None => hints.extend(Signatures::parse(parts.signature).err().map(Hint::Headers)),
     }
     Diagnosis::new(verdict, hints)
@@ -128,7 +160,7 @@ fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
     let Some(number) = digits.and_then(|digits| digits.parse::<u64>().ok()) else {
         return Some(Hint::TimestampNotSeconds);
     };
-    let now = verifier.now();
+    let Ok(now) = verifier.now() else { return Some(Hint::Headers(VerifyError::NoClock)) };
     for (divisor, unit) in
         [(1_000, "milliseconds"), (1_000_000, "microseconds"), (1_000_000_000, "nanoseconds")]
     {
@@ -151,10 +183,11 @@ fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
 }
 
 /// Why no signature fits, if none does.
-fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<Hint> {
-    if fits_any(keys, parts, body) {
+fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8], work: &Work) -> Option<Hint> {
+    if work.fits_any(keys, parts, body) {
         return None;
     }
+    work.add(keys, body);
     if let Some(form) = loose_form(keys, parts, body) {
         return Some(Hint::SignatureForm(form));
     }
@@ -165,7 +198,7 @@ fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<Hint> {
         return Some(Hint::BodyEmpty);
     }
     let originals = if body.len() <= MAX_BODY { body::rewritings(body) } else { Vec::new() };
-    let rewritten = originals.into_iter().find(|(_, original)| fits_any(keys, parts, original));
+    let rewritten = originals.into_iter().find(|(_, original)| work.fits_any(keys, parts, original));
     Some(rewritten.map_or(Hint::SecretOrBody, |(what, _)| Hint::BodyRewritten(what)))
 }
 
@@ -201,22 +234,15 @@ fn loose_form(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<SignatureFo
     None
 }
 
-/// Whether a signature of the header fits this body, whatever the time.
-fn fits_any(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> bool {
-    let signatures = Signatures::parse(parts.signature);
-    signatures.is_ok_and(|signatures| {
-        keys.iter().any(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
-    })
-}
-
 /// The secret without what people paste around it.
 fn repaired(text: &str) -> Option<Secret> {
-    let text: String = text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
-    let text = text.trim_matches(['"', '\'']);
+    let mut cleaned = Zeroizing::new(String::with_capacity(text.len()));
+    cleaned.extend(text.chars().filter(|c| !c.is_whitespace() && !c.is_control()));
+    let text = cleaned.trim_matches(['"', '\'']);
     let text = text.strip_prefix("v1,").unwrap_or(text);
     let encoded = text.strip_prefix(PREFIX).unwrap_or(text).trim_end_matches('=');
     let bytes = STANDARD_NO_PAD.decode(encoded).or_else(|_| URL_SAFE_NO_PAD.decode(encoded)).ok()?;
-    Secret::from_bytes_allowing_short(&bytes).ok()
+    Secret::from_bytes_allowing_short(&Zeroizing::new(bytes)).ok()
 }
 
 fn hex(text: &[u8]) -> Option<Vec<u8>> {

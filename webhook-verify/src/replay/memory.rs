@@ -1,19 +1,28 @@
 //! A replay guard in the memory of one process: bounded, and as exact as one process can be.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::{Claim, Delivery, ReplayGuard, Ticket};
+use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::{LEASE, RETRY_WINDOW};
+use crate::clock;
 
-type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Remembers events in this process. Share one between all handlers, in an `Arc` or a `static`.
+/// How many entries that are due one call forgets on its way: more than it can add, so that they go, and few enough that
+/// nobody waits for it.
+const AT_ONCE: usize = 32;
+
+/// Remembers events in this process. Share one between all handlers, in an `Arc` or inside [`Handlers`](super).
 ///
-/// It forgets when the process ends; a handler whose effects must not be repeated even then needs a guard on a store that
-/// lasts. Full, it forgets the oldest handled event first ([`forgotten_early`](Self::forgotten_early) counts them); only
-/// when every place is taken by an event in progress does it refuse a claim.
+/// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose
+/// effects must not be repeated even then needs a guard on a store that lasts, or a
+/// [transaction](super::TransactionalInbox). Full, it forgets the oldest handled event first
+/// ([`forgotten_early`](Self::forgotten_early) counts them); only when every place is taken by an event in progress does
+/// it refuse a claim.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,50 +35,49 @@ pub struct MemoryGuard {
     lease: Duration,
     retention: Duration,
     capacity: usize,
-    clock: Clock,
+    clock: Option<Clock>,
     memory: Mutex<Memory>,
 }
 
+/// Trees, not hash tables and queues: no change ever moves or looks through more than a few entries, so that with a
+/// million of them no call waits for another.
 #[derive(Default)]
 struct Memory {
-    entries: HashMap<Arc<str>, Entry>,
-    /// The same keys in the order in which they fall due: a lease and a retention are each as long for all.
-    claimed: VecDeque<(Arc<str>, Entry)>,
-    done: VecDeque<(Arc<str>, Entry)>,
-    tickets: u128,
+    entries: BTreeMap<Delivery, Entry>,
+    /// The claims by when they run out, and the handled ones by when they may be forgotten. Fences make the times unique.
+    claimed: BTreeMap<(Duration, Fence), Delivery>,
+    done: BTreeMap<(Duration, Fence), Delivery>,
+    /// The fence of the last claim of all.
+    last: u64,
     forgotten_early: u64,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 struct Entry {
-    /// None once the event has been handled.
-    claim: Option<Ticket>,
-    until: Instant,
+    fence: Fence,
+    done: bool,
+    until: Duration,
 }
 
 impl MemoryGuard {
-    /// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, add up to 27 hours
-    /// and a quarter; 28 hours with the tries themselves.
-    pub const RETRY_WINDOW: Duration = Duration::from_secs(28 * 60 * 60);
-    /// How long a claim lasts unless it ends before.
-    pub const LEASE: Duration = Duration::from_secs(60);
-    /// How many events are remembered at most.
+    /// How many events are remembered at most, unless told otherwise.
     pub const CAPACITY: usize = 100_000;
 
-    /// A guard with the three values above.
+    /// A guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY) events for 28 hours
+    /// ([`RETRY_WINDOW`]).
     #[must_use]
     pub fn new() -> Self {
         Self {
-            lease: Self::LEASE,
-            retention: Self::RETRY_WINDOW,
+            lease: LEASE,
+            retention: RETRY_WINDOW,
             capacity: Self::CAPACITY,
-            clock: Arc::new(Instant::now),
+            clock: clock::monotonic().map(|clock| Arc::new(clock) as Clock),
             memory: Mutex::default(),
         }
     }
 
-    /// Sets how long a claim lasts. It should be longer than the slowest handler: once it has run out, another try of the
-    /// same event is handled side by side.
+    /// Sets how long a claim lasts unless it is renewed. Where nobody renews it (see [`once`](super::once)) it should be
+    /// longer than the slowest handler: once it has run out, another try of the same event is handled side by side.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
@@ -90,46 +98,32 @@ impl MemoryGuard {
         self
     }
 
-    /// Takes the time from `clock`, for tests.
+    /// Takes the time from `clock`: how long it has been since any fixed moment. For tests, and for WebAssembly, which has
+    /// no clock of its own: without one every claim is an error there.
+    ///
+    /// ```
+    /// use std::time::{Duration, UNIX_EPOCH};
+    /// use shared_inbox_webhooks::replay::MemoryGuard;
+    /// # fn milliseconds_since_1970() -> u64 { UNIX_EPOCH.elapsed().unwrap().as_millis() as u64 }
+    ///
+    /// let guard = MemoryGuard::new().clock(|| Duration::from_millis(milliseconds_since_1970()));
+    /// # let _ = guard;
+    /// ```
     #[must_use]
-    pub fn clock(mut self, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
+    pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
         self
-    }
-
-    /// Forgets that an event was handled, so that its next delivery is handled again; says whether it was remembered. For
-    /// an event that somebody redelivers by hand because its handler did the wrong thing: it has the id that it always
-    /// had. An event in progress is left alone.
-    ///
-    /// ```
-    /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Once, once};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let guard = MemoryGuard::new();
-    /// let delivery = Delivery { endpoint: "orders", event: "evt_1" };
-    /// let handler = || async { Ok::<_, std::io::Error>(()) };
-    /// assert_eq!(once(&guard, delivery, handler()).await.unwrap(), Once::Ran(()));
-    /// assert!(guard.forget(delivery));
-    /// assert_eq!(once(&guard, delivery, handler()).await.unwrap(), Once::Ran(()));
-    /// # }
-    /// ```
-    pub fn forget(&self, delivery: Delivery<'_>) -> bool {
-        let mut memory = self.memory();
-        memory.forget_due((self.clock)());
-        let key = key(delivery);
-        let handled = memory.entries.get(&*key).is_some_and(|entry| entry.claim.is_none());
-        if handled {
-            memory.entries.remove(&*key);
-        }
-        handled
     }
 
     /// How many events are remembered now, handled and in progress.
     #[must_use]
     pub fn len(&self) -> usize {
-        let mut memory = self.memory();
-        memory.forget_due((self.clock)());
-        memory.entries.len()
+        let Ok(now) = self.now() else { return 0 };
+        // A few at a time: others have their turn in between.
+        while self.memory().forget_due(now, self.retention) == AT_ONCE {}
+        let memory = self.memory();
+        let claims = memory.claimed.range((now, Fence(u64::MAX))..).count();
+        memory.done.len() + claims
     }
 
     /// Whether no event is remembered now.
@@ -145,114 +139,161 @@ impl MemoryGuard {
         self.memory().forgotten_early
     }
 
+    fn now(&self) -> Result<Duration, GuardError> {
+        let clock = self.clock.as_ref().ok_or_else(|| GuardError::new(clock::NoClock))?;
+        Ok(clock())
+    }
+
     /// A panic while the lock is held cannot leave half a change behind: every change is a few moves of memory.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn claim_now(&self, delivery: Delivery<'_>) -> Result<Claim, MemoryFull> {
-        let now = (self.clock)();
-        let key = key(delivery);
+    fn claim_now(&self, delivery: &Delivery) -> Result<Claim, GuardError> {
+        let now = self.now()?;
         let mut memory = self.memory();
-        memory.forget_due(now);
-        match memory.entries.get(&*key) {
-            Some(Entry { claim: None, .. }) => return Ok(Claim::Done),
-            Some(Entry { claim: Some(_), .. }) => return Ok(Claim::InProgress),
-            None => {}
+        memory.forget_due(now, self.retention);
+        match memory.entries.get(delivery).copied() {
+            Some(entry) if entry.until > now => {
+                return Ok(if entry.done { Claim::Done } else { Claim::InProgress });
+            }
+            Some(_) => memory.remove(delivery),
+            None if memory.entries.len() < self.capacity || memory.make_room(now) => {}
+            None => return Err(GuardError::new(MemoryFull)),
         }
-        if memory.entries.len() >= self.capacity && !memory.forget_oldest() {
-            return Err(MemoryFull);
-        }
-        memory.tickets += 1;
-        let ticket = Ticket(memory.tickets);
-        memory.insert(key, Entry { claim: Some(ticket), until: later(now, self.lease) });
-        Ok(Claim::Granted(ticket))
+        memory.last += 1;
+        let fence = Fence(memory.last);
+        memory.put(delivery, Entry { fence, done: false, until: now.saturating_add(self.lease) });
+        Ok(Claim::Granted(fence))
     }
 
-    fn commit_now(&self, delivery: Delivery<'_>) -> Result<(), MemoryFull> {
-        let now = (self.clock)();
+    /// What an entry becomes for whoever holds it, or held it last.
+    fn change(
+        &self,
+        delivery: &Delivery,
+        fence: Fence,
+        next: impl FnOnce(Entry, Duration) -> Option<Change>,
+    ) -> Result<Standing, GuardError> {
+        let now = self.now()?;
         let mut memory = self.memory();
-        memory.forget_due(now);
-        let key = key(delivery);
-        // A claim that ran out has lost its place; the fact that the event was handled is worth another's.
-        if !memory.entries.contains_key(&*key)
-            && memory.entries.len() >= self.capacity
-            && !memory.forget_oldest()
-        {
-            return Err(MemoryFull);
-        }
-        memory.insert(key, Entry { claim: None, until: later(now, self.retention) });
-        Ok(())
+        memory.forget_due(now, self.retention);
+        let held = memory.entries.get(delivery).copied().filter(|entry| entry.fence == fence);
+        Ok(match held.and_then(|entry| next(entry, now)) {
+            None => Standing::Lost,
+            Some(change) => {
+                match change {
+                    Change::Nothing => {}
+                    Change::Gone => memory.remove(delivery),
+                    Change::To(entry) => {
+                        memory.remove(delivery);
+                        memory.put(delivery, entry);
+                    }
+                }
+                Standing::Held
+            }
+        })
     }
 
-    fn release_now(&self, delivery: Delivery<'_>, ticket: Ticket) {
+    fn release_now(&self, delivery: &Delivery, fence: Fence) -> Result<Standing, GuardError> {
+        self.change(delivery, fence, |entry, _| (!entry.done).then_some(Change::Gone))
+    }
+
+    fn forget_now(&self, delivery: &Delivery) -> Result<bool, GuardError> {
+        let now = self.now()?;
         let mut memory = self.memory();
-        let key = key(delivery);
-        if memory.entries.get(&*key).is_some_and(|entry| entry.claim == Some(ticket)) {
-            memory.entries.remove(&*key);
+        let handled = memory.entries.get(delivery).is_some_and(|entry| entry.done && entry.until > now);
+        if handled {
+            memory.remove(delivery);
         }
+        Ok(handled)
     }
 }
 
+enum Change {
+    Nothing,
+    Gone,
+    To(Entry),
+}
+
 impl Memory {
-    fn insert(&mut self, key: Arc<str>, entry: Entry) {
-        let order = if entry.claim.is_some() { &mut self.claimed } else { &mut self.done };
-        order.push_back((Arc::clone(&key), entry));
-        self.entries.insert(key, entry);
-        // What was released or replaced stays in line until its turn; not for longer than it is worth.
-        if order.len() > 2 * self.entries.len() + 64 {
-            order.retain(|(key, entry)| self.entries.get(key) == Some(entry));
+    fn put(&mut self, delivery: &Delivery, entry: Entry) {
+        let order = if entry.done { &mut self.done } else { &mut self.claimed };
+        order.insert((entry.until, entry.fence), delivery.clone());
+        self.entries.insert(delivery.clone(), entry);
+    }
+
+    fn remove(&mut self, delivery: &Delivery) {
+        if let Some(entry) = self.entries.remove(delivery) {
+            let order = if entry.done { &mut self.done } else { &mut self.claimed };
+            order.remove(&(entry.until, entry.fence));
         }
     }
 
-    /// Forgets everything whose time has come.
-    fn forget_due(&mut self, now: Instant) {
-        for order in [&mut self.claimed, &mut self.done] {
-            while order
-                .front()
-                .is_some_and(|(key, entry)| entry.until <= now || self.entries.get(key) != Some(entry))
+    /// Forgets some of what is due, and says how many. A claim that ran out stays for a while, for its holder may still
+    /// be at work and come to commit it.
+    fn forget_due(&mut self, now: Duration, retention: Duration) -> usize {
+        let mut forgotten = 0;
+        for (order, longer) in [(&mut self.claimed, retention), (&mut self.done, Duration::ZERO)] {
+            while forgotten < AT_ONCE
+                && let Some(first) = order.first_entry()
+                && first.key().0.saturating_add(longer) <= now
             {
-                if let Some((key, entry)) = order.pop_front() {
-                    // A key that was claimed again, or handled since, has another entry by now and keeps it.
-                    if self.entries.get(&key) == Some(&entry) {
-                        self.entries.remove(&key);
-                    }
-                }
+                self.entries.remove(&first.remove());
+                forgotten += 1;
             }
         }
+        forgotten
     }
 
-    /// Makes room by forgetting what was handled longest ago; false when nothing was handled.
-    fn forget_oldest(&mut self) -> bool {
-        while let Some((key, entry)) = self.done.pop_front() {
-            if self.entries.get(&key) == Some(&entry) {
-                self.entries.remove(&key);
-                self.forgotten_early += 1;
-                return true;
+    /// Makes room for one: a claim that ran out, or else what was handled longest ago. False when there is neither.
+    fn make_room(&mut self, now: Duration) -> bool {
+        let oldest = match self.claimed.first_entry() {
+            Some(claim) if claim.key().0 <= now => claim.remove(),
+            _ => {
+                let Some(((until, _), delivery)) = self.done.pop_first() else { return false };
+                self.forgotten_early += u64::from(until > now);
+                delivery
             }
-        }
-        false
+        };
+        self.entries.remove(&oldest).is_some()
     }
 }
 
 impl ReplayGuard for MemoryGuard {
-    type Error = MemoryFull;
-
-    async fn claim(&self, delivery: Delivery<'_>) -> Result<Claim, MemoryFull> {
-        self.claim_now(delivery)
+    fn lease_time(&self) -> Duration {
+        self.lease
     }
 
-    async fn commit(&self, delivery: Delivery<'_>) -> Result<(), MemoryFull> {
-        self.commit_now(delivery)
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+        Box::pin(ready(self.claim_now(delivery)))
     }
 
-    async fn release(&self, delivery: Delivery<'_>, ticket: Ticket) -> Result<(), MemoryFull> {
-        self.release_now(delivery, ticket);
-        Ok(())
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        let longer = |entry: Entry, now: Duration| {
+            (!entry.done).then_some(Change::To(Entry { until: now.saturating_add(self.lease), ..entry }))
+        };
+        Box::pin(ready(self.change(delivery, fence, longer)))
     }
 
-    fn abandon(&self, delivery: Delivery<'_>, ticket: Ticket) {
-        self.release_now(delivery, ticket);
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        let done = |entry: Entry, now: Duration| {
+            let done = Entry { done: true, until: now.saturating_add(self.retention), ..entry };
+            Some(if entry.done { Change::Nothing } else { Change::To(done) })
+        };
+        Box::pin(ready(self.change(delivery, fence, done)))
+    }
+
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(ready(self.release_now(delivery, fence)))
+    }
+
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+        Box::pin(ready(self.forget_now(delivery)))
+    }
+
+    fn abandon(&self, delivery: &Delivery, fence: Fence) {
+        // Without a clock no claim was granted.
+        _ = self.release_now(delivery, fence);
     }
 }
 
@@ -276,14 +317,3 @@ impl fmt::Debug for MemoryGuard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the replay guard is full of events in progress: raise its capacity, or look for handlers that hang")]
 pub struct MemoryFull;
-
-/// The length in front keeps `("a", "bc")` and `("ab", "c")` apart.
-fn key(delivery: Delivery<'_>) -> Arc<str> {
-    format!("{}:{}{}", delivery.endpoint.len(), delivery.endpoint, delivery.event).into()
-}
-
-/// A time too far ahead for the clock to express is as good as a century.
-fn later(now: Instant, by: Duration) -> Instant {
-    const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
-    now.checked_add(by.min(CENTURY)).unwrap_or(now)
-}

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::LazyLock;
 use std::task::Poll;
 
 use actix_web::dev::Payload;
@@ -13,7 +12,7 @@ use actix_web::test::{TestRequest, call_service, init_service, read_body};
 use actix_web::{App, FromRequest, Responder, web};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
-use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, OnceError, once};
+use shared_inbox_webhooks::replay::{Claim, Handlers, MemoryGuard, ReplayGuard, Standing};
 use shared_inbox_webhooks::{Event, Receiver, Rejection, SignedHeaders, Signer, Webhook};
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
@@ -124,21 +123,27 @@ async fn a_length_announced_over_the_limit_is_refused_unread() {
 
 #[actix_web::test]
 async fn what_became_of_a_guarded_event_is_its_answer() {
-    async fn guarded(path: web::Path<String>, Webhook(event): Webhook<Event>) -> impl Responder {
-        static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
-        let delivery = Delivery { endpoint: "actix", event: event.proof().id() };
-        let handler = async || if *path == "fails" { Err("no words of this") } else { Ok("nor of this") };
+    type Guarded = web::Data<Handlers<MemoryGuard>>;
+    async fn guarded(
+        path: web::Path<String>,
+        handlers: Guarded,
+        Webhook(event): Webhook<Event>,
+    ) -> impl Responder {
+        let delivery = event.delivery("actix");
         if *path == "busy" {
-            let outer = once(&*SEEN, delivery, async {
-                let second = once(&*SEEN, delivery, handler()).await;
-                Err::<(), _>(second)
-            });
-            let Err(OnceError::Handler(second)) = outer.await else { panic!("it fails") };
+            let claim = handlers.guard().claim(&delivery).await.unwrap();
+            let second = handlers.once(delivery.clone(), async |_| Ok::<_, &str>("not now")).await;
+            let Claim::Granted(fence) = claim else { panic!("{claim:?}") };
+            assert_eq!(handlers.guard().release(&delivery, fence).await.unwrap(), Standing::Held);
             return second;
         }
-        once(&*SEEN, delivery, handler()).await
+        let handler = async move |_| {
+            if *path == "fails" { Err("no words of this") } else { Ok("nor of this") }
+        };
+        handlers.once(delivery, handler).await
     }
-    let app = App::new().app_data(receiver()).route("/{path}", web::post().to(guarded));
+    let handlers = web::Data::new(Handlers::new(MemoryGuard::new()));
+    let app = App::new().app_data(receiver()).app_data(handlers).route("/{path}", web::post().to(guarded));
     let app = init_service(app).await;
     for (path, status) in [("/fails", 500), ("/busy", 409), ("/works", 200), ("/fails", 200)] {
         let response = call_service(&app, signed(BODY).uri(path).to_request()).await;
@@ -154,4 +159,15 @@ async fn a_body_that_breaks_off_is_a_bad_request() {
     let request = with_headers(&Signer::new([current()]).sign(ID, NOW, BODY.as_bytes()));
     let rejection = extract(request, Payload::from(body)).await.unwrap_err();
     assert_eq!((rejection.code(), rejection.status()), ("body_unreadable", 400));
+}
+
+#[actix_web::test]
+async fn a_body_that_does_not_come_is_answered_with_408() {
+    tokio::time::pause();
+    let body: Pin<Box<dyn Stream<Item = _>>> = Box::pin(stream::pending::<Result<Bytes, PayloadError>>());
+    let request = with_headers(&Signer::new([current()]).sign(ID, NOW, BODY.as_bytes()));
+    let start = tokio::time::Instant::now();
+    let rejection = extract(request, Payload::from(body)).await.unwrap_err();
+    assert_eq!((rejection.code(), rejection.status()), ("body_too_slow", 408));
+    assert_eq!(start.elapsed().as_secs(), 10);
 }

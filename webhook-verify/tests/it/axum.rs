@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::task::{Context, Poll};
+use std::time::{Duration, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -12,10 +13,10 @@ use axum::extract::FromRef;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::{Request, StatusCode};
-use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
-use shared_inbox_webhooks::{Event, Receiver, Rejection, Signer, Webhook};
+use shared_inbox_webhooks::replay::{MemoryGuard, once};
+use shared_inbox_webhooks::{Event, Receiver, Rejection, Signer, Verifier, Webhook};
 use tower::ServiceExt;
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
@@ -182,12 +183,12 @@ async fn a_length_announced_over_the_limit_is_refused_unread() {
 async fn what_became_of_a_guarded_event_is_its_answer() {
     async fn once_with(webhook: Webhook<Event>, fails: bool) -> Response {
         static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
-        let delivery = Delivery { endpoint: "axum", event: webhook.0.proof().id() };
-        let handler = async || if fails { Err("no words of this") } else { Ok("nor of this") };
-        let during = once(&*SEEN, delivery, async {
-            let second = once(&*SEEN, delivery, handler()).await.into_response();
+        let delivery = webhook.0.delivery("axum");
+        let handler = async |_| if fails { Err("no words of this") } else { Ok("nor of this") };
+        let during = once(&*SEEN, &delivery, async |ticket| {
+            let second = once(&*SEEN, &delivery, handler).await.into_response();
             assert_eq!(second.status(), StatusCode::CONFLICT, "while the first is at work");
-            handler().await
+            handler(ticket).await
         });
         during.await.into_response()
     }
@@ -222,38 +223,88 @@ async fn a_handler_can_ask_for_the_rejection() {
     assert_eq!(answer(app, request).await, (StatusCode::OK, "id_missing".to_owned()));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_answered_with_408() {
+    let stalled = || {
+        let start = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{\"id\":\"ev"))]);
+        signed(BODY).map(|_| Body::from_stream(start.chain(stream::pending())))
+    };
+    for (receiver, seconds) in [(receiver(), 10), (receiver().body_time(Duration::from_secs(3)), 3)] {
+        let start = tokio::time::Instant::now();
+        let answered = answer(app(receiver), stalled()).await;
+        assert_eq!(answered, (StatusCode::REQUEST_TIMEOUT, String::new()));
+        assert_eq!(start.elapsed().as_secs(), seconds);
+    }
+}
+
 #[tokio::test]
-async fn the_operator_hears_of_every_refusal_and_why() {
+async fn the_operator_hears_of_every_refusal() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&heard);
     let receiver = receiver().on_refused(move |refused| {
         assert!(format!("{refused:?}").contains(&format!("{:?}", refused.rejection())));
-        let hints =
-            refused.diagnose().map(|diagnosis| diagnosis.hints().iter().map(|hint| hint.code()).collect());
-        log.lock().unwrap().push((refused.rejection().code(), hints.unwrap_or_else(Vec::new)));
+        log.lock().unwrap().push(refused.rejection().code());
     });
     let mut hour_off = signed(BODY);
     *hour_off.headers_mut() = header_map(&Signer::new([current()]).sign(ID, NOW - 3600, BODY.as_bytes()));
     let mut rewritten = signed(BODY);
     *rewritten.body_mut() = Body::from(BODY.replace("\":", "\": "));
-    assert!(format!("{receiver:?}").contains("body_limit: 1048576"));
+    assert!(format!("{receiver:?}").contains("body_limit: 1048576, body_time: 10s"));
     let requests = [
         Request::post("/").body(Body::empty()).unwrap(),
         hour_off,
         rewritten,
         signed("no JSON"),
         signed(vec![b' '; 2 << 20]),
+        in_pieces(signed(BODY), vec![Err(std::io::Error::other("reset"))]),
         signed(BODY),
     ];
     for request in requests {
         answer(app(receiver.clone()), request).await;
     }
     let expected = [
-        ("id_missing", vec!["id_missing"]),
-        ("timestamp_too_old", vec!["clock_off_by_hours"]),
-        ("signature_mismatch", vec!["body_rewritten"]),
-        ("body_not_json", vec![]),
-        ("body_too_large", vec![]),
+        "id_missing",
+        "timestamp_too_old",
+        "signature_mismatch",
+        "body_not_json",
+        "body_too_large",
+        "body_unreadable",
     ];
     assert_eq!(*heard.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn few_refusals_are_looked_into_and_never_on_the_thread_that_serves() {
+    let seconds = Arc::new(AtomicU64::new(NOW));
+    let clock = Arc::clone(&seconds);
+    let verifier = Verifier::new([current()])
+        .clock(move || UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::SeqCst)));
+    let (send, mut diagnoses) = tokio::sync::mpsc::unbounded_channel();
+    let receiver = Receiver::new(verifier).diagnose_refused(Duration::from_secs(60), move |diagnosis| {
+        let codes: Vec<_> = diagnosis.hints().iter().map(|hint| hint.code()).collect();
+        send.send((codes, diagnosis.bytes_hashed(), std::thread::current().id())).unwrap();
+    });
+    let rewritten = || {
+        let mut request = signed(BODY);
+        let body = BODY.replace("\":", "\": ");
+        *request.headers_mut() = header_map(&Signer::new([current()]).sign(ID, NOW, BODY.as_bytes()));
+        *request.body_mut() = Body::from(body);
+        request
+    };
+    for _ in 0..5 {
+        assert_eq!(answer(app(receiver.clone()), rewritten()).await.0, StatusCode::UNAUTHORIZED);
+    }
+    seconds.fetch_add(60, Ordering::SeqCst);
+    assert_eq!(answer(app(receiver.clone()), Request::post("/").body(Body::empty()).unwrap()).await.0, 400);
+    seconds.fetch_add(60, Ordering::SeqCst);
+    let large = signed(vec![b'{'; 1 << 20]);
+    assert_eq!(answer(app(receiver), large).await.0, StatusCode::UNAUTHORIZED);
+    let mut heard = Vec::new();
+    while let Some((codes, hashed, thread)) = diagnoses.recv().await {
+        assert_ne!(thread, std::thread::current().id());
+        assert!(hashed < 64 * (1 << 16), "{hashed} bytes were hashed");
+        heard.push(codes);
+    }
+    heard.sort();
+    assert_eq!(heard, [vec![], vec!["body_rewritten"], vec!["id_missing"]]);
 }

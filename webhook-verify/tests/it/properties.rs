@@ -1,7 +1,11 @@
 //! What holds for every request: nothing makes it panic, and nothing but the signed bytes verifies.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sha2::Sha256;
 use shared_inbox_webhooks::{Parts, Secret, Signer, Verifier, VerifyError};
 
 use crate::fixture::{NOW, at, current, verifier};
@@ -35,6 +39,20 @@ proptest! {
         stream.update(first);
         stream.update(second);
         prop_assert_eq!(stream.finish(), Ok(proof));
+    }
+
+    #[test]
+    fn a_signature_is_the_hmac_that_others_compute(
+        key in vec(any::<u8>(), 1..=64),
+        id in "[!-\\-/-~]{1,700}",
+        timestamp in "[0-9]{1,12}",
+        body in vec(any::<u8>(), 0..1500),
+    ) {
+        let secret = Secret::from_bytes_allowing_short(&key).unwrap();
+        let mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+        let mac = mac.chain_update(format!("{id}.{timestamp}.")).chain_update(&body).finalize().into_bytes();
+        let signature = Signer::new([secret]).sign_text(&id, &timestamp, &body).signature;
+        prop_assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)));
     }
 
     #[test]
@@ -144,5 +162,19 @@ proptest! {
         let headers = Signer::new([current()]).sign("evt_1", NOW, b"another body");
         let diagnosis = verifier().diagnose(&headers, &body);
         prop_assert_eq!(diagnosis.verdict(), Err(VerifyError::Mismatch));
+    }
+}
+
+/// Every border between the blocks of the hash, and between what is put together first and what is not.
+#[test]
+fn bodies_of_every_length_have_the_hmac_that_others_compute() {
+    let key = Hmac::<Sha256>::new_from_slice(&[7; 24]).unwrap();
+    let signer = Signer::new([Secret::from_bytes(&[7; 24]).unwrap()]);
+    let body: Vec<u8> = (0..1300u32).map(|n| n as u8).collect();
+    for length in 0..=body.len() {
+        let body = &body[..length];
+        let mac = key.clone().chain_update(b"evt_1.1700000000.").chain_update(body).finalize().into_bytes();
+        let signature = signer.sign("evt_1", 1_700_000_000, body).signature;
+        assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)), "{length} bytes");
     }
 }

@@ -6,76 +6,173 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Claim, Delivery, MemoryFull, MemoryGuard, Once, OnceError, ReplayGuard, Ticket, once,
+    Answer, Claim, Delivery, Fence, GuardError, LEASE, MemoryFull, MemoryGuard, Once, OnceError,
+    RETRY_WINDOW, ReplayGuard, Standing, once, suite,
 };
 
-const ONE: Delivery<'static> = Delivery { endpoint: "orders", event: "evt_1" };
+pub(crate) fn delivery(event: &str) -> Delivery {
+    Delivery::new("orders", event)
+}
+
+pub(crate) fn one() -> Delivery {
+    delivery("evt_1")
+}
 
 /// A guard whose clock moves only when told to.
 fn with_clock() -> (MemoryGuard, impl Fn(Duration)) {
-    let start = Instant::now();
-    let offset = Arc::new(AtomicU64::new(0));
-    let hand = Arc::clone(&offset);
-    let guard =
-        MemoryGuard::new().clock(move || start + Duration::from_millis(offset.load(Ordering::SeqCst)));
+    let hand = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&hand);
+    let guard = MemoryGuard::new().clock(move || Duration::from_millis(clock.load(Ordering::SeqCst)));
     (guard, move |by: Duration| {
         hand.fetch_add(by.as_millis() as u64, Ordering::SeqCst);
     })
 }
 
-fn delivery(event: &str) -> Delivery<'_> {
-    Delivery { endpoint: "orders", event }
+async fn granted(guard: &dyn ReplayGuard, delivery: &Delivery) -> Fence {
+    match guard.claim(delivery).await.unwrap() {
+        Claim::Granted(fence) => fence,
+        other => panic!("{other:?}"),
+    }
 }
 
-async fn granted(guard: &MemoryGuard, delivery: Delivery<'_>) -> Ticket {
-    match guard.claim(delivery).await.unwrap() {
-        Claim::Granted(ticket) => ticket,
-        other => panic!("{other:?}"),
+async fn claim(guard: &MemoryGuard, delivery: &Delivery) -> Claim {
+    guard.claim(delivery).await.unwrap()
+}
+
+async fn ran(guard: &MemoryGuard, delivery: &Delivery) {
+    let outcome = once(guard, delivery, async |_| Ok::<_, Infallible>(())).await;
+    assert!(matches!(outcome, Ok(Once::Ran(()))), "{delivery:?}: {outcome:?}");
+}
+
+#[tokio::test]
+async fn a_guard_in_memory_keeps_every_rule_of_a_guard() {
+    let (guard, advance) = with_clock();
+    let pass = async |time| advance(time);
+    suite::check(&guard, &pass).await;
+    suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
+    let shared: Arc<dyn ReplayGuard> = Arc::new(guard.lease(Duration::from_secs(5)));
+    suite::check(&shared, &pass).await;
+}
+
+/// Breaks one rule each, to see that the suite finds it.
+struct Careless {
+    guard: MemoryGuard,
+    fault: &'static str,
+}
+
+impl ReplayGuard for Careless {
+    fn lease_time(&self) -> Duration {
+        self.guard.lease_time()
+    }
+
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+        Box::pin(async move {
+            Ok(match (self.guard.claim(delivery).await?, self.fault) {
+                (Claim::Granted(_), "one fence for all") => Claim::Granted(Fence(1)),
+                (Claim::InProgress, "two at once") => Claim::Granted(Fence(u64::MAX)),
+                (claim, _) => claim,
+            })
+        })
+    }
+
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        match self.fault {
+            "renews in words alone" => Box::pin(async { Ok(Standing::Held) }),
+            _ => self.guard.renew(delivery, fence),
+        }
+    }
+
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        match self.fault {
+            "commits for anyone" => Box::pin(async move {
+                let _ = self.guard.commit(delivery, fence).await?;
+                Ok(Standing::Held)
+            }),
+            _ => self.guard.commit(delivery, fence),
+        }
+    }
+
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        match self.fault {
+            "keeps what is given back" => Box::pin(async { Ok(Standing::Held) }),
+            _ => self.guard.release(delivery, fence),
+        }
+    }
+
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+        match self.fault {
+            "never forgets" => Box::pin(async { Ok(false) }),
+            _ => self.guard.forget(delivery),
+        }
+    }
+}
+
+#[test]
+fn the_suite_finds_a_guard_that_breaks_a_rule() {
+    for fault in [
+        "one fence for all",
+        "two at once",
+        "renews in words alone",
+        "commits for anyone",
+        "keeps what is given back",
+        "never forgets",
+    ] {
+        let (guard, advance) = with_clock();
+        let guard = Careless { guard, fault };
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(suite::check(&guard, &async |time| advance(time)));
+        }));
+        assert!(checked.is_err(), "a guard that {fault} passes");
     }
 }
 
 #[tokio::test]
 async fn a_handled_event_is_not_handled_again() {
     let guard = MemoryGuard::new();
-    assert_eq!(once(&guard, ONE, async { Ok::<_, Infallible>(1) }).await, Ok(Once::Ran(1)));
-    let again = once(&guard, ONE, async { panic!("ran twice") as Result<i32, Infallible> }).await;
-    assert_eq!(again, Ok(Once::AlreadyDone));
-    assert_eq!(again.unwrap().status(), 200);
+    ran(&guard, &one()).await;
+    let again = once(&guard, &one(), async |_| panic!("ran twice") as Result<i32, Infallible>).await.unwrap();
+    assert!(matches!(again, Once::AlreadyDone));
+    assert_eq!(again.status(), 200);
 }
 
 #[tokio::test]
 async fn an_event_whose_handler_failed_is_handled_on_the_next_try() {
     let guard = MemoryGuard::new();
-    let failed = once(&guard, ONE, async { Err::<(), _>("down") }).await.unwrap_err();
-    assert_eq!((failed, failed.status()), (OnceError::Handler("down"), 500));
+    let failed = once(&guard, &one(), async |_| Err::<(), _>("down")).await.unwrap_err();
+    assert!(matches!(failed, OnceError::Handler("down")));
+    assert_eq!((failed.status(), failed.to_string().as_str()), (500, "the handler of the event failed"));
     assert!(guard.is_empty());
-    assert_eq!(once(&guard, ONE, async { Ok::<_, &str>(()) }).await, Ok(Once::Ran(())));
+    ran(&guard, &one()).await;
 }
 
 #[tokio::test]
 async fn a_second_try_during_the_first_is_told_to_come_back() {
     let guard = MemoryGuard::new();
-    let outer = once(&guard, ONE, async {
-        let inner = once(&guard, ONE, async { panic!("ran twice") as Result<(), Infallible> }).await.unwrap();
-        assert_eq!(inner, Once::InProgress);
+    let delivery = one();
+    let outer = once(&guard, &delivery, async |_| {
+        let inner = once(&guard, &delivery, async |_| panic!("ran twice") as Result<(), Infallible>).await;
+        let inner = inner.unwrap();
+        assert!(matches!(inner, Once::InProgress));
         assert_eq!(inner.status(), 409);
         Ok::<_, Infallible>(())
     });
-    assert_eq!(outer.await, Ok(Once::Ran(())));
+    assert!(matches!(outer.await, Ok(Once::Ran(()))));
 }
 
 #[tokio::test]
 async fn a_handler_dropped_half_way_gives_its_claim_back() {
     let guard = MemoryGuard::new();
+    let delivery = one();
     {
-        let mut handler = pin!(once(&guard, ONE, pending::<Result<(), Infallible>>()));
+        let mut handler = pin!(once(&guard, &delivery, |_| pending::<Result<(), Infallible>>()));
         assert!(handler.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
+        assert_eq!(claim(&guard, &delivery).await, Claim::InProgress);
     }
-    assert!(matches!(guard.claim(ONE).await, Ok(Claim::Granted(_))));
+    granted(&guard, &delivery).await;
 }
 
 #[tokio::test]
@@ -83,19 +180,11 @@ async fn a_handler_that_panics_gives_its_claim_back() {
     let guard = Arc::new(MemoryGuard::new());
     let shared = Arc::clone(&guard);
     let task = tokio::spawn(async move {
-        once(&*shared, ONE, async { panic!("a handler's mistake") as Result<(), Infallible> }).await
+        let delivery = one();
+        once(&*shared, &delivery, async |_| panic!("a handler's mistake") as Result<(), Infallible>).await
     });
     assert!(task.await.unwrap_err().is_panic());
-    assert!(matches!(guard.claim(ONE).await, Ok(Claim::Granted(_))));
-}
-
-#[tokio::test]
-async fn the_same_event_at_another_endpoint_is_another_delivery() {
-    let guard = MemoryGuard::new();
-    for (endpoint, event) in [("a", "bc"), ("ab", "c"), ("", "abc"), ("abc", ""), ("1:a", "bc")] {
-        let ran = once(&guard, Delivery { endpoint, event }, async { Ok::<_, Infallible>(()) }).await;
-        assert_eq!(ran, Ok(Once::Ran(())), "{endpoint} {event}");
-    }
+    granted(&guard, &one()).await;
 }
 
 #[tokio::test]
@@ -103,130 +192,122 @@ async fn a_handled_event_is_remembered_for_as_long_as_the_service_repeats_it() {
     let pauses = [30, 2 * 60, 10 * 60, 30 * 60, 3600, 3 * 3600, 6 * 3600, 12 * 3600];
     let longest = Duration::from_secs(pauses.iter().map(|pause| pause * 6 / 5 + 10).sum());
     let (guard, advance) = with_clock();
-    assert_eq!(once(&guard, ONE, async { Ok::<_, Infallible>(()) }).await, Ok(Once::Ran(())));
+    ran(&guard, &one()).await;
     advance(longest);
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::Done));
-    advance(MemoryGuard::RETRY_WINDOW - longest - Duration::from_millis(1));
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::Done));
+    assert_eq!(claim(&guard, &one()).await, Claim::Done);
+    advance(RETRY_WINDOW - longest - Duration::from_millis(1));
+    assert_eq!(claim(&guard, &one()).await, Claim::Done);
     advance(Duration::from_millis(1));
     assert_eq!(guard.len(), 0, "it is forgotten in the end");
 }
 
 #[tokio::test]
-async fn a_handled_event_is_handled_again_once_somebody_has_it_forgotten() {
+async fn what_is_due_goes_a_few_at_a_time_and_goes_whole() {
     let (guard, advance) = with_clock();
-    assert!(!guard.forget(ONE), "it never came");
-    let ticket = granted(&guard, ONE).await;
-    assert!(!guard.forget(ONE), "it is in progress");
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
-    guard.release(ONE, ticket).await.unwrap();
-    for _ in 0..2 {
-        assert_eq!(once(&guard, ONE, async { Ok::<_, Infallible>(()) }).await, Ok(Once::Ran(())));
-        assert!(guard.forget(ONE));
+    for n in 0..1000 {
+        ran(&guard, &delivery(&format!("evt_{n}"))).await;
     }
-    assert!(guard.is_empty());
-    // What was remembered of the first time does not end the second one early.
-    assert_eq!(once(&guard, ONE, async { Ok::<_, Infallible>(()) }).await, Ok(Once::Ran(())));
-    advance(Duration::from_secs(3600));
-    assert!(guard.forget(ONE));
-    assert_eq!(once(&guard, ONE, async { Ok::<_, Infallible>(()) }).await, Ok(Once::Ran(())));
-    advance(MemoryGuard::RETRY_WINDOW - Duration::from_secs(1800));
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::Done));
-    advance(Duration::from_secs(1800));
-    assert!(!guard.forget(ONE), "its time is over anyway");
-}
-
-#[tokio::test]
-async fn a_claim_runs_out_when_nobody_ends_it() {
-    let (guard, advance) = with_clock();
-    granted(&guard, ONE).await;
-    advance(MemoryGuard::LEASE - Duration::from_millis(1));
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
-    advance(Duration::from_millis(1));
-    granted(&guard, ONE).await;
+    advance(RETRY_WINDOW);
+    ran(&guard, &delivery("evt_0")).await;
+    assert_eq!(guard.len(), 1, "what is due does not count, also before it is gone");
+    assert!(!guard.forget(&delivery("evt_999")).await.unwrap(), "its time is over anyway");
 }
 
 #[tokio::test]
 async fn a_claim_runs_out_although_many_came_and_went_behind_it() {
     let (guard, advance) = with_clock();
-    granted(&guard, ONE).await;
+    granted(&guard, &one()).await;
     for _ in 0..1000 {
-        let ticket = granted(&guard, delivery("evt_2")).await;
-        guard.release(delivery("evt_2"), ticket).await.unwrap();
+        let fence = granted(&guard, &delivery("evt_2")).await;
+        assert_eq!(guard.release(&delivery("evt_2"), fence).await.unwrap(), Standing::Held);
     }
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
-    advance(MemoryGuard::LEASE);
-    granted(&guard, ONE).await;
+    assert_eq!(claim(&guard, &one()).await, Claim::InProgress);
+    advance(LEASE);
+    assert!(guard.is_empty());
+    granted(&guard, &one()).await;
 }
 
 #[tokio::test]
 async fn how_long_a_claim_and_the_memory_of_an_event_last_can_be_set() {
     let (guard, advance) = with_clock();
     let guard = guard.lease(Duration::from_secs(5)).retention(Duration::from_secs(90));
-    granted(&guard, ONE).await;
+    assert_eq!(guard.lease_time(), Duration::from_secs(5));
+    granted(&guard, &one()).await;
     advance(Duration::from_secs(4));
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
+    assert_eq!(claim(&guard, &one()).await, Claim::InProgress);
     advance(Duration::from_secs(1));
-    granted(&guard, ONE).await;
-    guard.commit(ONE).await.unwrap();
+    let fence = granted(&guard, &one()).await;
+    assert_eq!(guard.commit(&one(), fence).await.unwrap(), Standing::Held);
     advance(Duration::from_secs(89));
-    assert_eq!((guard.claim(ONE).await, guard.is_empty()), (Ok(Claim::Done), false));
+    assert_eq!((claim(&guard, &one()).await, guard.is_empty()), (Claim::Done, false));
     advance(Duration::from_secs(1));
     assert!(guard.is_empty());
     let guard = guard.lease(Duration::MAX).retention(Duration::MAX);
-    granted(&guard, ONE).await;
+    granted(&guard, &one()).await;
     advance(Duration::from_secs(365 * 24 * 3600));
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress), "as long as anyone can ask");
+    assert_eq!(claim(&guard, &one()).await, Claim::InProgress, "as long as anyone can ask");
 }
 
 #[tokio::test]
-async fn a_claim_that_ran_out_cannot_release_its_successor() {
+async fn a_handler_that_was_overtaken_is_told_and_leaves_no_mark() {
     let (guard, advance) = with_clock();
-    let first = granted(&guard, ONE).await;
-    advance(MemoryGuard::LEASE);
-    let second = granted(&guard, ONE).await;
-    guard.release(ONE, first).await.unwrap();
-    guard.abandon(ONE, first);
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::InProgress));
-    guard.release(ONE, second).await.unwrap();
-    granted(&guard, ONE).await;
+    let delivery = one();
+    let slow = once(&guard, &delivery, async |ticket| {
+        advance(LEASE);
+        let second = granted(&guard, &delivery).await;
+        assert!(second > ticket.fence());
+        Ok::<_, Infallible>(second)
+    });
+    let outcome = slow.await.unwrap();
+    assert_eq!(outcome.status(), 409, "the service asks again, and hears from the other one");
+    let Once::Overtaken(second) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(claim(&guard, &delivery).await, Claim::InProgress);
+    assert_eq!(guard.commit(&delivery, second).await.unwrap(), Standing::Held);
 }
 
 #[tokio::test]
-async fn a_slow_handler_that_outlived_its_claim_still_counts_as_done() {
+async fn a_slow_handler_that_nobody_overtook_counts_as_done() {
     let (guard, advance) = with_clock();
-    granted(&guard, ONE).await;
-    advance(MemoryGuard::LEASE);
-    let second = granted(&guard, ONE).await;
-    guard.commit(ONE).await.unwrap();
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::Done));
-    guard.release(ONE, second).await.unwrap();
-    assert_eq!(guard.claim(ONE).await, Ok(Claim::Done), "the failure of the second does not undo the first");
+    let delivery = one();
+    let outcome = once(&guard, &delivery, async |_| {
+        advance(LEASE * 3);
+        Ok::<_, Infallible>(())
+    });
+    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    assert_eq!(claim(&guard, &one()).await, Claim::Done);
 }
 
 #[tokio::test]
 async fn the_oldest_handled_event_goes_first_when_the_guard_is_full() {
     let guard = MemoryGuard::new().capacity(3);
     for event in ["evt_1", "evt_2", "evt_3", "evt_4"] {
-        assert_eq!(once(&guard, delivery(event), async { Ok::<_, Infallible>(()) }).await, Ok(Once::Ran(())));
+        ran(&guard, &delivery(event)).await;
     }
     assert_eq!((guard.len(), guard.forgotten_early()), (3, 1));
-    assert_eq!(guard.claim(delivery("evt_2")).await, Ok(Claim::Done));
-    assert!(matches!(guard.claim(delivery("evt_1")).await, Ok(Claim::Granted(_))));
+    assert_eq!(claim(&guard, &delivery("evt_2")).await, Claim::Done);
+    granted(&guard, &delivery("evt_1")).await;
     assert_eq!(guard.forgotten_early(), 2);
 }
 
 #[tokio::test]
 async fn a_claim_in_progress_is_never_given_up_for_another() {
-    let guard = MemoryGuard::new().capacity(2);
-    granted(&guard, delivery("evt_1")).await;
-    let second = granted(&guard, delivery("evt_2")).await;
-    assert_eq!(guard.claim(delivery("evt_3")).await, Err(MemoryFull));
-    let refused = once(&guard, delivery("evt_3"), async { Ok::<_, Infallible>(()) }).await;
-    assert_eq!(refused, Err(OnceError::Guard(MemoryFull)));
-    guard.release(delivery("evt_2"), second).await.unwrap();
-    granted(&guard, delivery("evt_3")).await;
+    let (guard, advance) = with_clock();
+    let guard = guard.capacity(2);
+    granted(&guard, &delivery("evt_1")).await;
+    let second = granted(&guard, &delivery("evt_2")).await;
+    let third = delivery("evt_3");
+    let refused = once(&guard, &third, async |_| Ok::<_, Infallible>(())).await.unwrap_err();
+    assert_eq!(refused.status(), 503);
+    let OnceError::Guard(error) = refused else { panic!("{refused:?}") };
+    assert_eq!(error.cause::<MemoryFull>(), Some(&MemoryFull));
+    assert_eq!(guard.release(&delivery("evt_2"), second).await.unwrap(), Standing::Held);
+    let third = granted(&guard, &third).await;
     assert_eq!(guard.len(), 2);
+    // What ran out goes before what was handled.
+    assert_eq!(guard.commit(&delivery("evt_3"), third).await.unwrap(), Standing::Held);
+    advance(LEASE);
+    granted(&guard, &delivery("evt_4")).await;
+    assert_eq!((claim(&guard, &delivery("evt_3")).await, guard.forgotten_early()), (Claim::Done, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -237,67 +318,79 @@ async fn of_many_tries_at_once_one_is_handled() {
         .map(|_| {
             let (guard, runs) = (Arc::clone(&guard), Arc::clone(&runs));
             tokio::spawn(async move {
-                let handler = async {
+                let delivery = one();
+                let handler = async |_| {
                     runs.fetch_add(1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                     Ok::<_, Infallible>(())
                 };
-                once(&*guard, ONE, handler).await.unwrap()
+                once(&*guard, &delivery, handler).await.unwrap().status()
             })
         })
         .collect();
     for attempt in tries {
-        let _ = attempt.await.unwrap();
+        assert!(matches!(attempt.await.unwrap(), 200 | 409));
     }
     assert_eq!(runs.load(Ordering::SeqCst), 1);
 }
 
-/// A shared store as another crate would write it, which fails when told to.
+/// A shared store as another crate would write it, which fails or hangs when told to.
 #[derive(Default)]
-struct Store {
+pub(crate) struct Store {
     down_for: Mutex<Option<&'static str>>,
     slow_for: Option<&'static str>,
     calls: Mutex<Vec<&'static str>>,
 }
 
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("the store is down")]
-struct Down;
+#[error("connection reset")]
+pub(crate) struct Down;
 
 impl Store {
-    fn failing(step: &'static str) -> Self {
+    pub(crate) fn failing(step: &'static str) -> Self {
         Self { down_for: Mutex::new(Some(step)), ..Self::default() }
     }
 
-    async fn call(&self, step: &'static str) -> Result<(), Down> {
+    async fn call(&self, step: &'static str) -> Result<Standing, GuardError> {
         self.calls.lock().unwrap().push(step);
         if self.slow_for == Some(step) {
             pending::<()>().await;
         }
-        if *self.down_for.lock().unwrap() == Some(step) { Err(Down) } else { Ok(()) }
+        let down = *self.down_for.lock().unwrap() == Some(step);
+        if down { Err(GuardError::new(Down)) } else { Ok(Standing::Held) }
     }
 
-    fn calls(&self) -> Vec<&'static str> {
+    pub(crate) fn calls(&self) -> Vec<&'static str> {
         self.calls.lock().unwrap().clone()
     }
 }
 
 impl ReplayGuard for Store {
-    type Error = Down;
-
-    async fn claim(&self, _: Delivery<'_>) -> Result<Claim, Down> {
-        self.call("claim").await.map(|()| Claim::Granted(Ticket(1)))
+    fn lease_time(&self) -> Duration {
+        LEASE
     }
 
-    async fn commit(&self, _: Delivery<'_>) -> Result<(), Down> {
-        self.call("commit").await
+    fn claim<'a>(&'a self, _: &'a Delivery) -> Answer<'a, Claim> {
+        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(Fence(1))) })
     }
 
-    async fn release(&self, _: Delivery<'_>, _: Ticket) -> Result<(), Down> {
-        self.call("release").await
+    fn renew<'a>(&'a self, _: &'a Delivery, _: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.call("renew"))
     }
 
-    fn abandon(&self, _: Delivery<'_>, _: Ticket) {
+    fn commit<'a>(&'a self, _: &'a Delivery, _: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.call("commit"))
+    }
+
+    fn release<'a>(&'a self, _: &'a Delivery, _: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.call("release"))
+    }
+
+    fn forget<'a>(&'a self, _: &'a Delivery) -> Answer<'a, bool> {
+        Box::pin(async { self.call("forget").await.map(|_| true) })
+    }
+
+    fn abandon(&self, _: &Delivery, _: Fence) {
         self.calls.lock().unwrap().push("abandon");
     }
 }
@@ -305,16 +398,20 @@ impl ReplayGuard for Store {
 #[tokio::test]
 async fn a_store_that_cannot_be_asked_keeps_the_handler_from_running() {
     let store = Store::failing("claim");
-    let outcome = once(&store, ONE, async { panic!("ran") as Result<(), Infallible> }).await;
-    assert_eq!(outcome, Err(OnceError::Guard(Down)));
+    let outcome = once(&store, &one(), async |_| panic!("ran") as Result<(), Infallible>).await.unwrap_err();
+    assert_eq!(outcome.status(), 503, "the service tries again");
+    let sentence = "the event was not handled: the replay guard's store failed: connection reset";
+    assert_eq!(outcome.to_string(), sentence);
+    let OnceError::Guard(error) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.cause::<Down>(), Some(&Down));
 }
 
 #[tokio::test]
 async fn a_handled_event_counts_as_handled_although_the_store_cannot_note_it() {
     let store = Store::failing("commit");
-    let outcome = once(&store, ONE, async { Ok::<_, Infallible>(7) }).await.unwrap();
+    let outcome = once(&store, &one(), async |_| Ok::<_, Infallible>(7)).await.unwrap();
     assert_eq!(outcome.status(), 200);
-    assert_eq!(outcome, Once::RanUnrecorded(7, Down));
+    assert!(matches!(outcome, Once::RanUnrecorded(7, _)));
     assert_eq!(store.calls(), ["claim", "commit"], "and it is not released");
 }
 
@@ -322,7 +419,8 @@ async fn a_handled_event_counts_as_handled_although_the_store_cannot_note_it() {
 fn an_event_that_was_handled_is_not_given_back_while_the_store_is_slow() {
     let store = Store { slow_for: Some("commit"), ..Store::default() };
     {
-        let mut running = pin!(once(&store, ONE, async { Ok::<_, Infallible>(()) }));
+        let delivery = one();
+        let mut running = pin!(once(&store, &delivery, async |_| Ok::<_, Infallible>(())));
         assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     assert_eq!(store.calls(), ["claim", "commit"], "and it is not abandoned");
@@ -332,39 +430,36 @@ fn an_event_that_was_handled_is_not_given_back_while_the_store_is_slow() {
 fn a_failed_event_is_given_back_although_nobody_waits_for_the_store() {
     let store = Store { slow_for: Some("release"), ..Store::default() };
     {
-        let mut running = pin!(once(&store, ONE, async { Err::<(), _>("handler") }));
+        let delivery = one();
+        let mut running = pin!(once(&store, &delivery, async |_| Err::<(), _>("handler")));
         assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     assert_eq!(store.calls(), ["claim", "release", "abandon"]);
 }
 
 #[tokio::test]
-async fn a_commit_that_finds_no_place_is_told() {
-    let (guard, advance) = with_clock();
-    let guard = guard.capacity(1);
-    let outcome = once(&guard, ONE, async {
-        advance(MemoryGuard::LEASE);
-        granted(&guard, delivery("evt_2")).await;
-        Ok::<_, Infallible>(())
-    });
-    assert_eq!(outcome.await, Ok(Once::RanUnrecorded((), MemoryFull)));
-}
-
-#[tokio::test]
-async fn the_handlers_failure_is_told_although_the_release_fails_too() {
+async fn the_handlers_failure_is_told_and_so_is_that_of_the_release() {
     let store = Store::failing("release");
-    let outcome = once(&store, ONE, async { Err::<(), _>("handler") }).await;
-    assert_eq!(outcome, Err(OnceError::Handler("handler")));
-    assert_eq!(store.calls(), ["claim", "release"]);
+    let outcome = once(&store, &one(), async |_| Err::<(), _>("handler")).await.unwrap_err();
+    assert_eq!(outcome.status(), 500);
+    assert!(
+        matches!(&outcome, OnceError::HandlerUnreleased("handler", error) if error.cause() == Some(&Down))
+    );
+    assert!(
+        outcome
+            .to_string()
+            .ends_with("could not be given back: the replay guard's store failed: connection reset")
+    );
 }
 
 #[test]
 fn a_guarded_handler_can_run_on_any_thread() {
     fn send<T: Send>(_: T) {}
     let guard = MemoryGuard::new();
-    send(once(&guard, ONE, async { Ok::<_, Infallible>(()) }));
+    let delivery = one();
+    send(once(&guard, &delivery, |_| async { Ok::<_, Infallible>(()) }));
     assert!(matches!(
-        pin!(once(&guard, ONE, async { Ok::<_, Infallible>(()) }))
+        pin!(once(&guard, &delivery, |_| async { Ok::<_, Infallible>(()) }))
             .poll(&mut Context::from_waker(Waker::noop())),
         Poll::Ready(Ok(Once::Ran(())))
     ));

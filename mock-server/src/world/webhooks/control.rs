@@ -95,13 +95,14 @@ impl World {
         self.sendable(&id)?;
         let event = Event {
             id: self.ids.fresh(),
-            version: 1,
-            created_at: now,
-            workspace: self.workspace.id.clone(),
-            livemode: self.endpoint(&id)?.livemode,
+            version: Some(1),
+            created_at: Some(now),
+            workspace: Some(self.workspace.id.clone()),
+            livemode: Some(self.endpoint(&id)?.livemode),
             summary: "Test event for this webhook".to_owned(),
             url: None,
             kind: EventKind::WebhookTest(WebhookTest { endpoint_id: id.clone() }),
+            raw: None,
         };
         let event_id = event.id.clone();
         self.webhooks.send(event, vec![id], &mut self.jobs, now);
@@ -146,13 +147,13 @@ impl World {
         let view = |it: &super::Recorded| {
             let delivery = it.deliveries.get(&id)?;
             let event_type = it.event.kind.event_type();
-            let wanted = delivery.in_log(it.event.created_at, now)
+            let wanted = delivery.in_log(it.created_at(), now)
                 && filter.outcome.is_none_or(|outcome| outcome == delivery.outcome)
                 && filter.event_type.as_ref().is_none_or(|name| name == event_type);
             wanted.then(|| DeliveryView {
                 event_id: it.event.id.clone(),
                 event_type: event_type.to_owned(),
-                created_at: it.event.created_at,
+                created_at: it.created_at(),
                 outcome: delivery.outcome,
                 next_try_at: delivery.next_try_at,
                 tries: delivery.tries.clone(),
@@ -267,7 +268,7 @@ impl Webhooks {
     /// `None` when the log does not have it.
     fn redeliver(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs, now: Timestamp) -> Option<()> {
         let it = self.log.get_mut(self.numbers.get(event)?)?;
-        let created = it.event.created_at;
+        let created = it.created_at();
         let delivery = it.deliveries.get_mut(id).filter(|delivery| delivery.in_log(created, now))?;
         let lane = self.lanes.get_mut(id);
         if let Some(lane) = lane {

@@ -38,13 +38,14 @@ impl World {
         }
         let event = Event {
             id: self.ids.fresh(),
-            version: 1,
-            created_at: now,
-            workspace: self.workspace.id.clone(),
-            livemode: audience.livemode,
+            version: Some(1),
+            created_at: Some(now),
+            workspace: Some(self.workspace.id.clone()),
+            livemode: Some(audience.livemode),
             summary: start(summary, limits::EVENT_SUMMARY).to_owned(),
             url,
             kind,
+            raw: None,
         };
         self.webhooks.emit(event, audience, &mut self.jobs, now);
     }

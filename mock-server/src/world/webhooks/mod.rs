@@ -14,7 +14,7 @@ mod view;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{Event, EventId, Problems, Timestamp, UserId, WebhookId, limits};
 
 pub use control::Examinee;
@@ -75,8 +75,25 @@ pub struct Webhooks {
 #[serde(deny_unknown_fields)]
 struct Recorded {
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[serde(deserialize_with = "as_documented")]
     event: Event,
     deliveries: BTreeMap<WebhookId, Delivery>,
+}
+
+impl Recorded {
+    fn created_at(&self) -> Timestamp {
+        // As documented, so it has one.
+        self.event.created_at.unwrap_or(Timestamp::from_millis(0))
+    }
+}
+
+/// A receiver takes whatever has an id; this is the sender.
+fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
+    let event = Event::deserialize(d)?;
+    match event.misfits().first() {
+        None => Ok(event),
+        Some(misfit) => Err(D::Error::custom(misfit)),
+    }
 }
 
 /// What an endpoint is busy with. Not part of the world document: a restored world makes those tries anew.
@@ -347,10 +364,11 @@ impl Webhooks {
         let mut dropped = HashSet::new();
         let mut gone = Vec::new();
         // Events are in the order of their time; of those that are old enough, the few with a late try stay.
-        let old = |it: &Recorded| now.duration_since(it.event.created_at) > limits::DELIVERY_LOG;
+        let old = |it: &Recorded| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
         for (number, it) in self.log.iter_mut().take_while(|(_, it)| old(it)) {
             let before = it.deliveries.len();
-            it.deliveries.retain(|_, delivery| delivery.in_log(it.event.created_at, now));
+            let created = it.created_at();
+            it.deliveries.retain(|_, delivery| delivery.in_log(created, now));
             self.held -= before - it.deliveries.len();
             if it.deliveries.is_empty() {
                 self.numbers.remove(&it.event.id);

@@ -5,11 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use axum::{Router, extract::FromRef, extract::State, http::StatusCode, routing::post};
+use axum::{Router, extract::FromRef, extract::State, response::IntoResponse, routing::post};
 use serde_json::{Value, json};
 use shared_inbox_webhooks::{
     Event, Receiver as Verifying, Secret, Verifier, Webhook,
-    replay::{Delivery, MemoryGuard, once},
+    replay::{Handlers, MemoryGuard},
 };
 
 use super::{
@@ -58,7 +58,7 @@ fn failed(report: &Value) -> Vec<&str> {
 #[derive(Clone)]
 struct App {
     receiver: Verifying,
-    seen: Arc<MemoryGuard>,
+    handlers: Handlers<MemoryGuard>,
     handled: Arc<Mutex<Vec<String>>>,
 }
 
@@ -68,16 +68,13 @@ impl FromRef<App> for Verifying {
     }
 }
 
-async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> StatusCode {
-    let delivery = Delivery { endpoint: "/hook", event: event.proof().id() };
-    let handler = async {
+async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
+    let delivery = event.delivery("/hook");
+    let handler = async move |_| {
         app.handled.lock().unwrap().push(event.id.to_string());
         Ok::<_, std::io::Error>(())
     };
-    match once(&*app.seen, delivery, handler).await {
-        Ok(outcome) => StatusCode::from_u16(outcome.status()).unwrap(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    app.handlers.once(delivery, handler).await
 }
 
 /// Serves the good receiver at an address that was taken before the secret was known.
@@ -86,7 +83,7 @@ async fn serve(listener: tokio::net::TcpListener, secrets: &[&str]) -> Arc<Mutex
     let handled = Arc::new(Mutex::new(Vec::new()));
     let app = App {
         receiver: Verifying::new(verifier),
-        seen: Arc::new(MemoryGuard::new()),
+        handlers: Handlers::new(MemoryGuard::new()),
         handled: handled.clone(),
     };
     let router = Router::new().route("/hook", post(hook)).with_state(app);

@@ -16,7 +16,7 @@ use shared_inbox::{Event, EventKind};
 use shared_inbox_mock::{Control, CreateWebhook, StampClock};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,
-    replay::{Delivery, MemoryGuard, once},
+    replay::{Handlers, MemoryGuard},
 };
 
 /// A receiver on a port of its own, and what it has handled.
@@ -28,7 +28,7 @@ pub(crate) struct Listener {
 #[derive(Clone)]
 struct App {
     receiver: Receiver,
-    guard: Arc<MemoryGuard>,
+    handlers: Handlers<MemoryGuard>,
     handled: Arc<Mutex<Vec<Event>>>,
     arrivals: Arc<Mutex<Vec<String>>>,
     status: Arc<AtomicU16>,
@@ -41,18 +41,18 @@ impl FromRef<App> for Receiver {
 }
 
 async fn handle(State(app): State<App>, Webhook(event): Webhook<Event>) -> Response {
-    let id = event.proof().id().to_owned();
-    app.arrivals.lock().unwrap().push(id.clone());
+    let delivery = event.delivery("team");
+    app.arrivals.lock().unwrap().push(delivery.event().to_owned());
     let broken = app.status.load(Ordering::SeqCst);
-    let handler = async {
+    let handled = app.handled;
+    let handler = async move |_| {
         if broken != 200 {
             return Err(std::fmt::Error);
         }
-        app.handled.lock().unwrap().push(event.into_inner());
+        handled.lock().unwrap().push(event.into_inner());
         Ok(())
     };
-    let delivery = Delivery { endpoint: "team", event: &id };
-    match once(&*app.guard, delivery, handler).await {
+    match app.handlers.once(delivery, handler).await {
         Ok(outcome) => outcome.into_response(),
         Err(_) => StatusCode::from_u16(broken).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response(),
     }
@@ -72,7 +72,7 @@ impl Listener {
         let verifier = Verifier::new([Secret::parse(&webhook.secret).unwrap()]);
         let state = App {
             receiver: Receiver::new(verifier),
-            guard: Arc::new(MemoryGuard::new()),
+            handlers: Handlers::new(MemoryGuard::new()),
             handled: Arc::default(),
             arrivals: Arc::default(),
             status: Arc::new(AtomicU16::new(200)),

@@ -1,0 +1,22 @@
+//! The clocks of this machine, where it has any: WebAssembly in a browser or a Worker has none that the standard library
+//! could ask, and ends the program when asked.
+
+use std::time::{Duration, SystemTime};
+
+/// Whether the standard library has clocks here.
+const HAS_CLOCKS: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
+/// There is no clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no clock on this platform: set one with `.clock(…)`")]
+pub(crate) struct NoClock;
+
+/// The time of day.
+pub(crate) fn wall() -> Option<SystemTime> {
+    HAS_CLOCKS.then(SystemTime::now)
+}
+
+/// A clock that never goes back, from now on.
+pub(crate) fn monotonic() -> Option<impl Fn() -> Duration + Send + Sync> {
+    HAS_CLOCKS.then(std::time::Instant::now).map(|start| move || start.elapsed())
+}

@@ -1,0 +1,268 @@
+//! What a guard is: a memory of events with claims that run out, in this process or in a store that many machines share.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One event at one endpoint: what a guard remembers. Clones are cheap.
+///
+/// ```
+/// use shared_inbox_webhooks::replay::Delivery;
+///
+/// let delivery = Delivery::new("orders", "evt_1");
+/// assert_eq!((delivery.endpoint(), delivery.event()), ("orders", "evt_1"));
+/// ```
+///
+/// [`Verified::delivery`](crate::Verified::delivery) makes one from a verified request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Delivery {
+    // The event first: it decides most comparisons.
+    event: Arc<str>,
+    endpoint: Arc<str>,
+}
+
+impl Delivery {
+    /// `endpoint` is whatever tells the receiver's endpoints apart (an id, a path), as two of them may get the same
+    /// event; `event` is the event's id, from [`Proof::id`](crate::Proof::id).
+    #[must_use]
+    pub fn new(endpoint: impl Into<Arc<str>>, event: impl Into<Arc<str>>) -> Self {
+        Self { event: event.into(), endpoint: endpoint.into() }
+    }
+
+    /// What tells the receiver's endpoints apart.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// The event's id.
+    #[must_use]
+    pub fn event(&self) -> &str {
+        &self.event
+    }
+}
+
+/// The number of a claim. Each claim of a delivery has a larger one than those before it.
+///
+/// A store that keeps the largest number it has seen, and refuses writes with a smaller one, cannot be written to by a
+/// handler that was overtaken without knowing it.
+///
+/// ```
+/// use shared_inbox_webhooks::replay::Fence;
+///
+/// assert!(Fence(2) > Fence(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fence(pub u64);
+
+/// The answer to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Claim {
+    /// Yours: handle the event, then commit or release.
+    Granted(Fence),
+    /// Another try of the same event is being handled right now.
+    InProgress,
+    /// The event has been handled.
+    Done,
+}
+
+/// Whose a claim is, as a guard answers whoever names its fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "a claim that was lost must not be acted on"]
+pub enum Standing {
+    /// It is yours.
+    Held,
+    /// It is not yours, or no longer: it ran out and another try took it, or it was given back. Nothing was changed.
+    Lost,
+}
+
+/// What a guard's methods give: a boxed future, so that a guard can stand behind an `Arc<dyn ReplayGuard>`.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Send + 'a>>;
+
+/// A memory of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines share.
+///
+/// The rules, which [`suite`](super) (feature `suite`) checks on any implementation:
+///
+/// - A claim is one atomic step: of many at once, one is granted.
+/// - A claim that is not renewed runs out after [`lease_time`](Self::lease_time), so that a machine that died does not block an event
+///   for good. Whoever held it keeps it until another try takes it: a late commit counts if nobody came between.
+/// - Fences of one delivery grow. Naming one that was overtaken is answered with [`Standing::Lost`] and changes nothing.
+/// - What was committed is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
+/// - An error means that the store could not say; what it was asked to do may have happened. Every step may be repeated.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::sync::{Mutex, PoisonError};
+/// use std::time::Duration;
+/// use shared_inbox_webhooks::replay::{Answer, Claim, Delivery, Fence, ReplayGuard, Standing};
+///
+/// /// Shows the shape: a real store also lets its claims run out, and forgets in the end.
+/// #[derive(Default)]
+/// struct Table(Mutex<HashMap<Delivery, (Fence, State)>>);
+///
+/// #[derive(Clone, Copy, PartialEq)]
+/// enum State { Claimed, Released, Done }
+///
+/// impl Table {
+///     /// Goes from one of these states to another, for whoever has the latest fence.
+///     fn step(&self, delivery: &Delivery, fence: Fence, from: &[State], to: State) -> Standing {
+///         match self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(delivery) {
+///             Some((latest, state)) if *latest == fence && from.contains(state) => {
+///                 *state = to;
+///                 Standing::Held
+///             }
+///             _ => Standing::Lost,
+///         }
+///     }
+/// }
+///
+/// impl ReplayGuard for Table {
+///     fn lease_time(&self) -> Duration {
+///         Duration::from_secs(60)
+///     }
+///
+///     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+///         Box::pin(async move {
+///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+///             let (fence, state) = table.entry(delivery.clone()).or_insert((Fence(0), State::Released));
+///             Ok(match state {
+///                 State::Done => Claim::Done,
+///                 State::Claimed => Claim::InProgress,
+///                 State::Released => {
+///                     (*fence, *state) = (Fence(fence.0 + 1), State::Claimed);
+///                     Claim::Granted(*fence)
+///                 }
+///             })
+///         })
+///     }
+///
+///     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Claimed)) })
+///     }
+///
+///     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed, State::Done], State::Done)) })
+///     }
+///
+///     fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Released)) })
+///     }
+///
+///     fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+///         Box::pin(async move {
+///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+///             let done = table.get_mut(delivery).filter(|(_, state)| *state == State::Done);
+///             Ok(done.map(|(_, state)| *state = State::Released).is_some())
+///         })
+///     }
+/// }
+/// ```
+pub trait ReplayGuard: Send + Sync {
+    /// How long a claim lasts unless it is renewed.
+    fn lease_time(&self) -> Duration;
+
+    /// Claims a delivery, in one atomic step.
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim>;
+
+    /// Makes a claim last for a whole lease from now on.
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing>;
+
+    /// Notes that the event has been handled. Committing again with the same fence is [`Standing::Held`] too: the first
+    /// answer may have been lost.
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing>;
+
+    /// Gives the claim back, so that the next try is handled.
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing>;
+
+    /// Forgets that an event was handled, so that its next delivery is handled again; says whether it was remembered. For
+    /// an event that somebody redelivers by hand because its handler did the wrong thing: it has the id that it always
+    /// had. An event in progress is left alone.
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool>;
+
+    /// Called when a handler was dropped half-way and nobody can wait for a release any more. Must not block. Without an
+    /// implementation the claim runs out by itself.
+    fn abandon(&self, _delivery: &Delivery, _fence: Fence) {}
+}
+
+macro_rules! passes_on {
+    ($($pointer:ty),*) => {$(
+        impl<G: ReplayGuard + ?Sized> ReplayGuard for $pointer {
+            fn lease_time(&self) -> Duration {
+                (**self).lease_time()
+            }
+
+            fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+                (**self).claim(delivery)
+            }
+
+            fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+                (**self).renew(delivery, fence)
+            }
+
+            fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+                (**self).commit(delivery, fence)
+            }
+
+            fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+                (**self).release(delivery, fence)
+            }
+
+            fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+                (**self).forget(delivery)
+            }
+
+            fn abandon(&self, delivery: &Delivery, fence: Fence) {
+                (**self).abandon(delivery, fence);
+            }
+        }
+    )*};
+}
+
+passes_on!(&G, Arc<G>, Box<G>);
+
+/// The store behind a guard could not be asked, or could not answer.
+///
+/// ```
+/// use shared_inbox_webhooks::replay::GuardError;
+///
+/// let error = GuardError::new(std::io::Error::other("connection reset"));
+/// assert_eq!(error.to_string(), "the replay guard's store failed: connection reset");
+/// assert!(error.cause::<std::io::Error>().is_some());
+/// ```
+#[derive(Clone)]
+pub struct GuardError(Arc<dyn Error + Send + Sync>);
+
+impl GuardError {
+    /// Wraps what the store's client said.
+    pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(Arc::from(cause.into()))
+    }
+
+    /// What the store's client said, if it is of this type.
+    #[must_use]
+    pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Display for GuardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the replay guard's store failed: {}", self.0)
+    }
+}
+
+impl fmt::Debug for GuardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GuardError").field(&self.0).finish()
+    }
+}
+
+impl Error for GuardError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}

@@ -1,0 +1,441 @@
+//! A handler that has begun ends: whoever hangs up, however long it takes, and also when the program is to end.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{FromRef, State};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use shared_inbox_webhooks::replay::{
+    Answer, Claim, Delivery, Fence, GuardError, Handlers, Mark, MemoryGuard, Once, OnceError, ReplayGuard,
+    Standing, StillRunning, TransactionalInbox, once_in_transaction,
+};
+use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex as Lock, Notify, OwnedMutexGuard, oneshot};
+use tokio::time::{Instant, sleep};
+
+use crate::fixture::{BODY, ID, NOW, current, verifier};
+use crate::replay::{Down, Store, one};
+
+/// A guard that goes by tokio's time, which tests can stop.
+fn guard() -> MemoryGuard {
+    let start = Instant::now();
+    MemoryGuard::new().clock(move || start.elapsed())
+}
+
+#[derive(Clone, FromRef)]
+struct App {
+    receiver: Receiver,
+    handlers: Handlers<Arc<dyn ReplayGuard>>,
+    work: Arc<Work>,
+}
+
+/// A handler that waits until it may go on, and counts.
+#[derive(Default)]
+struct Work {
+    started: AtomicUsize,
+    finished: AtomicUsize,
+    go_on: Notify,
+    has_started: Notify,
+    hung_up: Notify,
+}
+
+impl Work {
+    fn counts(&self) -> (usize, usize) {
+        (self.started.load(Ordering::SeqCst), self.finished.load(Ordering::SeqCst))
+    }
+}
+
+/// Tells when the framework drops the request's future.
+struct Dropped(Arc<Work>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.hung_up.notify_one();
+    }
+}
+
+async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
+    let _dropped = Dropped(Arc::clone(&app.work));
+    let work = app.work;
+    let handler = async move |_| {
+        work.started.fetch_add(1, Ordering::SeqCst);
+        work.has_started.notify_one();
+        work.go_on.notified().await;
+        work.finished.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, Infallible>(())
+    };
+    app.handlers.once(event.delivery("/"), handler).await
+}
+
+fn request() -> String {
+    let headers = Signer::new([current()]).sign(ID, NOW, BODY.as_bytes());
+    let lines: String = headers.pairs().iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = BODY.len();
+    format!(
+        "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n{lines}\r\n{BODY}"
+    )
+}
+
+async fn status(address: std::net::SocketAddr) -> String {
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    connection.write_all(request().as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    answer.split(' ').nth(1).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_sender_that_hangs_up_changes_nothing() {
+    let handlers = Handlers::new(Arc::new(MemoryGuard::new()) as Arc<dyn ReplayGuard>);
+    let app = App { receiver: Receiver::new(verifier()), handlers: handlers.clone(), work: Arc::default() };
+    let work = Arc::clone(&app.work);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Router::new().route("/", post(hook)).with_state(app);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+
+    let mut impatient = TcpStream::connect(address).await.unwrap();
+    impatient.write_all(request().as_bytes()).await.unwrap();
+    work.has_started.notified().await;
+    drop(impatient);
+    work.hung_up.notified().await;
+    assert_eq!((work.counts(), handlers.running()), ((1, 0), 1), "the request is gone, the handler is not");
+    assert_eq!(status(address).await, "409", "a retry that comes meanwhile");
+    work.go_on.notify_one();
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(work.counts(), (1, 1));
+    let done = handlers.guard().claim(&Delivery::new("/", ID)).await.unwrap();
+    assert_eq!(done, Claim::Done, "and it is noted");
+}
+
+#[tokio::test]
+async fn a_retry_that_comes_after_the_end_hears_success() {
+    let handlers = Handlers::new(MemoryGuard::new());
+    let (send, wait) = oneshot::channel::<()>();
+    let request = tokio::spawn({
+        let handlers = handlers.clone();
+        async move { handlers.once(one(), async move |_| wait.await).await }
+    });
+    while handlers.running() == 0 {
+        tokio::task::yield_now().await;
+    }
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    send.send(()).unwrap();
+    while handlers.running() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let again = handlers.once(one(), async |_| panic!("ran twice") as Result<(), Infallible>).await.unwrap();
+    assert!(matches!(again, Once::AlreadyDone), "{again:?}");
+}
+
+/// A guard that takes its time to commit.
+#[derive(Default)]
+struct SlowCommit {
+    guard: MemoryGuard,
+    committing: Notify,
+    go_on: Notify,
+}
+
+impl ReplayGuard for SlowCommit {
+    fn lease_time(&self) -> Duration {
+        self.guard.lease_time()
+    }
+
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+        self.guard.claim(delivery)
+    }
+
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        self.guard.renew(delivery, fence)
+    }
+
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(async move {
+            self.committing.notify_one();
+            self.go_on.notified().await;
+            self.guard.commit(delivery, fence).await
+        })
+    }
+
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        self.guard.release(delivery, fence)
+    }
+
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+        self.guard.forget(delivery)
+    }
+}
+
+#[tokio::test]
+async fn a_sender_that_hangs_up_during_the_commit_changes_nothing() {
+    let guard = Arc::new(SlowCommit::default());
+    let handlers = Handlers::new(Arc::clone(&guard));
+    let request = tokio::spawn({
+        let handlers = handlers.clone();
+        async move { handlers.once(one(), async |_| Ok::<_, Infallible>(())).await }
+    });
+    guard.committing.notified().await;
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    guard.go_on.notify_one();
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(guard.claim(&one()).await.unwrap(), Claim::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_slower_than_its_lease_keeps_its_claim() {
+    let handlers = Handlers::new(guard().lease(Duration::from_millis(300)));
+    let slow = tokio::spawn({
+        let handlers = handlers.clone();
+        async move {
+            let handler = async |_| {
+                sleep(Duration::from_millis(700)).await;
+                Ok::<_, Infallible>(())
+            };
+            handlers.once(one(), handler).await
+        }
+    });
+    for _ in 0..6 {
+        sleep(Duration::from_millis(100)).await;
+        let second = handlers.once(one(), async |_| panic!("side by side") as Result<(), Infallible>).await;
+        assert!(matches!(second, Ok(Once::InProgress)), "{second:?}");
+    }
+    assert!(matches!(slow.await.unwrap(), Ok(Once::Ran(()))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_whose_claim_was_lost_all_the_same_is_told() {
+    let guard = Arc::new(guard());
+    let handlers = Handlers::new(Arc::clone(&guard));
+    let outcome = handlers.once(one(), async move |ticket| {
+        // As if the machine had slept: the claim is given to another try.
+        guard.abandon(&one(), ticket.fence());
+        let Ok(Claim::Granted(second)) = guard.claim(&one()).await else { panic!("it is free") };
+        assert!(second > ticket.fence() && !ticket.is_lost());
+        sleep(Duration::from_secs(30)).await;
+        assert!(ticket.is_lost(), "a renewal has found out");
+        Ok::<_, Infallible>(())
+    });
+    assert!(matches!(outcome.await, Ok(Once::Overtaken(()))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_at_a_renewal_is_asked_again_soon() {
+    let store = Arc::new(Store::failing("renew"));
+    let handlers = Handlers::new(Arc::clone(&store));
+    let outcome = handlers.once(one(), async |_| {
+        sleep(Duration::from_secs(59)).await;
+        Ok::<_, Infallible>(())
+    });
+    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    let renewals = store.calls().iter().filter(|call| **call == "renew").count();
+    assert_eq!(renewals, 8, "after 20 seconds, and then every 5");
+}
+
+#[tokio::test]
+async fn what_the_store_could_not_do_is_reported() {
+    let handlers = Handlers::new(Store::failing("claim"));
+    let outcome = handlers.once(one(), async |_| panic!("ran") as Result<(), Infallible>).await;
+    assert!(matches!(outcome, Err(OnceError::Guard(error)) if error.cause() == Some(&Down)));
+    let handlers = Handlers::new(Store::failing("commit"));
+    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(7)).await;
+    assert!(matches!(outcome, Ok(Once::RanUnrecorded(7, _))));
+    let handlers = Handlers::new(Store::failing("release"));
+    let outcome = handlers.once(one(), async |_| Err::<(), _>("handler")).await;
+    assert!(matches!(outcome, Err(OnceError::HandlerUnreleased("handler", _))));
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_is_a_failure_and_its_event_is_tried_again() {
+    let handlers = Handlers::new(MemoryGuard::new());
+    for panics in [true, false] {
+        let handler = move |_| {
+            assert!(!panics, "before it gave a future");
+            async { panic!("in its midst") as Result<(), Infallible> }
+        };
+        let outcome = handlers.once(one(), handler).await.unwrap_err();
+        assert!(matches!(outcome, OnceError::Panicked), "{outcome:?}");
+        assert_eq!(outcome.status(), 500);
+    }
+    assert!(matches!(handlers.once(one(), async |_| Ok::<_, Infallible>(())).await, Ok(Once::Ran(()))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_what_has_begun_and_begins_nothing_new() {
+    let handlers = Handlers::new(guard());
+    let begun = tokio::spawn({
+        let handlers = handlers.clone();
+        async move {
+            let handler = async |_| {
+                sleep(Duration::from_secs(20)).await;
+                Ok::<_, Infallible>(())
+            };
+            handlers.once(one(), handler).await
+        }
+    });
+    tokio::task::yield_now().await;
+    let start = Instant::now();
+    let early = handlers.shutdown(Duration::from_secs(5)).await.unwrap_err();
+    assert_eq!((early.handlers, start.elapsed()), (1, Duration::from_secs(5)));
+    let _: StillRunning = early;
+    let late = handlers.once(one(), async |_| panic!("begun") as Result<(), Infallible>).await.unwrap_err();
+    assert_eq!((late.status(), matches!(late, OnceError::ShuttingDown)), (503, true));
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(start.elapsed(), Duration::from_secs(20), "no longer than needed");
+    assert!(matches!(begun.await.unwrap(), Ok(Once::Ran(()))));
+    handlers.shutdown(Duration::ZERO).await.unwrap();
+}
+
+#[test]
+fn handlers_live_on_the_runtime_in_which_they_were_made() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let main = runtime();
+    let handlers = main.block_on(async { Handlers::new(MemoryGuard::new()) });
+    let (send, wait) = oneshot::channel::<()>();
+    // A worker whose runtime ends while the handler is at work, as actix-web's do.
+    let worker = runtime();
+    let own = handlers.clone();
+    let request = worker.spawn(async move { own.once(one(), async move |_| wait.await).await });
+    worker.block_on(async {
+        while handlers.running() == 0 {
+            tokio::task::yield_now().await;
+        }
+    });
+    drop(worker);
+    assert!(request.is_finished());
+    send.send(()).unwrap();
+    main.block_on(handlers.shutdown(Duration::from_secs(60))).unwrap();
+    assert_eq!(main.block_on(handlers.guard().claim(&one())).unwrap(), Claim::Done);
+}
+
+/// A database of one table: what was done, and the marks. One transaction at a time.
+#[derive(Clone, Default)]
+struct Database {
+    tables: Arc<Lock<Tables>>,
+    down_for: Arc<Mutex<Option<&'static str>>>,
+}
+
+#[derive(Clone, Default)]
+struct Tables {
+    marks: BTreeSet<Delivery>,
+    effects: usize,
+}
+
+struct Transaction {
+    committed: OwnedMutexGuard<Tables>,
+    tables: Tables,
+}
+
+impl Database {
+    fn works(&self, step: &'static str) -> Result<(), GuardError> {
+        if *self.down_for.lock().unwrap() == Some(step) { Err(GuardError::new(Down)) } else { Ok(()) }
+    }
+
+    async fn seen(&self) -> (usize, usize) {
+        let tables = self.tables.lock().await;
+        (tables.effects, tables.marks.len())
+    }
+}
+
+impl TransactionalInbox for Database {
+    type Transaction = Transaction;
+
+    fn begin(&self) -> Answer<'_, Transaction> {
+        Box::pin(async {
+            self.works("begin")?;
+            let committed = Arc::clone(&self.tables).lock_owned().await;
+            Ok(Transaction { tables: committed.clone(), committed })
+        })
+    }
+
+    fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> Answer<'a, Mark> {
+        Box::pin(async {
+            self.works("mark")?;
+            let new = transaction.tables.marks.insert(delivery.clone());
+            Ok(if new { Mark::New } else { Mark::Done })
+        })
+    }
+
+    fn commit(&self, mut transaction: Transaction) -> Answer<'_, ()> {
+        Box::pin(async move {
+            self.works("commit")?;
+            *transaction.committed = transaction.tables;
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test]
+async fn effect_and_mark_commit_together_or_not_at_all() {
+    let database = Database::default();
+    let handlers = Handlers::new(database.clone());
+    for step in ["begin", "mark", "commit"] {
+        *database.down_for.lock().unwrap() = Some(step);
+        let outcome = handlers.once_in_transaction(one(), |transaction| {
+            transaction.tables.effects += 1;
+            Box::pin(async { Ok::<_, Infallible>(()) })
+        });
+        assert_eq!(outcome.await.unwrap_err().status(), 503, "{step}");
+        assert_eq!(database.seen().await, (0, 0), "{step}");
+    }
+    *database.down_for.lock().unwrap() = None;
+    let failed = handlers.once_in_transaction(one(), |transaction| {
+        transaction.tables.effects += 1;
+        Box::pin(async { Err::<(), _>("half-way") })
+    });
+    assert!(matches!(failed.await, Err(OnceError::Handler("half-way"))));
+    let panicked = handlers.once_in_transaction(one(), |transaction| {
+        transaction.tables.effects += 1;
+        Box::pin(async { panic!("half-way") as Result<(), Infallible> })
+    });
+    assert!(matches!(panicked.await, Err(OnceError::Panicked)));
+    assert_eq!(database.seen().await, (0, 0), "nothing is left behind");
+    for expected in ["ran", "done"] {
+        let outcome = handlers.once_in_transaction(one(), |transaction| {
+            transaction.tables.effects += 1;
+            Box::pin(async { Ok::<_, Infallible>(()) })
+        });
+        let outcome = outcome.await.unwrap();
+        assert_eq!(matches!(outcome, Once::Ran(())), expected == "ran");
+        assert_eq!(outcome.status(), 200);
+        assert_eq!(database.seen().await, (1, 1), "{expected}");
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_whose_request_is_gone_commits_all_the_same() {
+    let database = Database::default();
+    let handlers = Handlers::new(database.clone());
+    let (send, wait) = oneshot::channel::<()>();
+    let request = tokio::spawn({
+        let handlers = handlers.clone();
+        async move {
+            let outcome = handlers.once_in_transaction(one(), |transaction| {
+                transaction.tables.effects += 1;
+                Box::pin(wait)
+            });
+            outcome.await
+        }
+    });
+    while handlers.running() == 0 {
+        tokio::task::yield_now().await;
+    }
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    send.send(()).unwrap();
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(database.seen().await, (1, 1));
+    let delivery = one();
+    let again = once_in_transaction(&database, &delivery, |_| {
+        Box::pin(async { panic!("ran twice") as Result<(), Infallible> })
+    });
+    assert!(matches!(again.await, Ok(Once::AlreadyDone)));
+}
