@@ -1,27 +1,40 @@
-//! The MCP conformance suite of the protocol's own maintainers against the mock's `/mcp`: the scenarios that need no tools,
-//! prompts or resources of the suite's own, in the protocol with `initialize` and in the one without.
+//! The MCP conformance suite of the protocol's own maintainers against the mock's `/mcp` and against the bridge, in the
+//! protocol with `initialize` and in the one without. `docs/conformance.md` lists every scenario, and why some do not apply.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
 };
 
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+};
 use serde_json::Value;
+use shared_inbox_mcp::{Bridge, settings::Settings};
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
+use tokio::net::TcpListener;
 
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 
-const SCENARIOS: &[&str] = &[
-    "server-initialize",
-    "ping",
-    "tools-list",
-    "dns-rebinding-protection",
-    "http-header-validation",
-    "server-stateless",
-];
+/// Every scenario for servers, and what becomes of it.
+const LIST: &str = include_str!("../../../docs/conformance.md");
+
+/// The rows of the list: the scenario, and whether it passes with the mock and with the bridge.
+fn rows() -> Vec<(&'static str, [bool; 2])> {
+    let rows = LIST.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    rows.map(|row| {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let [scenario, mock, bridge] = cells[..] else { panic!("three cells in {row}") };
+        assert!(!mock.is_empty() && !bridge.is_empty(), "a reason in {row}");
+        (scenario.trim_end_matches('`'), [mock, bridge].map(|cell| cell == "passes"))
+    })
+    .collect()
+}
 
 /// The suite has no key to send, so this adds one. A foreign `Host` or `Origin` is passed on as it is.
 const PROXY: &str = r#"
@@ -49,34 +62,91 @@ impl Drop for Proxy {
     }
 }
 
+/// The suite, and the Node to run it with.
+#[derive(Clone)]
+struct Suite {
+    node: PathBuf,
+    script: PathBuf,
+}
+
+fn suite() -> Option<Suite> {
+    let node = peers::node22()?;
+    let script = peers::npm(&[SUITE])?.join("@modelcontextprotocol/conformance/dist/index.js");
+    Some(Suite { node, script })
+}
+
+impl Suite {
+    /// Runs what passes with one of the two servers.
+    async fn run(&self, name: &str, url: &str, passes: impl Fn(&[bool; 2]) -> bool) {
+        let results = Path::new(env!("CARGO_TARGET_TMPDIR")).join("conformance").join(name);
+        _ = fs::remove_dir_all(&results);
+        for (scenario, _) in rows().into_iter().filter(|(_, row)| passes(row)) {
+            let results = results.join(scenario);
+            let mut suite = Command::new(&self.node);
+            suite
+                .arg(&self.script)
+                .args(["server", "--url", url, "--scenario", scenario, "-o"])
+                .arg(&results);
+            let ended = tokio::task::spawn_blocking(move || suite.output());
+            let ended = ended.await.expect("it is waited for").expect("the suite runs");
+            let checks = checks(&results);
+            let with = |status: &'static str| checks.iter().filter(move |check| check["status"] == status);
+            let wrong: Vec<_> = with("FAILURE").filter(|check| !is_about_its_own_tools(check)).collect();
+            assert!(wrong.is_empty(), "{name} {scenario}: {wrong:#?}");
+            assert!(
+                with("SUCCESS").count() > 0,
+                "{name} {scenario}: {}",
+                String::from_utf8_lossy(&ended.stderr)
+            );
+        }
+    }
+}
+
+#[test]
+fn every_scenario_of_the_suite_is_in_the_list() {
+    let Some(suite) = suite() else { return };
+    let output = Command::new(&suite.node).arg(&suite.script).arg("list").output().expect("the suite runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let servers = said.lines().skip_while(|line| !line.starts_with("Server scenarios")).skip(1);
+    let known: BTreeSet<_> = servers
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.trim().strip_prefix("- ")?.split_whitespace().next().map(str::to_owned))
+        .collect();
+    let listed: BTreeSet<_> = rows().into_iter().map(|(scenario, _)| scenario.to_owned()).collect();
+    assert!(known.len() > 50, "{said}");
+    assert_eq!(listed, known);
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn the_suite_of_the_protocols_maintainers_finds_nothing_wrong() {
-    let Some(node) = peers::node22() else { return };
-    let Some(modules) = peers::npm(&[SUITE]) else { return };
+async fn the_suite_finds_nothing_wrong_with_the_mock() {
+    let Some(suite) = suite() else { return };
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
-    let mut proxy = Command::new(&node);
+    let mut proxy = Command::new(&suite.node);
     proxy.args(["-e", PROXY, mock.mcp_url(), mock.live_key()]).stdout(Stdio::piped());
     let mut proxy = Proxy(proxy.spawn().expect("the proxy starts"));
     let mut port = String::new();
     let said = proxy.0.stdout.take().expect("its stdout");
     BufReader::new(said).read_line(&mut port).expect("the proxy says its port");
-    let url = format!("http://localhost:{}/mcp", port.trim());
+    suite.run("mock", &format!("http://localhost:{}/mcp", port.trim()), |[mock, _]| *mock).await;
+}
 
-    let results = Path::new(env!("CARGO_TARGET_TMPDIR")).join("conformance");
-    _ = fs::remove_dir_all(&results);
-    for scenario in SCENARIOS {
-        let results = results.join(scenario);
-        let mut suite = Command::new(&node);
-        suite.arg(modules.join("@modelcontextprotocol/conformance/dist/index.js"));
-        suite.args(["server", "--url", &url, "--scenario", scenario, "-o"]).arg(&results);
-        let ended = tokio::task::spawn_blocking(move || suite.output());
-        let ended = ended.await.expect("it is waited for").expect("the suite runs");
-        let checks = checks(&results);
-        let with = |status: &'static str| checks.iter().filter(move |check| check["status"] == status);
-        let wrong: Vec<_> = with("FAILURE").filter(|check| !is_about_its_own_tools(check)).collect();
-        assert!(wrong.is_empty(), "{scenario}: {wrong:#?}");
-        assert!(with("SUCCESS").count() > 0, "{scenario}: {}", String::from_utf8_lossy(&ended.stderr));
-    }
+#[tokio::test(flavor = "multi_thread")]
+async fn the_suite_finds_nothing_wrong_with_the_bridge() {
+    let Some(suite) = suite() else { return };
+    let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
+    let bridge = Arc::new(Bridge::new(Settings::with_client(mock.client())));
+    let config =
+        StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
+    let service = StreamableHttpService::new(
+        move || Ok(bridge.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://localhost:{}/mcp", listener.local_addr().expect("its address").port());
+    let router = axum::Router::new().nest_service("/mcp", service);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    suite.run("bridge", &url, |[_, bridge]| *bridge).await;
 }
 
 /// What a scenario has found.
