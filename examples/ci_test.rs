@@ -46,7 +46,7 @@ async fn main() -> Result<()> {
 mod tests {
     use std::time::Duration;
 
-    use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
+    use shared_inbox_mock::{Approval, Effect, Expectation, FaultRule, InboundMail, MockServer};
 
     use super::*;
 
@@ -79,8 +79,12 @@ mod tests {
         let mock = mock().await;
         customer_writes(&mock, "Where is my order 1042?").await?;
         answer_order_questions(&mock.client()).await?;
-        mock.control().advance(Duration::from_secs(3600)).await?;
-        assert!(mock.control().outbox().await.is_empty());
+        let control = mock.control();
+        control.expect(Expectation::outbox().never().within(Duration::from_secs(3600))).await?;
+        // A person approves, and it goes out once, when the undo window has passed.
+        control.approve(&control.approvals().await[0].message_id, Approval::new()).await?;
+        let mail = Expectation::outbox().field("text", "Your order 1042*").field("outcome", "sent");
+        control.expect(mail.times(1).within(Duration::from_secs(3600))).await?;
         Ok(())
     }
 

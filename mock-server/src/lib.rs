@@ -41,12 +41,15 @@ use tokio::sync::{oneshot, watch};
 
 pub use builder::{MockServerBuilder, StartError};
 pub use cli::run as run_program;
-pub use control::{Control, Controlled, NewWorld};
+pub use control::{
+    Control, Controlled, ExpectTime, Expectation, Expected, Met, NewWorld, SnapshotEntry, WorldDifference,
+};
 pub use ready::{Ready, ReadyKeys};
 pub use server::{
     clock::ClockMode,
+    difference::Changed,
     exam::{ExamCase, ExamReport},
-    faults::{Effect, Fault, FaultRule},
+    faults::{Bundle, Effect, Fault, FaultRule, Latency},
     journal::{JournalEntry, Transport},
     realm::{Advanced, ClockReading},
     sse::{Cause, Change},

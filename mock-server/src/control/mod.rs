@@ -5,8 +5,10 @@
 //! embeds the server call the same methods.
 
 mod actions;
+mod expect;
 mod faults;
 mod people;
+mod snapshots;
 mod webhooks;
 mod world;
 
@@ -20,6 +22,8 @@ use crate::{
     world::{Refusal, World},
 };
 
+pub use expect::{ExpectTime, Expectation, Expected, Met};
+pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 
 /// What a call of the control API gives.

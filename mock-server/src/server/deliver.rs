@@ -12,12 +12,21 @@ use std::{
 };
 
 use bytes::Bytes;
-use reqwest::{Client, header::CONTENT_TYPE, redirect};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use reqwest::{
+    Client,
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    redirect,
+};
 use shared_inbox::Timestamp;
 use shared_inbox_webhooks::{SignedHeaders, Signer};
 use tokio::sync::Semaphore;
 
-use super::target::{Forbidden, Route, Targets};
+use super::{
+    faults::{Act, Struck, When},
+    target::{Forbidden, Route, Targets},
+};
 use crate::world::{TryOutcome, TryRequest, webhooks::StampClock};
 
 /// Tries at once.
@@ -66,6 +75,8 @@ pub(super) enum NoAnswer {
     Refused,
     #[error("the connection was closed before an answer came")]
     Closed,
+    #[error("the connection broke while the event was being sent")]
+    Cut,
     #[error("no secure connection could be made: look at the receiver's certificate")]
     Tls,
     #[error("the receiver could not be reached")]
@@ -93,7 +104,12 @@ impl Deliverer {
     }
 
     /// Makes a try. `at` is asked for the time on the mock's clock when the try's turn has come.
-    pub(crate) async fn perform(&self, request: TryRequest, at: impl FnOnce() -> Timestamp) -> TryOutcome {
+    pub(crate) async fn perform(
+        &self,
+        request: TryRequest,
+        struck: Option<Struck>,
+        at: impl FnOnce() -> Timestamp,
+    ) -> TryOutcome {
         let places = if request.slow { &self.0.slow } else { &self.0.prompt };
         // Never closed; were it so, the try would simply be made.
         let _place = places.acquire().await.ok();
@@ -107,13 +123,58 @@ impl Deliverer {
             u64::try_from(stamp.as_secs()).unwrap_or(0),
             &request.body,
         );
-        let Answer { result, took } = self.post(&request.url, &headers, request.body.clone()).await;
+        let Answer { result, took } = match struck {
+            None => self.post(&request.url, &headers, request.body.clone()).await,
+            Some(struck) => self.unlucky(&request, &headers, struck).await,
+        };
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         match result {
             Ok(status) => TryOutcome::answered(&request, at, status, took),
             Err(why @ NoAnswer::TimedOut(_)) => TryOutcome::timed_out(&request, at, why.to_string(), took),
             Err(why) => TryOutcome::unanswered(&request, at, why.to_string(), took),
         }
+    }
+
+    /// A try that something happens to on its way.
+    async fn unlucky(&self, request: &TryRequest, headers: &SignedHeaders, struck: Struck) -> Answer {
+        let nothing = |result| Answer { result, took: Duration::ZERO };
+        tokio::time::sleep(struck.delay).await;
+        match struck.act {
+            Act::Drop(When::Before) => return nothing(Err(NoAnswer::Refused)),
+            Act::Status { status, when: When::Before } => return nothing(Ok(status)),
+            Act::Truncate(bytes) => {
+                return self.cut(&request.url, headers, request.body.clone(), bytes).await;
+            }
+            _ => {}
+        }
+        let answer = self.post(&request.url, headers, request.body.clone()).await;
+        match struck.act {
+            Act::Drop(_) => Answer { result: answer.result.and(Err(NoAnswer::Closed)), ..answer },
+            Act::Status { status, .. } => Answer { result: answer.result.and(Ok(status)), ..answer },
+            Act::Twice => {
+                self.post(&request.url, headers, request.body.clone()).await;
+                answer
+            }
+            _ => answer,
+        }
+    }
+
+    /// Posts only the first bytes of a body and then goes away.
+    async fn cut(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> Answer {
+        let started = Instant::now();
+        let exchange = async {
+            let length = body.len();
+            let start = body.slice(..bytes.min(length.saturating_sub(1)));
+            let gone = Err(io::Error::from(io::ErrorKind::ConnectionAborted));
+            let parts = StreamBody::new(futures_util::stream::iter([Ok(Frame::data(start)), gone]));
+            let request = self.request(url, headers).await?;
+            let request = request.header(CONTENT_LENGTH, length).body(reqwest::Body::wrap(parts));
+            // Whatever a receiver makes of half a body, nobody is there to hear it.
+            let _ = request.send().await;
+            Err(NoAnswer::Cut)
+        };
+        let result = tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoAnswer::Cut));
+        Answer { result, took: started.elapsed() }
     }
 
     /// Posts a body with these headers; never longer than the time for an answer.
@@ -124,17 +185,23 @@ impl Deliverer {
         Answer { result: answer.unwrap_or(Err(NoAnswer::TimedOut(within))), took: started.elapsed() }
     }
 
-    async fn exchange(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Result<u16, NoAnswer> {
+    /// A request that may be sent, with its headers.
+    async fn request(&self, url: &str, headers: &SignedHeaders) -> Result<reqwest::RequestBuilder, NoAnswer> {
         let route = self.0.targets.route(url).await.map_err(NoAnswer::Forbidden)?;
         let client = self.0.client(route).ok_or(NoAnswer::Tls)?;
-        let mut request = client.post(url).header(CONTENT_TYPE, "application/json").body(body);
+        let mut request = client.post(url).header(CONTENT_TYPE, "application/json");
         for (name, value) in headers.pairs() {
             // Empty: the header is left out, for an exam.
             if !value.is_empty() {
                 request = request.header(name, value);
             }
         }
-        let mut response = request.send().await.map_err(|error| reason(&error))?;
+        Ok(request)
+    }
+
+    async fn exchange(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Result<u16, NoAnswer> {
+        let mut response =
+            self.request(url, headers).await?.body(body).send().await.map_err(|error| reason(&error))?;
         let mut read = 0;
         while let Ok(Some(chunk)) = response.chunk().await {
             read += chunk.len();

@@ -116,6 +116,9 @@ fn plain(reason: &str) -> String {
         .iter()
         .find(|start| reason.starts_with(**start))
         .and_then(|_| reason.rsplit_once(", expected ").or_else(|| reason.rsplit_once(" expected ")));
+    if reason.starts_with("data did not match any variant") {
+        return "has none of the forms that it may have".to_owned();
+    }
     let Some((_, expected)) = expected else { return reason.to_owned() };
     let words = expected.replace('`', "");
     match words.as_str() {

@@ -2,6 +2,7 @@
 //! the journal and the log are told.
 
 use std::{
+    collections::BTreeMap,
     panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
@@ -9,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderValue, Request, Response, header, request::Parts};
+use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use shared_inbox::Timestamp;
 
@@ -17,7 +18,7 @@ use super::{
     App, answer, body,
     caller::Caller,
     connection::Reply,
-    faults::{Act, When},
+    faults::{Act, Asked, When},
     journal::{Entry, Journal, Transport},
     log, mcp,
     realm::Realm,
@@ -62,24 +63,36 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let Some(target) = Target::of(&path) else {
         return record.answered(answer::error(404, "There is nothing at this path."));
     };
-    let fault = realm.faults(|faults| faults.pick(parts.method.as_str(), target.path()));
+    let asked = Asked {
+        method: parts.method.as_str(),
+        path: target.path(),
+        query: parts.uri.query().unwrap_or_default(),
+        agent: caller.as_ref().ok().map(Caller::agent),
+        body: &record.body,
+    };
+    let fault = realm.faults(|faults, now| faults.pick(&asked, now));
     let Some(fault) = fault else {
         return record.answered(perform(app, caller, &target, parts, body).await);
     };
     let reply = match fault.act {
         Act::Drop(When::Before) => Reply::Drop,
-        Act::Status { status, when: When::Before } => record.answered(answer::of_status(status)),
+        Act::Status { status, when: When::Before } => {
+            record.answered(with_headers(answer::of_status(status), &fault.headers))
+        }
         act => {
-            let response = perform(app, caller, &target, parts, body).await;
+            let response = with_headers(perform(app, caller, &target, parts, body).await, &fault.headers);
             match act {
                 Act::Drop(_) => Reply::Drop,
-                Act::Status { status, .. } => record.answered(answer::of_status(status)),
+                Act::Status { status, .. } => {
+                    record.answered(with_headers(answer::of_status(status), &fault.headers))
+                }
                 Act::Truncate(bytes) => {
                     record.status = Some(response.status().as_u16());
                     Reply::Truncated(response, bytes)
                 }
                 Act::Body(text) => record.answered(with_body(response, text)),
-                Act::Answer => record.answered(response),
+                // The rest is about webhooks.
+                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) => record.answered(response),
             }
         }
     };
@@ -111,6 +124,16 @@ async fn perform(
         }
     };
     AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| answer::of_status(500))
+}
+
+/// The same answer with more headers.
+fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String>) -> Response<Bytes> {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
 }
 
 /// Another text with the same status.

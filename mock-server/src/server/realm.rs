@@ -23,14 +23,17 @@ use super::{
     clock::{Clock, ClockMode},
     deliver::Deliverer,
     document::{self, Origin},
-    faults::Faults,
+    faults::{Act, Faults, Struck},
     journal::{Entry, Journal},
+    snapshots::Snapshots,
     sse::{Cause, Change},
 };
 use crate::world::{Fired, FiredJob, Keys, Refusal, TryRequest, World};
 
 /// A suspended machine does not run its timers; look at the clock now and then.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// How long a webhook that is to come after the next one waits for that.
+const SWAPPED_FOR: Duration = Duration::from_secs(60);
 /// Changes that a follower may be behind.
 const FOLLOWED: usize = 1_024;
 
@@ -120,6 +123,7 @@ struct State {
     changes: u64,
     faults: Faults,
     journal: Journal,
+    snapshots: Snapshots,
 }
 
 impl Realm {
@@ -135,6 +139,7 @@ impl Realm {
             changes: 0,
             faults: Faults::default(),
             journal: Journal::default(),
+            snapshots: Snapshots::default(),
         };
         let realm = Arc::new(Self {
             plan,
@@ -191,7 +196,7 @@ impl Realm {
         result
     }
 
-    fn leave(self: &Arc<Self>, state: MutexGuard<'_, State>, tries: Vec<TryRequest>) {
+    fn leave(self: &Arc<Self>, state: MutexGuard<'_, State>, tries: Vec<(TryRequest, Option<Struck>)>) {
         let sooner = match (state.world.next_due(), state.planned) {
             (Some(due), Some(planned)) => due < planned,
             (due, _) => due.is_some(),
@@ -200,11 +205,11 @@ impl Realm {
         if sooner {
             self.wake.notify_one();
         }
-        for request in tries {
+        for (request, struck) in tries {
             let realm = Arc::clone(self);
             self.plan.runtime.spawn(async move {
                 let due = request.due;
-                let outcome = realm.plan.deliverer.perform(request, || realm.try_time(due)).await;
+                let outcome = realm.plan.deliverer.perform(request, struck, || realm.try_time(due)).await;
                 let _ = realm.change(Cause::Job, "webhook-try-ended", |world, _| {
                     world.finish_try(outcome);
                     Ok(())
@@ -215,14 +220,24 @@ impl Realm {
     }
 
     /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them.
-    fn run_due(&self, state: &mut State) -> Vec<TryRequest> {
+    fn run_due(&self, state: &mut State) -> Vec<(TryRequest, Option<Struck>)> {
         let now = state.clock.now();
         let mut tries = Vec::new();
         while let Some(fired) = state.world.run_due(now) {
             let job = match fired {
                 Fired::Done(job) => job,
                 Fired::Try(job, request) => {
-                    tries.push(request);
+                    match state.faults.strike(&request, job.at) {
+                        Some(Struck { act: Act::Late(by), .. }) => {
+                            state.world.hold_try(&request, by, false);
+                            continue;
+                        }
+                        Some(Struck { act: Act::Swap, .. }) => {
+                            state.world.hold_try(&request, SWAPPED_FOR, true);
+                            continue;
+                        }
+                        struck => tries.push((request, struck)),
+                    }
                     job
                 }
             };
@@ -425,8 +440,14 @@ impl Realm {
         drop(old);
     }
 
-    pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults) -> R) -> R {
-        act(&mut self.lock().faults)
+    pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {
+        let mut state = self.lock();
+        let now = state.clock.now();
+        act(&mut state.faults, now)
+    }
+
+    pub(crate) fn snapshots<R>(&self, act: impl FnOnce(&mut Snapshots) -> R) -> R {
+        act(&mut self.lock().snapshots)
     }
 
     pub(crate) fn journal<R>(&self, act: impl FnOnce(&mut Journal) -> R) -> R {

@@ -28,11 +28,14 @@ mod run;
 mod seed;
 pub mod webhooks;
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fmt,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::Timestamp;
+use shared_inbox::{Event, Timestamp};
 
 pub use answer::{Answer, Refusal};
 pub use call::CallInput;
@@ -95,6 +98,9 @@ pub struct World {
     pub(crate) jobs: Jobs,
     #[serde(default)]
     pub(crate) webhooks: Webhooks,
+    /// The last events, whether or not a webhook heard them.
+    #[serde(skip)]
+    told: VecDeque<Event>,
     #[serde(skip)]
     index: conversation::Index,
     #[serde(skip)]
@@ -142,6 +148,7 @@ impl World {
             complaints: BTreeSet::new(),
             jobs: Jobs::default(),
             webhooks: Webhooks::default(),
+            told: VecDeque::new(),
             index: conversation::Index::default(),
             limits: people::Limits::default(),
         }

@@ -1,5 +1,7 @@
 //! What an owner does with a webhook in the app: adds it, looks at it, pauses it, rotates its secret, sends again.
 
+use std::time::Duration;
+
 use shared_inbox::{Event, EventId, EventKind, Timestamp, WebhookId, WorkspaceId, event::WebhookTest};
 use shared_inbox_webhooks::Secret;
 
@@ -105,6 +107,7 @@ impl World {
             raw: None,
         };
         let event_id = event.id.clone();
+        self.remember(event.clone());
         self.webhooks.send(event, vec![id], &mut self.jobs, now);
         Ok(TestSent { event_id })
     }
@@ -209,6 +212,11 @@ impl World {
             return None;
         }
         self.webhooks.start(id, event, due, &mut self.jobs)
+    }
+
+    /// Bad luck puts off a try that has just been started: by so much, or until the next event has been tried.
+    pub(crate) fn hold_try(&mut self, request: &TryRequest, by: Duration, swapped: bool) {
+        self.webhooks.hold(request, request.due + by, swapped, &mut self.jobs);
     }
 
     fn tell_owner(&mut self, notice: &Notice) {

@@ -51,11 +51,20 @@ pub(super) struct Delivery {
     /// How many of the tries were made before the event was redelivered; a redelivery starts the schedule anew.
     #[serde(default)]
     pub(super) earlier: usize,
+    /// Whether bad luck has held the next try back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) held: bool,
 }
 
 impl Delivery {
     pub(super) fn due(at: Timestamp) -> Self {
-        Self { outcome: DeliveryOutcome::Pending, next_try_at: Some(at), tries: Vec::new(), earlier: 0 }
+        Self {
+            outcome: DeliveryOutcome::Pending,
+            next_try_at: Some(at),
+            tries: Vec::new(),
+            earlier: 0,
+            held: false,
+        }
     }
 
     pub(super) fn is_pending(&self) -> bool {
@@ -96,6 +105,10 @@ pub struct TryRequest {
     pub event: EventId,
     /// When it fell due, on the mock's clock.
     pub due: Timestamp,
+    /// The kind of event.
+    pub(crate) kind: String,
+    /// Whether it has been held back before.
+    pub(crate) held: bool,
     pub(crate) url: String,
     pub(crate) body: Bytes,
     pub(crate) keys: Keys,

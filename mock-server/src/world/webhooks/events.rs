@@ -19,6 +19,9 @@ use crate::world::{
     people::{Plan, kind_of},
 };
 
+/// Events that are kept for those who look at what happened.
+const TOLD_KEPT: usize = 10_000;
+
 /// Where the app would show a conversation.
 fn url(conversation: &ConversationId) -> String {
     format!("https://app.shared-inbox.example/conversations/{conversation}")
@@ -47,7 +50,21 @@ impl World {
             kind,
             raw: None,
         };
+        self.remember(event.clone());
         self.webhooks.emit(event, audience, &mut self.jobs, now);
+    }
+
+    /// Keeps an event for those who look at what happened, whether or not a webhook hears it.
+    pub(in crate::world) fn remember(&mut self, event: Event) {
+        if self.told.len() >= TOLD_KEPT {
+            self.told.pop_front();
+        }
+        self.told.push_back(event);
+    }
+
+    /// The last events of the service, oldest first, whether or not a webhook heard them. Not part of the document.
+    pub fn told(&self) -> impl Iterator<Item = &Event> {
+        self.told.iter()
     }
 
     /// An event about a conversation, for those who may hear of its inbox.

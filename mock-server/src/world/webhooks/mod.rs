@@ -68,6 +68,9 @@ pub struct Webhooks {
     held: usize,
     #[serde(skip)]
     lanes: BTreeMap<WebhookId, Lane>,
+    /// What is to come after the next event for the same endpoint, and when it comes at the latest.
+    #[serde(skip)]
+    swapped: BTreeMap<WebhookId, (Timestamp, EventId)>,
 }
 
 /// An event, kept once, with its way to each endpoint that hears it.
@@ -237,6 +240,8 @@ impl Webhooks {
             endpoint: id.clone(),
             event: event_id.clone(),
             due,
+            kind: it.event.kind.event_type().to_owned(),
+            held: delivery.held,
             url: endpoint.url.clone(),
             // An event is made of ids, flags and texts, which JSON can always hold.
             body: serde_json::to_vec(&it.event).unwrap_or_default().into(),
@@ -244,6 +249,38 @@ impl Webhooks {
             timestamps: endpoint.timestamps,
             slow: endpoint.slow,
         })
+    }
+
+    /// Puts a try off that has just been started; when it is swapped, until the next event has been tried.
+    pub(crate) fn hold(&mut self, request: &TryRequest, until: Timestamp, swapped: bool, jobs: &mut Jobs) {
+        let (id, event) = (&request.endpoint, &request.event);
+        if let Some(lane) = self.lanes.get_mut(id) {
+            lane.flying = None;
+        }
+        if let Some(delivery) = self.delivery_mut(id, event) {
+            delivery.next_try_at = Some(until);
+            delivery.held = true;
+            jobs.push(until, Job::WebhookTry { endpoint: id.clone(), event: event.clone() });
+            if swapped {
+                self.swapped.insert(id.clone(), (until, event.clone()));
+            }
+        }
+        self.next_in_lane(id, jobs);
+    }
+
+    /// Lets go what waited for this event to be tried.
+    fn unswap(&mut self, id: &WebhookId, tried: &EventId, at: Timestamp, jobs: &mut Jobs) {
+        let Some((until, event)) = self.swapped.get(id).filter(|(_, event)| event != tried).cloned() else {
+            return;
+        };
+        self.swapped.remove(id);
+        let job = Job::WebhookTry { endpoint: id.clone(), event: event.clone() };
+        if jobs.cancel(until, &job) {
+            if let Some(delivery) = self.delivery_mut(id, &event) {
+                delivery.next_try_at = Some(at);
+            }
+            jobs.push(at, job);
+        }
     }
 
     /// Gives up the try that fell due, because the workspace's plan has no webhooks.
@@ -277,6 +314,7 @@ impl Webhooks {
             }
         }
         self.record(id, event, made.clone(), flying.again, jobs);
+        self.unswap(id, event, at, jobs);
         let notice = state.map(|state| {
             self.drop_queued(id, jobs);
             let owner = self.endpoints.get(id).and_then(|endpoint| endpoint.owner.clone());
@@ -299,6 +337,7 @@ impl Webhooks {
         let Some(delivery) = self.delivery_mut(id, event) else { return };
         let (at, status) = (made.at, made.status);
         delivery.tries.push(made);
+        delivery.held = false;
         let next = match status {
             Some(200..=299) => {
                 delivery.end(DeliveryOutcome::Delivered);

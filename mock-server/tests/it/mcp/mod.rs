@@ -56,7 +56,7 @@ impl Mcp {
         request.header("Accept", "application/json, text/event-stream").json(&body)
     }
 
-    async fn ask(&self, era: Era, method: &str, params: Value) -> Reply {
+    pub(crate) async fn ask(&self, era: Era, method: &str, params: Value) -> Reply {
         let reply = Reply::of(self.request(era, method, params).send().await.expect("an answer")).await;
         assert_eq!(reply.headers["content-type"], "application/json", "{method}: {}", reply.status);
         reply

@@ -6,6 +6,7 @@ mod kit;
 mod lanes;
 mod load;
 mod log;
+mod luck;
 mod receiver;
 mod retries;
 mod scoping;

@@ -1,6 +1,7 @@
 //! The table of calls, one file for each family.
 
 mod actions;
+mod expect;
 mod faults;
 mod people;
 mod webhooks;
@@ -31,5 +32,10 @@ pub(super) fn all() -> Vec<Family> {
         },
         Family { name: "Webhooks", about: "What an owner does with a webhook.", calls: webhooks::calls() },
         Family { name: "Failures", about: "Failures on demand.", calls: faults::calls() },
+        Family {
+            name: "Expecting",
+            about: "Saying what must happen, and snapshots to come back to and to compare.",
+            calls: expect::calls(),
+        },
     ]
 }

@@ -1,0 +1,434 @@
+//! Expecting: a test says what must happen, and waits for it; when it does not, it is told what came nearest.
+
+use std::{fmt::Write as _, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use shared_inbox::{Timestamp, WebhookId};
+
+use super::{Control, Controlled};
+use crate::{
+    server::{
+        clock::ClockMode,
+        matching::{self, Difference},
+        realm::Until,
+    },
+    world::{DeliveryFilter, Refusal},
+};
+
+/// What an expectation is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Expected {
+    /// Requests to the service, REST and MCP, as the journal shows them; `body` is the body or a tool's arguments.
+    Requests,
+    /// Mail that left or was meant to.
+    Outbox,
+    /// Deliveries to webhooks, each with its `webhookId`.
+    Deliveries,
+    /// Events of the service, whether or not a webhook hears them.
+    Events,
+}
+
+/// Which time an expectation waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ExpectTime {
+    /// The world's clock is moved on, job by job, no further than it takes.
+    Virtual,
+    /// The machine's time passes.
+    Real,
+}
+
+/// How many are expected: so many exactly, or from so many to so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Count {
+    /// Exactly so many when the span is over.
+    Exactly(usize),
+    /// From so many to so many.
+    #[serde(rename_all = "camelCase")]
+    Range {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_least: Option<usize>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_most: Option<usize>,
+    },
+}
+
+/// What must happen, how often, and within what span.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use shared_inbox_mock::{Expectation, MockServer};
+///
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// let id = mock.client().conversations().await?[0].id.clone();
+/// mock.client().conversation(&id).reply("On its way.").and_send().await?;
+///
+/// // One reply was sent, and its mail goes out within the hour; the clock stops when it does.
+/// mock.control().expect(Expectation::requests().method("POST").path("/conversations/*/replies").times(1)).await?;
+/// mock.control().expect(Expectation::outbox().field("text", "On its way.").within(Duration::from_secs(3600))).await?;
+///
+/// let error = mock.control().expect(Expectation::requests().method("PATCH")).await.unwrap_err();
+/// assert!(error.message.contains("method: wanted \"PATCH\", was \"POST\""), "{error}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Expectation {
+    /// What it is about.
+    pub of: Expected,
+    /// The fields that each must have; `*` in a text stands for any run of characters. A path may stand without the
+    /// `/api/v1` in front.
+    #[serde(default, rename = "where")]
+    pub fields: Map<String, Value>,
+    /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one unless said.
+    #[serde(default = "some")]
+    count: Count,
+    /// How long it may take; 0 looks once.
+    #[serde(default)]
+    pub within_seconds: f64,
+    /// In which time; virtual with a manual clock, real with a real one, unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<ExpectTime>,
+    /// Only what happened at this time of the world or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+}
+
+fn some() -> Count {
+    Count::Range { at_least: Some(1), at_most: None }
+}
+
+/// An expectation that was met.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Met {
+    /// How many there were.
+    pub count: usize,
+    /// They themselves, oldest first.
+    pub matches: Vec<Value>,
+    /// What the world's clock shows.
+    pub now: Timestamp,
+}
+
+/// The longest span, in real seconds; a hundred years of the world's.
+const LONGEST: [f64; 2] = [300.0, 3_155_760_000.0];
+
+impl Expectation {
+    fn of(of: Expected) -> Self {
+        Self { of, fields: Map::new(), count: some(), within_seconds: 0.0, time: None, since: None }
+    }
+
+    /// At least one request to the service.
+    pub fn requests() -> Self {
+        Self::of(Expected::Requests)
+    }
+
+    /// At least one mail that left or was meant to.
+    pub fn outbox() -> Self {
+        Self::of(Expected::Outbox)
+    }
+
+    /// At least one delivery to this webhook.
+    pub fn deliveries(webhook: &WebhookId) -> Self {
+        Self::of(Expected::Deliveries).field("webhookId", webhook.as_str())
+    }
+
+    /// At least one event of this kind, such as `client.replied`.
+    pub fn event(kind: &str) -> Self {
+        Self::of(Expected::Events).field("type", kind)
+    }
+
+    /// With this HTTP method.
+    pub fn method(self, method: &str) -> Self {
+        self.field("method", method)
+    }
+
+    /// With this path, with or without the `/api/v1` in front.
+    pub fn path(self, path: &str) -> Self {
+        self.field("path", path)
+    }
+
+    /// That calls this MCP tool.
+    pub fn tool(self, tool: &str) -> Self {
+        self.field("tool", tool)
+    }
+
+    /// That was answered with this status.
+    pub fn status(self, status: u16) -> Self {
+        self.field("status", status)
+    }
+
+    /// With this in a field, such as `body` or `data.reference`. An object has to have the fields that are named, and may
+    /// have others.
+    pub fn field(mut self, field: &str, value: impl Into<Value>) -> Self {
+        let mut at = &mut self.fields;
+        let mut names = field.split('.').peekable();
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                at.insert(name.to_owned(), value.into());
+                break;
+            }
+            let inner = at.entry(name).or_insert_with(|| json!({}));
+            if !inner.is_object() {
+                *inner = json!({});
+            }
+            match inner {
+                Value::Object(inner) => at = inner,
+                _ => break,
+            }
+        }
+        self
+    }
+
+    /// Exactly so many, when the span is over.
+    pub fn times(mut self, times: usize) -> Self {
+        self.count = Count::Exactly(times);
+        self
+    }
+
+    /// None at all, until the span is over.
+    pub fn never(self) -> Self {
+        self.times(0)
+    }
+
+    /// At least so many.
+    pub fn at_least(mut self, times: usize) -> Self {
+        self.count = Count::Range { at_least: Some(times), at_most: None };
+        self
+    }
+
+    /// Within this span.
+    pub fn within(mut self, span: Duration) -> Self {
+        self.within_seconds = span.as_secs_f64();
+        self
+    }
+
+    /// Waits in real time, whatever the world's clock does.
+    pub fn in_real_time(mut self) -> Self {
+        self.time = Some(ExpectTime::Real);
+        self
+    }
+
+    /// Only what happened at this time of the world or later.
+    pub fn since(mut self, time: Timestamp) -> Self {
+        self.since = Some(time);
+        self
+    }
+
+    fn range(&self) -> (usize, usize) {
+        match self.count {
+            Count::Exactly(times) => (times, times),
+            Count::Range { at_least, at_most } => {
+                (at_least.unwrap_or(usize::from(at_most.is_none())), at_most.unwrap_or(usize::MAX))
+            }
+        }
+    }
+
+    /// Whether it is decided: met, failed, or neither while there is time.
+    fn judge(&self, items: &[Value], over: bool) -> Option<bool> {
+        let (least, most) = self.range();
+        let count = items.iter().filter(|item| self.misses(item).is_empty()).count();
+        match () {
+            () if count > most => Some(false),
+            () if count >= least && (over || most == usize::MAX) => Some(true),
+            () if over => Some(false),
+            () => None,
+        }
+    }
+
+    fn misses(&self, item: &Value) -> Vec<Difference> {
+        let mut wanted = self.fields.clone();
+        if let Some(Value::String(path)) = wanted.get_mut("path").filter(|_| self.of == Expected::Requests)
+            && path.starts_with('/')
+            && !path.starts_with("/api/v1")
+            && path != "/mcp"
+        {
+            path.insert_str(0, "/api/v1");
+        }
+        matching::differences(&Value::Object(wanted), item)
+    }
+
+    fn describe(&self, item: &Value) -> String {
+        let text = |field: &str| match &item[field] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        match self.of {
+            Expected::Requests => {
+                let query =
+                    Some(text("query")).filter(|query| !query.is_empty()).map(|query| format!("?{query}"));
+                let tool = item["tool"].as_str().map(|tool| format!(" {tool}"));
+                let (query, tool) = (query.unwrap_or_default(), tool.unwrap_or_default());
+                format!(
+                    "{} {}{query}{tool}, answered {}, at {}",
+                    text("method"),
+                    text("path"),
+                    text("status"),
+                    text("at")
+                )
+            }
+            Expected::Outbox => {
+                format!(
+                    "{} to {}, {:?}, {}, at {}",
+                    text("kind"),
+                    text("to"),
+                    text("subject"),
+                    text("outcome"),
+                    text("at")
+                )
+            }
+            Expected::Deliveries => {
+                let tries = item["tries"].as_array().map_or(0, Vec::len);
+                let (kind, to, outcome) = (text("type"), text("webhookId"), text("outcome"));
+                format!("{kind} {} to {to}, {outcome} after {tries} tries", text("eventId"))
+            }
+            Expected::Events => format!("{} {}, at {}", text("type"), text("id"), text("created_at")),
+        }
+    }
+
+    /// What was expected, what there was, and what came nearest.
+    fn report(&self, items: &[Value], now: Timestamp) -> String {
+        const NEAREST: usize = 3;
+        let (least, most) = self.range();
+        let many = match (least, most) {
+            (least, most) if least == most => format!("exactly {least}"),
+            (least, usize::MAX) => format!("at least {least}"),
+            (0, most) => format!("at most {most}"),
+            (least, most) => format!("from {least} to {most}"),
+        };
+        let what = json!(self.of).as_str().unwrap_or_default().to_owned();
+        let wanted = Value::Object(self.fields.clone());
+        let mut judged: Vec<(Vec<Difference>, &Value)> =
+            items.iter().map(|item| (self.misses(item), item)).collect();
+        let hits = judged.iter().filter(|(misses, _)| misses.is_empty()).count();
+        let mut report = format!(
+            "Expected {many} of {what} with {wanted} within {} s, and there were {hits}, by {now} of the world's clock.",
+            self.within_seconds
+        );
+        if hits > 0 {
+            report.push_str("\nThere were:");
+            for (_, item) in judged.iter().filter(|(misses, _)| misses.is_empty()).take(10) {
+                let _ = write!(report, "\n- {}", self.describe(item));
+            }
+        }
+        if hits < least {
+            judged.retain(|(misses, _)| !misses.is_empty());
+            judged.sort_by_key(|(misses, _)| misses.len());
+            let _ = match judged.len() {
+                0 => write!(report, "\nThere were no others."),
+                others => write!(report, "\nThe nearest of {others} others:"),
+            };
+            for (misses, item) in judged.iter().take(NEAREST) {
+                let _ = write!(report, "\n- {}", self.describe(item));
+                for miss in misses {
+                    let _ = write!(report, "\n    {miss}");
+                }
+            }
+        }
+        report
+    }
+}
+
+impl Control {
+    /// Waits until something has happened that must happen.
+    ///
+    /// # Errors
+    ///
+    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long.
+    pub async fn expect(&self, expectation: Expectation) -> Controlled<Met> {
+        let mode = self.realm.clock().mode;
+        let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
+        let time = expectation.time.unwrap_or(unsaid);
+        let longest = LONGEST[usize::from(time == ExpectTime::Virtual)];
+        let span = Duration::try_from_secs_f64(expectation.within_seconds)
+            .ok()
+            .filter(|span| span.as_secs_f64() <= longest)
+            .ok_or_else(|| {
+                Refusal::field("withinSeconds", format!("must be from 0 to {longest} in {time:?} time"))
+            })?;
+        let control = self.clone();
+        self.realm
+            .run(async move {
+                let found = match time {
+                    ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
+                    ExpectTime::Real => {
+                        let look = || async { Ok(control.items(&expectation)) };
+                        control
+                            .wait_for(span, look, |found| expectation.judge(found, false).is_some())
+                            .await?
+                    }
+                };
+                let now = control.realm.clock().now;
+                if expectation.judge(&found, true) != Some(true) {
+                    return Err(Refusal::new(409, expectation.report(&found, now)));
+                }
+                let matches: Vec<Value> =
+                    found.into_iter().filter(|item| expectation.misses(item).is_empty()).collect();
+                Ok(Met { count: matches.len(), matches, now })
+            })
+            .await
+    }
+
+    /// Moves the clock on from job to job until it is decided, or the span is over.
+    async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Controlled<Vec<Value>> {
+        let mut now = self.move_clock(Until::By(Duration::ZERO)).await?.now;
+        let end = now + span;
+        loop {
+            let found = self.items(expectation);
+            if now >= end || expectation.judge(&found, false).is_some() {
+                return Ok(found);
+            }
+            let next = self.realm.next_due().filter(|due| *due <= end).unwrap_or(end);
+            now = self.move_clock(Until::Time(next.max(now))).await?.now;
+        }
+    }
+
+    /// Everything that an expectation looks at, oldest first.
+    fn items(&self, expectation: &Expectation) -> Vec<Value> {
+        let mut items: Vec<Value> = match expectation.of {
+            Expected::Requests => {
+                let mut requests: Vec<Value> =
+                    self.realm.journal(|journal| journal.list()).iter().map(|entry| json!(entry)).collect();
+                for request in &mut requests {
+                    let body = &request["requestBody"];
+                    let body = if request["tool"].is_string() { &body["params"]["arguments"] } else { body };
+                    request["body"] = body.clone();
+                }
+                requests
+            }
+            Expected::Outbox => self.read(|world, _| world.outbox().iter().map(|mail| json!(mail)).collect()),
+            Expected::Deliveries => self.read(|world, now| {
+                let mut all = Vec::new();
+                for webhook in world.webhooks() {
+                    let log = world
+                        .deliveries(webhook.id.as_str(), &DeliveryFilter::default(), now)
+                        .unwrap_or_default();
+                    for delivery in log.iter().rev() {
+                        let mut delivery = json!(delivery);
+                        delivery["webhookId"] = json!(webhook.id);
+                        all.push(delivery);
+                    }
+                }
+                all
+            }),
+            Expected::Events => self.read(|world, _| world.told().map(|event| json!(event)).collect()),
+        };
+        if let Some(since) = expectation.since {
+            items.retain(|item| {
+                let at = ["at", "createdAt", "created_at"].iter().find_map(|field| item[field].as_str());
+                at.and_then(|at| Timestamp::parse(at).ok()).is_some_and(|at| at >= since)
+            });
+        }
+        items
+    }
+}

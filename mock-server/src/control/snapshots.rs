@@ -1,0 +1,128 @@
+//! Snapshots: the world as it is now, under a name, to come back to and to compare with.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::Timestamp;
+
+use super::{Control, Controlled};
+use crate::{
+    server::difference::{self, Changed},
+    world::Refusal,
+};
+
+/// A snapshot in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct SnapshotEntry {
+    /// Its name.
+    pub name: String,
+    /// What the world's clock showed when it was taken.
+    pub at: Timestamp,
+    /// How large its document is.
+    pub bytes: usize,
+}
+
+/// What is different between two worlds.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::{MockServer, TeamNote};
+///
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// let (inbox, control) = (mock.client(), mock.control());
+/// let id = inbox.conversations().await?[0].id.clone();
+/// control.take_snapshot("before").await?;
+/// control.add_note(&id, TeamNote::new("Called them back.")).await?;
+/// let difference = control.compare("before", None).await?;
+/// assert_eq!(difference.changes.len(), 1, "{}", difference.text);
+///
+/// control.restore_snapshot("before").await?;
+/// assert!(control.compare("before", None).await?.changes.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct WorldDifference {
+    /// Every place where they differ.
+    pub changes: Vec<Changed>,
+    /// The same for people: a line for each, `+` for what is new, `-` for what is gone, `~` for what changed.
+    pub text: String,
+}
+
+impl Control {
+    /// Keeps the world as it is now under a name; an older one of this name is replaced.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a name that is none, 409 when there are 100 already.
+    pub async fn take_snapshot(&self, name: &str) -> Controlled<SnapshotEntry> {
+        let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {
+            return Err(Refusal::field("name", "must be 1 to 80 letters, digits, `-`, `_` and `.`"));
+        }
+        let document = self.document()?;
+        let at = self.realm.clock().now;
+        let entry = SnapshotEntry { name: name.to_owned(), at, bytes: document.len() };
+        self.realm.snapshots(|all| all.put(name, at, document.into()))?;
+        Ok(entry)
+    }
+
+    /// The snapshots, by name.
+    pub async fn snapshots(&self) -> Vec<SnapshotEntry> {
+        self.realm.snapshots(|all| {
+            let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
+            all.list().map(entry).collect()
+        })
+    }
+
+    /// The document of a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn snapshot(&self, name: &str) -> Controlled<String> {
+        let document = self.realm.snapshots(|all| all.get(name))?;
+        String::from_utf8(document.to_vec()).map_err(|_| Refusal::new(500, "The world is not text."))
+    }
+
+    /// The world becomes what it was when a snapshot was taken.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn restore_snapshot(&self, name: &str) -> Controlled<()> {
+        let document = self.realm.snapshots(|all| all.get(name))?;
+        self.restore(document).await
+    }
+
+    /// What is different in a second snapshot, or in the world as it is now.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn compare(&self, from: &str, to: Option<&str>) -> Controlled<WorldDifference> {
+        let was = self.realm.snapshots(|all| all.get(from))?;
+        let is = match to {
+            Some(to) => self.realm.snapshots(|all| all.get(to))?,
+            None => self.document()?.into(),
+        };
+        let read = |document: &[u8]| {
+            serde_json::from_slice(document)
+                .map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
+        };
+        let changes = difference::between(&read(&was)?, &read(&is)?);
+        let text = changes.iter().map(|changed| format!("{changed}\n")).collect();
+        Ok(WorldDifference { changes, text })
+    }
+
+    /// Forgets a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none of this name.
+    pub async fn delete_snapshot(&self, name: &str) -> Controlled<()> {
+        self.realm.snapshots(|all| all.remove(name))
+    }
+}

@@ -1,0 +1,117 @@
+//! What is different between two worlds, so that a person can read it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::matching::short;
+
+/// One place where two worlds differ.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Changed {
+    /// Where, such as `conversations[cnv_4k7q2m9x].status`. Things with an id stand under it, others under their number.
+    pub path: String,
+    /// What was there; left out when it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<Value>,
+    /// What is there; left out when it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is: Option<Value>,
+}
+
+impl std::fmt::Display for Changed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = &self.path;
+        match (&self.was, &self.is) {
+            (Some(was), Some(is)) => write!(f, "~ {path}: {} → {}", short(was), short(is)),
+            (None, Some(is)) => write!(f, "+ {path}: {}", short(is)),
+            (Some(was), None) => write!(f, "- {path}: {}", short(was)),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Every place where two documents differ. The state of the generator of ids differs whenever anything does, and says nothing.
+pub(crate) fn between(was: &Value, is: &Value) -> Vec<Changed> {
+    let mut found = Vec::new();
+    compare("", was, is, &mut found);
+    found.retain(|changed| changed.path != "ids" && !changed.path.starts_with("ids."));
+    found
+}
+
+fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<Changed>) {
+    match (was, is) {
+        (Value::Object(was), Value::Object(is)) => {
+            let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            parts(
+                was.iter().map(|(name, part)| (at(name), part)),
+                is.iter().map(|(name, part)| (at(name), part)),
+                found,
+            );
+        }
+        (Value::Array(was), Value::Array(is)) => {
+            let at = |(number, item): (usize, &Value)| {
+                format!("{path}[{}]", id(item).unwrap_or(number.to_string()))
+            };
+            parts(
+                was.iter().enumerate().map(|numbered| (at(numbered), numbered.1)),
+                is.iter().enumerate().map(|numbered| (at(numbered), numbered.1)),
+                found,
+            );
+        }
+        (was, is) if was == is => {}
+        (was, is) => {
+            found.push(Changed { path: path.to_owned(), was: Some(was.clone()), is: Some(is.clone()) })
+        }
+    }
+}
+
+/// What tells an item from the others in its list.
+fn id(item: &Value) -> Option<String> {
+    ["id", "agentId", "messageId", "name"].iter().find_map(|field| item[field].as_str()).map(str::to_owned)
+}
+
+fn parts<'v>(
+    was: impl Iterator<Item = (String, &'v Value)>,
+    is: impl Iterator<Item = (String, &'v Value)>,
+    found: &mut Vec<Changed>,
+) {
+    let mut old: BTreeMap<String, &Value> = was.collect();
+    let mut new = Vec::new();
+    for (path, part) in is {
+        match old.remove(&path) {
+            Some(before) => compare(&path, before, part, found),
+            None => new.push((path, part)),
+        }
+    }
+    found.extend(old.into_iter().map(|(path, part)| Changed { path, was: Some(part.clone()), is: None }));
+    found.extend(new.into_iter().map(|(path, part)| Changed { path, was: None, is: Some(part.clone()) }));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn things_are_told_apart_by_their_ids_and_every_change_has_its_place() {
+        let was = json!({ "ids": "1f", "list": [{ "id": "a", "n": 1 }, { "id": "b" }], "tags": ["x"], "same": [1] });
+        let is = json!({ "ids": "2f", "list": [{ "id": "c" }, { "id": "a", "n": 2 }], "tags": ["y", "z"], "same": [1] });
+        let said: Vec<String> = between(&was, &is).iter().map(Changed::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "~ list[a].n: 1 → 2",
+                "- list[b]: {\"id\":\"b\"}",
+                "+ list[c]: {\"id\":\"c\"}",
+                "~ tags[0]: \"x\" → \"y\"",
+                "+ tags[1]: \"z\"",
+            ]
+        );
+        assert!(between(&was, &was).is_empty());
+    }
+}

@@ -1,0 +1,253 @@
+//! What goes wrong: with an answer, or with a webhook on its way.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use http::{HeaderName, HeaderValue};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::latency::Latency;
+
+/// What a client or a receiver sees instead of, or after, the proper thing.
+///
+/// ```
+/// use std::time::Duration;
+/// use shared_inbox_mock::Effect;
+///
+/// let slow_failure = Effect::status(500).delayed(Duration::from_millis(50));
+/// assert_eq!(serde_json::to_value(&slow_failure).unwrap(), serde_json::json!({ "status": 500, "delayMs": 50 }));
+/// let busy = Effect::status(429).header("Retry-After", "2");
+/// assert_eq!(serde_json::to_value(&busy).unwrap()["headers"]["Retry-After"], "2");
+/// assert!(serde_json::from_str::<Effect>(r#"{ "status": 500, "drop": "before" }"#).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Form", into = "Form")]
+pub struct Effect {
+    pub(super) act: Act,
+    pub(super) latency: Option<Latency>,
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Act {
+    /// The proper thing; only late, or with other headers.
+    Answer,
+    Status {
+        status: u16,
+        when: When,
+    },
+    Drop(When),
+    Truncate(usize),
+    Body(String),
+    /// A webhook is sent twice at once.
+    Twice,
+    /// A webhook comes after the next one for the same receiver.
+    Swap,
+    /// A webhook is sent so much later, on the world's clock.
+    Late(Duration),
+}
+
+/// Whether the request has taken effect when it goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum When {
+    Before,
+    After,
+}
+
+impl Effect {
+    fn of(act: Act) -> Self {
+        Self { act, latency: None, headers: BTreeMap::new() }
+    }
+
+    /// That status with the service's error body; nothing happened.
+    pub fn status(status: u16) -> Self {
+        Self::of(Act::Status { status, when: When::Before })
+    }
+
+    /// The request took effect, then that status.
+    pub fn status_after(status: u16) -> Self {
+        Self::of(Act::Status { status, when: When::After })
+    }
+
+    /// The connection closes; nothing happened. For a webhook: nothing listens at its address.
+    pub fn drop_before() -> Self {
+        Self::of(Act::Drop(When::Before))
+    }
+
+    /// The request took effect, then the connection closes without an answer. For a webhook: the receiver's answer is
+    /// lost, so it comes again.
+    pub fn drop_after() -> Self {
+        Self::of(Act::Drop(When::After))
+    }
+
+    /// The answer's headers and only the first bytes of its body, then the connection closes. For a webhook: its own body
+    /// is cut.
+    pub fn truncate(bytes: usize) -> Self {
+        Self::of(Act::Truncate(bytes))
+    }
+
+    /// That text, with the status that the answer would have had.
+    pub fn body(text: impl Into<String>) -> Self {
+        Self::of(Act::Body(text.into()))
+    }
+
+    /// The proper answer, late.
+    pub fn delay(delay: Duration) -> Self {
+        Self::of(Act::Answer).delayed(delay)
+    }
+
+    /// A webhook is sent twice.
+    pub fn twice() -> Self {
+        Self::of(Act::Twice)
+    }
+
+    /// A webhook comes after the next one for the same receiver, or a minute later when there is none.
+    pub fn swap() -> Self {
+        Self::of(Act::Swap)
+    }
+
+    /// A webhook is sent so much later, on the world's clock.
+    pub fn late(by: Duration) -> Self {
+        Self::of(Act::Late(by))
+    }
+
+    /// The same, late, in real time.
+    pub fn delayed(self, delay: Duration) -> Self {
+        self.latency(Latency::fixed(delay))
+    }
+
+    /// The same, as late as this says, in real time.
+    pub fn latency(mut self, latency: Latency) -> Self {
+        self.latency = Some(latency);
+        self
+    }
+
+    /// The same, with a header on the answer.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// What is wrong with it for a rule about webhooks, or about requests.
+    pub(super) fn check(&self, webhook: bool) -> Result<(), &'static str> {
+        for (name, value) in &self.headers {
+            if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err()
+            {
+                return Err("effect.headers: has a name or a value that no header can have");
+            }
+        }
+        match (&self.act, webhook) {
+            (Act::Twice | Act::Swap | Act::Late(_), false) => Err(
+                "effect: `twice`, `swap` and `lateSeconds` are for webhooks; name one in `webhook`, or `*` for all",
+            ),
+            (Act::Body(_), true) => Err("effect.body: is for answers to requests, not for webhooks"),
+            (_, true) if !self.headers.is_empty() => {
+                Err("effect.headers: are for answers to requests, not for webhooks")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An effect as it is written.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Effect")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Form {
+    /// That status with the service's error body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    /// `after`: the request took effect first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    when: Option<When>,
+    /// The connection closes, before or after the request took effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    drop: Option<When>,
+    /// Only so many bytes of the body, then the connection closes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    truncate: Option<usize>,
+    /// That text, with the status that the answer would have had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+    /// A webhook is sent twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    twice: Option<bool>,
+    /// A webhook comes after the next one for the same receiver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    swap: Option<bool>,
+    /// A webhook is sent so much later, on the world's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late_seconds: Option<f64>,
+    /// How late it is, in real time; goes with any of the others, or alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delay_ms: Option<Latency>,
+    /// Headers of the answer, such as `Retry-After`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, String>,
+}
+
+/// A year, on the world's clock.
+const LATEST_SECONDS: f64 = 31_557_600.0;
+
+impl TryFrom<Form> for Effect {
+    type Error = &'static str;
+    fn try_from(form: Form) -> Result<Self, Self::Error> {
+        if form.when.is_some() && form.status.is_none() {
+            return Err("`when` goes with `status` only");
+        }
+        let when = form.when.unwrap_or(When::Before);
+        let mut acts = [
+            form.status.map(|status| Act::Status { status, when }),
+            form.drop.map(Act::Drop),
+            form.truncate.map(Act::Truncate),
+            form.body.map(Act::Body),
+            form.twice.filter(|yes| *yes).map(|_| Act::Twice),
+            form.swap.filter(|yes| *yes).map(|_| Act::Swap),
+            form.late_seconds.map(|seconds| {
+                Act::Late(Duration::try_from_secs_f64(seconds.min(LATEST_SECONDS)).unwrap_or_default())
+            }),
+        ]
+        .into_iter()
+        .flatten();
+        let act = match (acts.next(), acts.next()) {
+            (Some(Act::Status { status, .. }), None) if !(200..=599).contains(&status) => {
+                return Err("`status` must be from 200 to 599");
+            }
+            (Some(act), None) => act,
+            (None, _) if form.delay_ms.is_some() || !form.headers.is_empty() => Act::Answer,
+            (None, _) => {
+                return Err(
+                    "needs one of `status`, `drop`, `delayMs`, `truncate` and `body`; for a webhook also `twice`, \
+                            `swap` and `lateSeconds`",
+                );
+            }
+            _ => {
+                return Err(
+                    "takes only one of `status`, `drop`, `truncate`, `body`, `twice`, `swap` and `lateSeconds`",
+                );
+            }
+        };
+        Ok(Self { act, latency: form.delay_ms, headers: form.headers })
+    }
+}
+
+impl From<Effect> for Form {
+    fn from(effect: Effect) -> Self {
+        let mut form = Form { delay_ms: effect.latency, headers: effect.headers, ..Form::default() };
+        match effect.act {
+            Act::Answer => {}
+            Act::Status { status, when } => {
+                form.status = Some(status);
+                form.when = (when == When::After).then_some(when);
+            }
+            Act::Drop(when) => form.drop = Some(when),
+            Act::Truncate(bytes) => form.truncate = Some(bytes),
+            Act::Body(text) => form.body = Some(text),
+            Act::Twice => form.twice = Some(true),
+            Act::Swap => form.swap = Some(true),
+            Act::Late(by) => form.late_seconds = Some(by.as_secs_f64()),
+        }
+        form
+    }
+}

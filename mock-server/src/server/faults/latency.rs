@@ -1,0 +1,134 @@
+//! How late something is: always the same, anywhere between two times, or mostly a little and now and then a lot.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::world::Ids;
+
+/// The longest delay.
+pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
+
+/// How late an answer is.
+///
+/// ```
+/// use std::time::Duration;
+/// use shared_inbox_mock::Latency;
+///
+/// let slow = Latency::around(Duration::from_millis(80), Duration::from_secs(2));
+/// assert_eq!(serde_json::to_value(&slow).unwrap(), serde_json::json!({ "median": 80, "p99": 2000 }));
+/// assert!(serde_json::from_str::<Latency>(r#"{ "min": 9, "max": 3 }"#).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Form", into = "Form")]
+pub struct Latency(Form);
+
+/// Milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Latency")]
+enum Form {
+    /// Always so many.
+    Fixed(u64),
+    /// Anything from one to the other, each as likely.
+    Between {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
+    /// Half of them below `median`, one in a hundred above `p99`, as the times of real services are spread.
+    Around {
+        /// The middle.
+        median: u64,
+        /// What one in a hundred exceeds.
+        p99: u64,
+    },
+}
+
+impl TryFrom<Form> for Latency {
+    type Error = &'static str;
+    fn try_from(form: Form) -> Result<Self, Self::Error> {
+        let (low, high) = match form {
+            Form::Fixed(ms) => (ms, ms),
+            Form::Between { min, max } => (min, max),
+            Form::Around { median: 0, .. } => return Err("`median` must be more than 0"),
+            Form::Around { median, p99 } => (median, p99),
+        };
+        if high > MAX_DELAY_MS {
+            return Err("`delayMs` must be at most 3600000, an hour");
+        }
+        if low > high {
+            return Err("`delayMs`: the smaller number must come first");
+        }
+        Ok(Self(form))
+    }
+}
+
+impl From<Latency> for Form {
+    fn from(latency: Latency) -> Self {
+        latency.0
+    }
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(MAX_DELAY_MS).min(MAX_DELAY_MS)
+}
+
+impl Latency {
+    /// Always so late; an hour at the most.
+    pub fn fixed(delay: Duration) -> Self {
+        Self(Form::Fixed(ms(delay)))
+    }
+
+    /// Anything from one to the other, each as likely.
+    pub fn between(min: Duration, max: Duration) -> Self {
+        Self(Form::Between { min: ms(min.min(max)), max: ms(max) })
+    }
+
+    /// Half below `median`, one in a hundred above `p99`.
+    pub fn around(median: Duration, p99: Duration) -> Self {
+        Self(Form::Around { median: ms(median).max(1), p99: ms(p99.max(median)).max(1) })
+    }
+
+    /// How late it is this time.
+    pub(super) fn draw(&self, chance: &mut Ids) -> Duration {
+        /// Of 100 numbers of the normal distribution, one lies further out.
+        const Z99: f64 = 2.326_347_874;
+        let ms = match self.0 {
+            Form::Fixed(ms) => ms as f64,
+            Form::Between { min, max } => min as f64 + (max - min) as f64 * chance.unit(),
+            Form::Around { median, p99 } => {
+                let (radius, angle) = (1.0 - chance.unit(), chance.unit());
+                let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+                let (median, p99) = (median as f64, p99 as f64);
+                median * ((p99 / median).ln() / Z99 * normal).exp()
+            }
+        };
+        Duration::from_secs_f64((ms / 1e3).clamp(0.0, MAX_DELAY_MS as f64 / 1e3))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(latency: &Latency) -> Vec<f64> {
+        let mut chance = Ids::seeded(7);
+        let mut all: Vec<f64> = (0..4_000).map(|_| latency.draw(&mut chance).as_secs_f64() * 1e3).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    #[test]
+    fn delays_are_spread_as_they_say() {
+        let millis = Duration::from_millis;
+        assert!(drawn(&Latency::fixed(millis(5))).iter().all(|ms| *ms == 5.0));
+        let between = drawn(&Latency::between(millis(10), millis(50)));
+        assert!(between[0] >= 10.0 && between[3_999] <= 50.0 && (between[2_000] - 30.0).abs() < 2.0);
+        let around = drawn(&Latency::around(millis(100), millis(1_000)));
+        assert!((around[2_000] - 100.0).abs() < 10.0, "the middle is {}", around[2_000]);
+        assert!((800.0..1_250.0).contains(&around[3_960]), "one in a hundred is above {}", around[3_960]);
+    }
+}

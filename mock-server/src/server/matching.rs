@@ -1,0 +1,121 @@
+//! Whether a piece of JSON is what someone asked for, and where it is not.
+//!
+//! An object has to have the fields that are asked for, and may have others; a list has to be as long. `*` in a text
+//! stands for any run of characters. All else has to be equal.
+
+use serde_json::Value;
+
+/// One place where JSON is not what was asked for.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Difference {
+    /// The field, such as `data.secure`; empty for the whole.
+    pub(crate) field: String,
+    pub(crate) wanted: Value,
+    /// `None` when it is not there.
+    pub(crate) was: Option<Value>,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let field = if self.field.is_empty() { "it" } else { &self.field };
+        match &self.was {
+            Some(was) => write!(f, "{field}: wanted {}, was {}", short(&self.wanted), short(was)),
+            None => write!(f, "{field}: wanted {}, is not there", short(&self.wanted)),
+        }
+    }
+}
+
+/// JSON on one line, cut where it gets long.
+pub(crate) fn short(value: &Value) -> String {
+    const MOST: usize = 120;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+pub(crate) fn matches(wanted: &Value, is: &Value) -> bool {
+    differences(wanted, is).is_empty()
+}
+
+/// Every place where `is` is not what is wanted.
+pub(crate) fn differences(wanted: &Value, is: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    compare(String::new(), wanted, Some(is), &mut found);
+    found
+}
+
+fn compare(field: String, wanted: &Value, is: Option<&Value>, found: &mut Vec<Difference>) {
+    let same = match (wanted, is) {
+        (Value::Object(wanted), Some(Value::Object(fields))) => {
+            for (name, wanted) in wanted {
+                let field = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
+                compare(field, wanted, fields.get(name), found);
+            }
+            true
+        }
+        (Value::Array(wanted), Some(Value::Array(items))) if wanted.len() == items.len() => {
+            for (i, (wanted, item)) in wanted.iter().zip(items).enumerate() {
+                compare(format!("{field}[{i}]"), wanted, Some(item), found);
+            }
+            true
+        }
+        (Value::String(pattern), Some(Value::String(text))) => text_matches(pattern, text),
+        (Value::Number(wanted), Some(Value::Number(number))) => wanted.as_f64() == number.as_f64(),
+        (Value::Null, None) => true,
+        (wanted, is) => Some(wanted) == is,
+    };
+    if !same {
+        found.push(Difference { field, wanted: wanted.clone(), was: is.cloned() });
+    }
+}
+
+/// Whether a text is what a pattern says, in which `*` stands for any run of characters.
+pub(crate) fn text_matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_run_of_characters() {
+        for (pattern, text) in
+            [("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*c*e", "abcde"), ("a**b", "ab"), ("abc", "abc")]
+        {
+            assert!(text_matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("a*b", "a"), ("ab*ba", "aba"), ("abc", "abcd"), ("*x*", "abc"), ("", "a")] {
+            assert!(!text_matches(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn every_difference_is_named_by_its_field() {
+        let wanted = json!({ "a": 1, "b": { "c": "x*" }, "d": [1, 2], "e": null, "f": true });
+        let is = json!({ "a": 1.0, "b": { "c": "yes", "more": 1 }, "d": [1], "g": 7 });
+        let said: Vec<String> = differences(&wanted, &is).iter().map(Difference::to_string).collect();
+        assert_eq!(
+            said,
+            [r#"b.c: wanted "x*", was "yes""#, "d: wanted [1,2], was [1]", "f: wanted true, is not there",]
+        );
+        assert!(matches(&json!({}), &is));
+    }
+}

@@ -1,0 +1,39 @@
+//! The snapshots of one world. They outlive a reset, and go with the world.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use shared_inbox::Timestamp;
+
+use crate::world::Refusal;
+
+/// An end to a suite that takes one for each test and deletes none.
+const MOST: usize = 100;
+
+#[derive(Default)]
+pub(crate) struct Snapshots(BTreeMap<String, (Timestamp, Arc<[u8]>)>);
+
+fn none() -> Refusal {
+    Refusal::new(404, "There is no such snapshot.")
+}
+
+impl Snapshots {
+    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Arc<[u8]>) -> Result<(), Refusal> {
+        if self.0.len() >= MOST && !self.0.contains_key(name) {
+            return Err(Refusal::new(409, format!("There are {MOST} snapshots already; delete some.")));
+        }
+        self.0.insert(name.to_owned(), (at, document));
+        Ok(())
+    }
+
+    pub(crate) fn list(&self) -> impl Iterator<Item = (String, Timestamp, usize)> {
+        self.0.iter().map(|(name, (at, document))| (name.clone(), *at, document.len()))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Result<Arc<[u8]>, Refusal> {
+        self.0.get(name).map(|(_, document)| Arc::clone(document)).ok_or_else(none)
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Refusal> {
+        self.0.remove(name).map(drop).ok_or_else(none)
+    }
+}

@@ -1,0 +1,200 @@
+//! Expecting: met, not met, too often; in virtual and in real time; and what is said when it is not met.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shared_inbox_mock::{ClockMode, Expectation, MockServer, NewWorld};
+
+use crate::{
+    kit::{Api, Kit, text},
+    mcp::{Era, Mcp},
+};
+
+async fn send(api: &Api, id: &str) {
+    let reply = json!({ "body": "On its way.", "send": true });
+    api.post(&format!("/conversations/{id}/replies"), reply).await.expect(201);
+}
+
+#[tokio::test]
+async fn requests_of_rest_and_mcp_are_expected_by_path_status_and_body() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    let path = format!("/conversations/{id}/notes");
+    kit.live().post(&path, json!({ "body": "One" })).await.expect(201);
+    kit.live().post(&path, json!({ "body": "" })).await.error(400);
+    Mcp::new(&kit, &kit.live()).tool(Era::Modern, "add_note", json!({ "id": id, "body": "Two" })).await;
+    for (wanted, count) in [
+        (json!({ "method": "POST", "path": "/conversations/*/notes" }), 2),
+        (json!({ "path": format!("/api/v1{path}"), "status": 201 }), 1),
+        (json!({ "tool": "add_note", "body": { "body": "T*" } }), 1),
+        (json!({ "body": { "body": "*" } }), 3),
+        (json!({ "transport": "mcp" }), 1),
+        (json!({ "method": "DELETE" }), 0),
+    ] {
+        let met = kit.act("/expect", json!({ "of": "requests", "where": wanted, "count": count })).await;
+        assert_eq!(
+            (&met["count"], met["matches"].as_array().map(Vec::len)),
+            (&json!(count), Some(count)),
+            "{wanted}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn in_virtual_time_the_clock_stops_when_it_is_met() {
+    let kit = Kit::start().await;
+    for (api, window, id) in [
+        (kit.live(), 600, kit.mail("kim@example.com", "Hello").await),
+        (kit.sandbox(), 5, {
+            let mail = json!({ "from": "delivered@customer.test", "text": "Hello" });
+            text(&kit.sandbox().post("/sandbox/inbound", mail).await.expect(201)["conversationId"])
+        }),
+    ] {
+        let before = kit.look("/clock").await["now"].clone();
+        send(&api, &id).await;
+        let wanted = json!({ "type": "message.sent", "data": { "conversation_id": id } });
+        let met = kit.act("/expect", json!({ "of": "events", "where": wanted, "withinSeconds": 3600 })).await;
+        let time =
+            |value: &Value| shared_inbox::Timestamp::parse(value.as_str().expect("a time")).expect("a time");
+        assert_eq!(time(&met["now"]).duration_since(time(&before)), Duration::from_secs(window));
+        assert_eq!(
+            met["matches"][0]["livemode"],
+            json!(api.key().starts_with("rk_live_")),
+            "no webhook need hear it"
+        );
+    }
+    let outbox =
+        json!({ "of": "outbox", "where": { "outcome": "sent" }, "count": { "atLeast": 2, "atMost": 2 } });
+    assert_eq!(kit.act("/expect", outbox).await["count"], 2);
+}
+
+#[tokio::test]
+async fn an_exact_number_is_decided_when_the_span_is_over() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    send(&kit.live(), &id).await;
+    // Nothing has gone out yet, and within a minute nothing will.
+    kit.act("/expect", json!({ "of": "outbox", "count": 0, "withinSeconds": 60 })).await;
+    let error = kit
+        .control("POST", "/expect", json!({ "of": "outbox", "count": 0, "withinSeconds": 3600 }))
+        .await
+        .error(409);
+    assert!(error.contains("exactly 0") && error.contains("reply to kim@example.com"), "{error}");
+    let met = kit.act("/expect", json!({ "of": "outbox", "count": 1, "withinSeconds": 3600 })).await;
+    assert_eq!(met["count"], 1);
+}
+
+#[tokio::test]
+async fn what_came_nearest_is_told_with_every_field_that_differs() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    kit.live().get("/tags").await.expect(200);
+    kit.live()
+        .post(&format!("/conversations/{id}/notes"), json!({ "body": "Refund denied" }))
+        .await
+        .expect(201);
+    let wanted =
+        json!({ "method": "POST", "path": "/conversations/*/notes", "body": { "body": "Refund approved" } });
+    let error = kit.control("POST", "/expect", json!({ "of": "requests", "where": wanted })).await.error(409);
+    let lines: Vec<&str> = error.lines().collect();
+    assert!(
+        lines[0].starts_with("Expected at least 1 of requests with {") && lines[0].contains("there were 0"),
+        "{error}"
+    );
+    assert_eq!(lines[1], "The nearest of 2 others:");
+    assert!(
+        lines[2].starts_with(&format!("- POST /api/v1/conversations/{id}/notes, answered 201, at ")),
+        "{error}"
+    );
+    assert_eq!(lines[3], r#"    body.body: wanted "Refund approved", was "Refund denied""#);
+    assert!(lines[4].starts_with("- GET /api/v1/tags"), "{error}");
+    let error = kit.control("POST", "/expect", json!({ "of": "outbox" })).await.error(409);
+    assert!(error.ends_with("There were no others."), "{error}");
+}
+
+#[tokio::test]
+async fn deliveries_are_waited_for_until_a_retry_gets_through() {
+    let kit = Kit::start().await;
+    let (listener, address) = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        (listener, address)
+    };
+    // Each connection is closed without an answer.
+    let closing = tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+    let hook = json!({ "url": format!("http://{address}/"), "livemode": true, "scope": "team" });
+    let hook = text(&kit.act("/webhooks", hook).await["id"]);
+    kit.act(&format!("/webhooks/{hook}/test"), json!({})).await;
+    let wanted = json!({ "webhookId": hook, "type": "webhook.test", "outcome": "failed" });
+    let met =
+        kit.act("/expect", json!({ "of": "deliveries", "where": wanted, "withinSeconds": 200_000 })).await;
+    assert_eq!(met["matches"][0]["tries"].as_array().map(Vec::len), Some(9));
+    closing.abort();
+}
+
+#[tokio::test]
+async fn in_real_time_it_is_met_as_soon_as_it_happens_and_the_clock_stands() {
+    let kit = Kit::start().await;
+    let before = kit.look("/clock").await;
+    let expect = json!({ "of": "requests", "where": { "path": "/me" }, "withinSeconds": 30, "time": "real" });
+    let waiting =
+        kit.http().post(format!("{}/expect", kit.mock.control_url())).body(expect.to_string()).send();
+    let waiting = tokio::spawn(waiting);
+    kit.live().get("/tags").await.expect(200);
+    kit.live().get("/me").await.expect(200);
+    let met: Value = waiting.await.expect("no panic").expect("an answer").json().await.expect("JSON");
+    assert_eq!(met["count"], 1);
+    let never =
+        json!({ "of": "requests", "where": { "path": "/nothing" }, "withinSeconds": 0.05, "time": "real" });
+    kit.control("POST", "/expect", never).await.error(409);
+    assert_eq!(kit.look("/clock").await, before);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_expectation_is_named() {
+    let kit = Kit::start().await;
+    for (body, field) in [
+        (json!({}), "of: is required"),
+        (
+            json!({ "of": "thoughts" }),
+            "of: must be one of requests, outbox, deliveries, events, not thoughts",
+        ),
+        (json!({ "of": "outbox", "withinSeconds": -1 }), "withinSeconds: "),
+        (json!({ "of": "outbox", "withinSeconds": 301, "time": "real" }), "withinSeconds: "),
+        (json!({ "of": "outbox", "where": [] }), "where: must be an object"),
+        (json!({ "of": "outbox", "wheer": {} }), "wheer"),
+    ] {
+        let error = kit.control("POST", "/expect", body.clone()).await.error(400);
+        assert!(error.contains(field), "{body}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn typed_expectations_say_the_same() {
+    let mock = MockServer::builder().manual_clock().empty().start().await;
+    let world = mock.control().create_world(NewWorld::empty().clock(ClockMode::Real)).await.expect("a world");
+    for control in [mock.control(), &world] {
+        let inbox = shared_inbox::Client::builder(mock.base_url(), &control.ready().keys.test)
+            .build()
+            .expect("a client");
+        let receipt = inbox.sandbox_inbound("reply@customer.test", "Hello").await.expect("a mail");
+        let started = control.clock().await.now;
+        inbox.conversation(&receipt.conversation_id).reply("Hi").and_send().await.expect("a reply");
+        let replied = Expectation::event("client.replied").field("data.secure", false).since(started);
+        let met =
+            control.expect(replied.clone().within(Duration::from_secs(60))).await.expect("it writes back");
+        assert_eq!(met.count, 1);
+        let sent = Expectation::requests().method("POST").path("/conversations/*/replies").status(201);
+        control.expect(sent.clone().times(1)).await.expect("once");
+        let error = control.expect(sent.field("body.send", false)).await.expect_err("it was sent");
+        assert!(
+            error.status == 409 && error.message.contains("body.send: wanted false, was true"),
+            "{error}"
+        );
+        control
+            .expect(Expectation::outbox().field("to", "*@other.test").never())
+            .await
+            .expect("nothing went there");
+        control.expect(replied.at_least(2)).await.expect_err("only one");
+    }
+}
