@@ -77,7 +77,9 @@ async fn the_page_of_docs_is_what_the_document_says() {
 fn page(document: &Value) -> String {
     let mut page = format!(
         "# The control API of the mock\n\n{}\n\nPaths are below `/_mock`, and below `/_mock/worlds/{{id}}` for a world beside \
-         the main one. `GET /_mock/openapi.json` is the OpenAPI document that this page is written from.\n",
+         the main one. `GET /_mock/openapi.json` is the OpenAPI document that this page is written from.\n\nEvery list takes \
+         `?wait=`: it is answered as soon as it has something in it, or `?least=` so many items, and after so many seconds \
+         of real time in any case.\n",
         document["info"]["description"].as_str().expect("a description")
     );
     for tag in document["tags"].as_array().expect("tags") {
@@ -103,7 +105,8 @@ fn describe(page: &mut String, document: &Value, method: &str, path: &str, call:
     page.push('\n');
     let mut rows = Vec::new();
     for parameter in call["parameters"].as_array().into_iter().flatten() {
-        if parameter["in"] == "query" {
+        // Every list can be waited for; that is said once.
+        if parameter["in"] == "query" && !["wait", "least"].iter().any(|name| parameter["name"] == *name) {
             rows.push((
                 format!("`?{}=`", parameter["name"].as_str().expect("a name")),
                 parameter["schema"].clone(),

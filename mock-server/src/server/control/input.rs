@@ -110,7 +110,6 @@ pub(super) fn world_document() -> Schema {
         "type": "object",
         "title": "WorldDocument",
         "description": "The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.",
-        "required": ["mailboxes"],
         "additionalProperties": true,
     })
 }

@@ -184,7 +184,8 @@ fn narrower() -> [(&'static str, &'static str, Value); 12] {
                                     `assignee` (an object as in the conversation, or null); `tags` has `added` and \
                                     `removed` (lists of names); `snoozed` has `until` (a time, or null); `upload` \
                                     has `requestId`, `documentId` and `item` (counted from 0); `spam-complaint` has \
-                                    `email`. New events, and new keys here, may come." }),
+                                    `email`; `draft-discarded` has `messageId`; `bounced` has `messageId` and `email`. \
+                                    New events, and new keys here, may come." }),
         ),
     ]
 }

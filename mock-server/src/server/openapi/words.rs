@@ -41,8 +41,8 @@ and leaves after the undo window: 10 minutes, in the sandbox 5 seconds. At that 
 `sent` or `failed`.
 
 **Incoming mail** joins a conversation by `conversationId` (simulated mail), by the Message-ID that it answers, or by \
-the same app reference from someone who is already on the conversation; never by subject or sender alone. Quoted \
-history is removed from its text.
+the same app reference from someone who is already on the conversation; never by subject or sender alone, and always \
+within the inbox that it was written to. Quoted history is removed from its text.
 
 **Sandbox.** No mail leaves it. The first part of a `.test` address says what becomes of mail to it: `bounce` fails; \
 `complaint` is delivered, then complains (a `spam-complaint` event), and every later mail to it fails; `reply` writes \
@@ -75,8 +75,8 @@ pub(super) fn of(operation: Operation) -> Words {
              page: narrow the list with the parameters.\n\n\
              `view` chooses by status, `open` unless said otherwise. Snoozed conversations stand only under \
              `snoozed`. `all` takes every status, snoozed ones too, and goes only together with `reference`. `q` \
-             finds conversations whose mail has all of the words, or words that start with them; capitals do not \
-             matter. A `mailbox` that is not there gives an empty list.",
+             finds conversations whose mail has all of the words, or words that start with them; capitals \
+             and accents do not matter. A `mailbox` that is not there gives an empty list.",
         ),
         Operation::GetConversation => (
             "Conversations",

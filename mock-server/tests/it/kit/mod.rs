@@ -121,7 +121,8 @@ impl Kit {
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
-            .timeout(Duration::from_secs(30))
+            // Long enough for the heaviest test on a machine that is busy with other things.
+            .timeout(Duration::from_secs(120))
             .build()
             .expect("a client");
         let document = Document::served(&http, &mock).await;
