@@ -152,6 +152,31 @@ impl schemars::JsonSchema for Json {
     }
 }
 
+/// What a visitor does with JSON that is neither a text nor an object: keeps it.
+macro_rules! keep_other_json {
+    ($value:ty, $keep:expr) => {
+        fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<$value, E> {
+            Ok($keep(serde_json::Value::from(v).into()))
+        }
+        fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<$value, E> {
+            Ok($keep(serde_json::Value::from(v).into()))
+        }
+        fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<$value, E> {
+            Ok($keep(serde_json::Value::from(v).into()))
+        }
+        fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<$value, E> {
+            Ok($keep(serde_json::Value::from(v).into()))
+        }
+        fn visit_unit<E: serde::de::Error>(self) -> Result<$value, E> {
+            Ok($keep(serde_json::Value::Null.into()))
+        }
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<$value, A::Error> {
+            $crate::Json::deserialize(serde::de::value::SeqAccessDeserializer::new(seq)).map($keep)
+        }
+    };
+}
+pub(crate) use keep_other_json;
+
 /// Writes whatever comes as JSON.
 struct Written<'a>(&'a mut Vec<u8>);
 

@@ -9,6 +9,8 @@ use std::{
 use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::words::read_text;
+
 /// A point in time, in UTC, to the millisecond: `2026-03-01T09:30:00.000Z`.
 ///
 /// ```
@@ -146,7 +148,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(d)?).map_err(serde::de::Error::custom)
+        read_text(d, |text| Self::parse(text).map_err(|error| error.to_string()))
     }
 }
 

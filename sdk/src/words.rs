@@ -3,7 +3,26 @@
 
 use std::fmt;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Reads a text into something else, without a copy of its own.
+pub(crate) fn read_text<'de, D: Deserializer<'de>, T>(
+    d: D,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    struct Text<F>(F);
+    impl<T, F: FnOnce(&str) -> Result<T, String>> Visitor<'_> for Text<F> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+            (self.0)(text).map_err(E::custom)
+        }
+    }
+    d.deserialize_str(Text(read))
+}
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* })*) => {$(
@@ -71,7 +90,7 @@ macro_rules! words {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                Ok(String::deserialize(d)?.as_str().into())
+                read_text(d, |word| Ok(word.into()))
             }
         }
 

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{shows, wire};
 use crate::json::{self, Json};
+use crate::words::read_text;
 use crate::{Direction, MessageId, MessageStatus, NoteId, Timestamp};
 
 /// One item of a timeline.
@@ -100,18 +101,18 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TimelineItem, A::Error> {
-        let Some(first) = map.next_key::<String>()? else {
-            return Ok(TimelineItem::Unknown(Json::default()));
+        let first = match map.next_key()? {
+            None => return Ok(TimelineItem::Unknown(Json::default())),
+            Some(FirstKey::Other(first)) => first,
+            Some(FirstKey::Type) => {
+                return match map.next_value()? {
+                    Kind::Message => fields(map).map(TimelineItem::Message),
+                    Kind::Note => fields(map).map(TimelineItem::Note),
+                    Kind::Event => fields(map).map(TimelineItem::Event),
+                    Kind::Other(kind) => Json::object_with("type", &kind, map).map(TimelineItem::Unknown),
+                };
+            }
         };
-        if first == "type" {
-            let kind: Json = map.next_value()?;
-            return match kind.as_str() {
-                r#""message""# => fields(map).map(TimelineItem::Message),
-                r#""note""# => fields(map).map(TimelineItem::Note),
-                r#""event""# => fields(map).map(TimelineItem::Event),
-                _ => Json::object_with(&first, &kind, map).map(TimelineItem::Unknown),
-            };
-        }
         let item = Json::object_from(&first, map)?;
         match item.get("type").as_ref().and_then(Value::as_str) {
             Some("message") => item.parse().map(TimelineItem::Message),
@@ -122,28 +123,54 @@ impl<'de> Visitor<'de> for ItemVisitor {
         .map_err(A::Error::custom)
     }
 
-    // What is not even an object is kept too.
-
-    fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<TimelineItem, E> {
-        Ok(TimelineItem::Unknown(Value::from(v).into()))
-    }
-    fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<TimelineItem, E> {
-        Ok(TimelineItem::Unknown(Value::from(v).into()))
-    }
-    fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<TimelineItem, E> {
-        Ok(TimelineItem::Unknown(Value::from(v).into()))
-    }
-    fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<TimelineItem, E> {
-        Ok(TimelineItem::Unknown(Value::from(v).into()))
-    }
     fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<TimelineItem, E> {
         Ok(TimelineItem::Unknown(Value::from(v).into()))
     }
-    fn visit_unit<E: serde::de::Error>(self) -> Result<TimelineItem, E> {
-        Ok(TimelineItem::Unknown(Value::Null.into()))
+    json::keep_other_json!(TimelineItem, TimelineItem::Unknown);
+}
+
+/// The name of an item's first field.
+enum FirstKey {
+    Type,
+    Other(String),
+}
+
+impl<'de> Deserialize<'de> for FirstKey {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        read_text(d, |name| Ok(if name == "type" { Self::Type } else { Self::Other(name.to_owned()) }))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<TimelineItem, A::Error> {
-        Json::deserialize(SeqAccessDeserializer::new(seq)).map(TimelineItem::Unknown)
+}
+
+/// What an item says that it is.
+enum Kind {
+    Message,
+    Note,
+    Event,
+    Other(Json),
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct KindVisitor;
+        impl<'de> Visitor<'de> for KindVisitor {
+            type Value = Kind;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the type of an item")
+            }
+            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Kind, E> {
+                Ok(match v {
+                    "message" => Kind::Message,
+                    "note" => Kind::Note,
+                    "event" => Kind::Event,
+                    other => Kind::Other(Value::from(other).into()),
+                })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Kind, A::Error> {
+                fields(map).map(Kind::Other)
+            }
+            json::keep_other_json!(Kind, Kind::Other);
+        }
+        d.deserialize_any(KindVisitor)
     }
 }
 
