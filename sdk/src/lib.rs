@@ -51,26 +51,42 @@
 //! # Verified creates
 //!
 //! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. So this
-//! crate never repeats a create blindly. When the answer to one is lost, it reads the conversation until the item shows, or
-//! until it would have shown ([`settle`](ClientBuilder::settle), 10 seconds unless set):
+//! crate never repeats a create blindly. A create is one request when all goes well. When its answer is lost, the conversation
+//! is read until the item shows, or until it would have shown ([`settle`](ClientBuilder::settle), 10 seconds unless set). What
+//! is *new* in it decides:
 //!
-//! - It is there: the call succeeds, and [`recovered`](Created::recovered) says how.
-//! - It is not there: it is sent again.
-//! - That cannot be told, because the reads failed too or because something very much like it is there: the call ends with
-//!   an error of [`Certainty::Unknown`]. [`Error::unconfirmed`] holds what is needed to find out later, in this process or
-//!   another, with [`Client::look_for`].
+//! | new in the conversation | then |
+//! |---|---|
+//! | one item that is surely ours: our words, our kind, our name on a note, not older than the request | success, [`recovered`](Created::recovered) |
+//! | nothing that could be ours, for all that time and once more with the place in the rate limit in hand | sent again at once, and never a third time |
+//! | anything else: changed words, another name, a kind of item that this crate does not know, two that fit | [`Certainty::Unknown`] |
+//! | it cannot be read | [`Certainty::Unknown`] |
+//! | the answer was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
 //!
-//! To know its own item from an identical one that was there before, each create reads the conversation first. That is one
-//! request more; [`seen`](Create::seen) saves it when you have just read the conversation, and
-//! [`Verification::Never`] when you would rather have the error. Creates in one conversation through one client go one
-//! after the other, so identical ones at the same time are never mistaken for each other.
+//! What could be ours: for a note, every note but those of others whom the team lists by name; for a reply or a document
+//! request, every outbound message; for both, whatever this crate does not know. How much it is like ours decides whether it is
+//! found or a person must look, never whether to send. An unknown outcome comes with all that is needed to find out later
+//! ([`Error::unconfirmed`]), in this process or another, with [`Client::look_for`].
 //!
-//! **One window remains.** A request whose answer was lost may still be on its way, in a proxy or a queue, and be carried out
+//! What is new:
+//!
+//! | known by | not new is |
+//! |---|---|
+//! | the service's clock, told by every answer (`Date`) | what is older than the request by more than a minute; its machines may disagree by that much |
+//! | what this client, or its user ([`seen`](Create::seen)), has read before | what was in there |
+//! | what this client has made | its items |
+//! | a read right before the request | all that was there; made when the clock was never heard yet, jumps or is not told, and when creates of this client in the conversation are unsettled |
+//!
+//! Creates in one conversation through one client go one after the other, so identical ones at the same time are never mistaken
+//! for each other.
+//!
+//! **Two windows remain.** A request whose answer was lost may still be on its way, in a proxy or a queue, and be carried out
 //! after the last look. A read shows what is there, never what is about to be; so if the client sends again then, the item is
 //! there twice. No client can close this window; only the service can, by refusing a request that it has seen. A longer
-//! `settle` makes it smaller, and `Verification::Never` avoids it, since nothing is sent again. For the same reason an item of the
-//! same words that *another* process makes with the same key (a reply: that anyone on the team writes), in the very seconds of a
-//! lost answer, cannot be told from ours.
+//! `settle` makes it smaller, and [`Verification::Never`] avoids it, since nothing is sent again. And an item of the same words that
+//! *another* process makes with the same key (a reply: that anyone on the team writes), in the very seconds of a lost answer,
+//! cannot be told from ours. If the clock that stamps items is ahead of the one that answers, these seconds begin by as much
+//! earlier, a minute at most; [`Verification::ReadFirst`] reads before each create and keeps them short.
 //!
 //! # Rate limit
 //!

@@ -55,6 +55,17 @@ pub(crate) enum Reply {
     Drop,
 }
 
+impl Reply {
+    /// The headers, of whatever has some.
+    pub(crate) fn headers_mut(&mut self) -> Option<&mut http::HeaderMap> {
+        match self {
+            Reply::Answer(response) => Some(response.headers_mut()),
+            Reply::Truncated(response, _) => Some(response.headers_mut()),
+            Reply::Drop => None,
+        }
+    }
+}
+
 /// Makes hyper close the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was closed on purpose")]

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use shared_inbox::Timestamp;
 
 use super::{
@@ -55,7 +56,29 @@ impl<'a> Target<'a> {
 pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&app.hub, &parts.headers);
-    let realm = caller.as_ref().map_or(app.hub.main(), Caller::realm);
+    let realm = Arc::clone(caller.as_ref().map_or(app.hub.main(), Caller::realm));
+    let mut reply = carry_out(app, parts, body, caller, &realm).await;
+    // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
+    if let (Some(headers), Some(date)) = (reply.headers_mut(), http_date(realm.clock().now)) {
+        headers.insert(header::DATE, date);
+    }
+    reply
+}
+
+/// A point in time as HTTP writes it; `None` outside the years that it can write.
+fn http_date(at: Timestamp) -> Option<HeaderValue> {
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
+    let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok()?;
+    HeaderValue::from_str(&text).ok()
+}
+
+async fn carry_out(
+    app: &App,
+    parts: Parts,
+    body: Incoming,
+    caller: Result<Caller, Refusal>,
+    realm: &Arc<Realm>,
+) -> Reply {
     let mut record = Record::new(app, realm, &parts, caller.as_ref().ok());
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
     record.body = body.clone().unwrap_or_default();

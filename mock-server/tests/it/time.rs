@@ -37,6 +37,31 @@ async fn the_real_clock_runs_on_from_the_later_time() {
 }
 
 #[tokio::test]
+async fn every_answer_is_dated_by_the_clock_of_its_world() {
+    let kit = Kit::start().await;
+    let other = kit.control("POST", "/worlds", json!({ "clock": "manual" })).await.expect(201);
+    let (control, there) = (text(&other["control_url"]), kit.api(&text(&other["keys"]["live"])));
+    let year = json!({ "advanceSeconds": 365 * 86_400 });
+    let later = kit.control_at(&control, "POST", "/clock", year).await.expect(200);
+    let date = |reply: &crate::kit::Reply| {
+        let header = reply.headers["date"].to_str().expect("visible characters").to_owned();
+        let date = jiff::fmt::rfc2822::parse(&header).expect("a date of HTTP");
+        assert!(header.ends_with(" GMT"), "{header}");
+        date.timestamp().as_second()
+    };
+    let now = |clock: &Value| at(&clock["now"]).as_secs();
+    let here = now(&kit.look("/clock").await);
+    assert_eq!(date(&kit.live().get("/me").await), here);
+    assert_eq!(date(&there.get("/me").await), now(&later), "each world has its own");
+    assert!(now(&later) > here + 300 * 86_400);
+    kit.advance(3600).await;
+    assert_eq!(date(&kit.live().get("/me").await), here + 3600);
+    assert_eq!(date(&kit.live().get("/conversations/cnv_0").await), here + 3600, "a refusal is dated too");
+    kit.control("POST", "/faults", json!({ "effect": { "status": 500 } })).await.expect(201);
+    assert_eq!(date(&kit.live().get("/me").await), here + 3600, "and a failure");
+}
+
+#[tokio::test]
 async fn what_falls_due_happens_in_order_and_at_its_own_time() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;

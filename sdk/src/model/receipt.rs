@@ -1,5 +1,6 @@
 //! What a call that changed something answers.
 
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 
 use super::{shows, wire};
@@ -14,7 +15,8 @@ wire! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Done {
-        /// Always true.
+        /// Always true: an answer that says no is refused.
+        #[serde(deserialize_with = "yes")]
         pub ok: bool,
     }
 
@@ -62,6 +64,13 @@ wire! {
         /// Fields that this version does not know.
         #[serde(flatten)]
         pub extra: Map<String, Value>,
+    }
+}
+
+fn yes<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
+    match bool::deserialize(d)? {
+        true => Ok(true),
+        false => Err(D::Error::custom("the service says that it was not done")),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Every operation of the client against a service that fails at random, in every way the mock knows.
+//! Every operation of the client against a service that fails at random, in every way the mock knows. What the mock would
+//! never do (other words, other names, other times) is in the client's own tests, at a service that is not ours.
 //!
 //! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so; the limit
 //! of requests was kept; nothing hung. A run is told by its seed: `CHAOS_SEED=7 CHAOS_CALLS=5000 cargo test -p
@@ -54,6 +55,8 @@ struct Tally {
     recovered: usize,
     refused: usize,
     unknown: usize,
+    /// Of these, still not clear at a later look.
+    unclear: usize,
 }
 
 struct Chaos {
@@ -141,11 +144,12 @@ impl Chaos {
                 assert!(made <= 1, "{operation:?} is unknown, and there are {made}");
                 let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
                 let sighting = self.live.look_for(unconfirmed).await.expect("no fault is left");
-                assert_eq!(
-                    made == 1,
-                    matches!(sighting, Sighting::Found(_)),
-                    "{operation:?}: a later look tells"
-                );
+                // Something else that is new may leave it to a person; what is said is so.
+                match sighting {
+                    Sighting::Found(_) => assert_eq!(made, 1, "{operation:?}: found later"),
+                    Sighting::NotFound => assert_eq!(made, 0, "{operation:?}: not found later"),
+                    _ => self.tally.unclear += 1,
+                }
                 self.tally.unknown += 1;
             }
             Err(error) => {
@@ -248,6 +252,7 @@ async fn whatever_fails_a_create_happens_once_and_no_error_lies() {
         // A run in which nothing was lost would prove nothing.
         assert!(chaos.tally.recovered > chaos.tally.calls / 100, "{:?}", chaos.tally);
         assert!(chaos.tally.done > chaos.tally.calls / 2, "{:?}", chaos.tally);
+        assert!(chaos.tally.unclear < chaos.tally.calls / 50, "{:?}", chaos.tally);
     };
     tokio::time::timeout(Duration::from_secs(300), run).await.expect("nothing hangs");
 }

@@ -37,6 +37,8 @@ pub struct Call<I, O> {
     prepare: fn(&I) -> Result<Payload, Problems>,
     read: fn(&I, &Answer) -> Result<O>,
     pub(crate) options: Options,
+    /// What the client remembers of the answer.
+    learn: fn(&Core, &O),
 }
 
 impl<O: DeserializeOwned> Call<(), O> {
@@ -107,6 +109,7 @@ impl<I, O> Call<I, O> {
             prepare,
             read,
             options: core.options.clone(),
+            learn: |_, _| {},
         }
     }
 
@@ -134,11 +137,12 @@ impl<I, O> Call<I, O> {
         let scope = self.operation.scope();
         let options = self.options.started(self.core.clock.now());
         let checked = check_scope(&self.core, self.operation, scope, &options).await;
-        checked.map_err(|error| error.before_sending().for_call(&label, 0))?;
+        checked.map_err(|error| error.before(&label))?;
         let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
         let answer = self.core.run(&out, &options).await?;
         let value =
             (self.read)(&self.input, &answer).map_err(|error| error.for_call(&label, answer.attempts))?;
+        (self.learn)(&self.core, &value);
         Ok(Detailed::new(value, answer))
     }
 }
@@ -192,6 +196,7 @@ impl<I: Clone, O> Clone for Call<I, O> {
             prepare: self.prepare,
             read: self.read,
             options: self.options.clone(),
+            learn: self.learn,
         }
     }
 }
@@ -206,7 +211,7 @@ impl<I: fmt::Debug, O> fmt::Debug for Call<I, O> {
     }
 }
 
-/// A read of the conversation, for those who look into it again and again.
+/// A read of the conversation.
 pub(crate) fn read(
     core: &Arc<Core>,
     conversation: &ConversationId,
@@ -214,5 +219,6 @@ pub(crate) fn read(
 ) -> Call<(), Conversation> {
     let mut read = Call::bare(core, Operation::GetConversation, Some(conversation));
     read.options = options.clone();
+    read.learn = Core::remember;
     read
 }

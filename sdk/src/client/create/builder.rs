@@ -9,11 +9,10 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
-use super::expected::ids;
 use super::ledger::Ledgers;
 use crate::client::call::{Payload, body, call_options, label};
-use crate::client::engine::Core;
-use crate::client::error::{Expected, Result, Unconfirmed};
+use crate::client::engine::{Core, keyed};
+use crate::client::error::{Before, Expected, Result, Unconfirmed};
 use crate::client::policy::{BoxFuture, Options, Verification};
 use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{
@@ -35,8 +34,7 @@ use crate::{
 /// let thread = inbox.conversation(&id);
 /// let conversation = thread.get().await?;
 /// if conversation.tags.iter().any(|tag| tag == "refund") {
-///     // It was just read, so the create need not read it again.
-///     thread.reply("Your refund is on its way.").seen(&conversation).await?;
+///     thread.reply("Your refund is on its way.").await?;
 /// }
 /// # Ok(())
 /// # }
@@ -48,8 +46,15 @@ pub struct Create<I, O> {
     pub(super) conversation: ConversationId,
     pub(super) input: I,
     pub(super) kind: Kind<I, O>,
-    pub(super) seen: Option<BTreeSet<String>>,
+    pub(super) seen: Option<Seen>,
     pub(super) options: Options,
+}
+
+/// What the caller has read.
+#[derive(Clone)]
+pub(super) struct Seen {
+    pub(super) conversation: ConversationId,
+    keys: BTreeSet<String>,
 }
 
 /// What tells one create from another.
@@ -212,14 +217,26 @@ impl<I, O> Create<I, O> {
         self
     }
 
-    /// Saves the read before the create: `conversation` was read a moment ago, and what is in it is not new.
+    /// What is in `conversation`, as it was read before, is not new. Helps to settle a lost answer where another client
+    /// has read it; what this client has read, it knows.
+    ///
+    /// A read of another conversation is refused when the create is awaited, before anything is sent.
     pub fn seen(mut self, conversation: &Conversation) -> Self {
-        self.seen = Some(ids(conversation));
+        let keys = keyed(conversation).map(|(key, _)| key).collect();
+        self.seen = Some(Seen { conversation: conversation.id.clone(), keys });
         self
     }
 
+    /// What this client, or its user, has read of the conversation.
+    pub(super) fn seen_keys(&self) -> BTreeSet<String> {
+        let read = self.core.reads.of(&self.conversation);
+        let seen = self.seen.iter().filter(|seen| seen.conversation == self.conversation);
+        seen.flat_map(|seen| &seen.keys).chain(&*read).cloned().collect()
+    }
+
     /// All that is needed to find out later whether this create took effect, for a caller that may drop the future before
-    /// there is a result. Give [`seen`](Self::seen) first: without it an older item cannot be told from this one.
+    /// there is a result. What is older than this moment by the service's clock is told from it; a client that has not heard
+    /// that clock yet can tell nothing, unless [`seen`](Self::seen) is given first.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -239,7 +256,15 @@ impl<I, O> Create<I, O> {
     /// ```
     #[must_use]
     pub fn unconfirmed(&self) -> Unconfirmed {
-        Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), self.seen.as_ref())
+        let now = self.core.clock.now();
+        let reading = self.core.service_clock.reading();
+        let before = Before {
+            keys: self.seen_keys(),
+            whole: reading.is_none() && self.seen.is_some(),
+            sent: reading.map(|reading| reading.earliest(now)),
+            agreed: reading.is_some(),
+        };
+        Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), before)
     }
 
     call_options!();

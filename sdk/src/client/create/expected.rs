@@ -1,11 +1,9 @@
-//! What a create looks like in the timeline.
+//! What a create looks like in the timeline: what could be it, and what surely is.
 
-use std::collections::BTreeSet;
-
-use super::words::{Likeness, compare, compare_extended};
+use super::words::{same, same_with_checklist};
 use crate::client::error::Expected;
 use crate::input::{AddNote, Reply, RequestDocuments};
-use crate::{Conversation, Direction, MessageStatus, TimelineItem};
+use crate::{Direction, Me, Message, MessageStatus, Team, TimelineItem};
 
 impl From<&AddNote> for Expected {
     fn from(note: &AddNote) -> Self {
@@ -35,59 +33,67 @@ impl From<&RequestDocuments> for Expected {
 }
 
 impl Expected {
-    /// `author` is the name under which this key's notes show.
-    fn likeness(&self, item: &TimelineItem, author: &str) -> Likeness {
+    /// Whether it can be this, however the service may have changed it: an item of its kind that is not known to be
+    /// another's, or of a kind that nobody knows.
+    pub(super) fn could_be(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
         match (self, item) {
-            (Self::Note { body }, TimelineItem::Note(note)) if note.author == author => {
-                compare(body, &note.body)
-            }
-            (Self::Message { body, labels, send }, TimelineItem::Message(message))
-                if message.direction == Direction::Outbound =>
-            {
-                let likeness = if labels.is_empty() {
-                    compare(body, &message.text)
-                } else {
-                    compare_extended(body, labels, &message.text)
+            (Self::Note { .. }, TimelineItem::Note(note)) => !us.is_another(&note.author),
+            (Self::Message { .. }, TimelineItem::Message(message)) => message.direction != Direction::Inbound,
+            (_, TimelineItem::Unknown(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is surely this, if it came at the right time.
+    pub(super) fn is(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
+        match (self, item) {
+            (Self::Note { body }, TimelineItem::Note(note)) => us.are(&note.author) && same(body, &note.body),
+            (Self::Message { body, labels, send }, TimelineItem::Message(message)) => {
+                let words = match labels.is_empty() {
+                    true => same(body, &message.text),
+                    false => same_with_checklist(body, labels, &message.text),
                 };
-                // A draft of the words that were to be sent may be someone else's, or ours, stopped; a mail of the words
-                // that were to be a draft may be someone else's, or ours, approved.
-                use MessageStatus::{Draft, Failed, Scheduled, Sending, Sent};
-                let fits = match &message.status {
-                    Some(Draft) => !send,
-                    Some(Scheduled | Sending | Sent | Failed) => *send,
-                    _ => false,
-                };
-                if fits { likeness } else { likeness.min(Likeness::Similar) }
+                message.direction == Direction::Outbound && words && fits(message, *send)
             }
-            _ => Likeness::Other,
+            _ => false,
         }
     }
 }
 
-/// The ids of what could be mistaken for a new item.
-pub(super) fn ids(conversation: &Conversation) -> BTreeSet<String> {
-    conversation.timeline.iter().filter_map(id).map(str::to_owned).collect()
-}
-
-pub(super) fn id(item: &TimelineItem) -> Option<&str> {
-    match item {
-        TimelineItem::Message(message) => Some(message.id.as_str()),
-        TimelineItem::Note(note) => Some(note.id.as_str()),
-        _ => None,
+/// A draft of the words that were to be sent may be someone else's, or ours, stopped; a mail of the words that were to be a
+/// draft may be someone else's, or ours, approved.
+fn fits(message: &Message, send: bool) -> bool {
+    use MessageStatus::{Draft, Failed, Scheduled, Sending, Sent};
+    match &message.status {
+        Some(Draft) => !send,
+        Some(Scheduled | Sending | Sent | Failed) => send,
+        _ => false,
     }
 }
 
-/// Items like the expected one that were not there before, with how much they are like it.
-pub(super) fn new_items<'a>(
-    conversation: &'a Conversation,
-    before: &'a BTreeSet<String>,
-    expected: &'a Expected,
-    author: &'a str,
-) -> impl Iterator<Item = (&'a TimelineItem, Likeness)> {
-    conversation
-        .timeline
-        .iter()
-        .filter(|item| id(item).is_some_and(|id| !before.contains(id)))
-        .map(move |item| (item, expected.likeness(item, author)))
-        .filter(|(_, likeness)| *likeness != Likeness::Other)
+/// The names under which this key's notes show, and those of others.
+pub(super) struct Us<'a> {
+    /// Not needed to know a message.
+    me: Option<&'a Me>,
+    team: &'a Team,
+    /// The name that the team has for this key's agent, which may have been renamed.
+    listed: Option<&'a str>,
+}
+
+impl<'a> Us<'a> {
+    pub(super) fn new(me: Option<&'a Me>, team: &'a Team) -> Self {
+        let own = me.map(|me| format!("agent:{}", me.agent.id));
+        let listed = team.agents.iter().find(|agent| Some(agent.id.to_string()) == own);
+        Self { me, team, listed: listed.map(|agent| agent.name.as_str()) }
+    }
+
+    fn are(&self, author: &str) -> bool {
+        self.listed == Some(author) || self.me.is_some_and(|me| me.agent.name == author)
+    }
+
+    /// Whether this is surely someone else: the team lists us under one name, and them under another.
+    fn is_another(&self, author: &str) -> bool {
+        let mut team = self.team.people.iter().chain(&self.team.agents);
+        self.listed.is_some() && !self.are(author) && team.any(|member| member.name == author)
+    }
 }

@@ -2,22 +2,26 @@
 //! is never taken for another's, even if the service shows it late. Whoever creates holds the conversation's ledger: creates
 //! in one conversation go one after the other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::expected::{id, new_items};
-use super::words::Likeness;
-use crate::client::error::Expected;
+use super::expected::Us;
+use crate::client::engine::keyed;
+use crate::client::error::{Before, Expected};
 use crate::{Conversation, ConversationId};
 
-/// Longer than anyone would rely on a conversation read earlier.
+/// Longer than anyone would wait for an item to show.
 const KEPT: Duration = Duration::from_secs(15 * 60);
 /// Ledgers are looked through for old ones when there are this many more.
 const SWEEP: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Ledger(Vec<Entry>);
+pub(super) struct Ledger {
+    entries: Vec<Entry>,
+    /// The create under way. Still here when the next one begins, it was given up and may have happened.
+    open: Option<Expected>,
+}
 
 struct Entry {
     item: Item,
@@ -27,70 +31,104 @@ struct Entry {
 /// What a create made.
 enum Item {
     Known(String),
-    /// The answer to a note names no item; it is known by these words, and by not having been there before. If nobody
-    /// looked before, it cannot be known from an older one.
+    /// The answer to a note names no item; it is known by these words, and by not having been there before.
     Unseen {
         expected: Expected,
-        before: Option<Arc<BTreeSet<String>>>,
+        before: Before,
     },
+    /// It may have made something or not.
+    Lost(Expected),
 }
 
 impl Ledger {
-    /// Notes a create that succeeded; `id` is its item, if the answer named it.
-    pub(super) fn record(
-        &mut self,
-        expected: Expected,
-        before: Option<Arc<BTreeSet<String>>>,
-        id: Option<String>,
-        now: Instant,
-    ) {
-        self.0.retain(|entry| now.saturating_duration_since(entry.at) < KEPT);
-        let item = id.map_or(Item::Unseen { expected, before }, Item::Known);
-        self.0.push(Entry { item, at: now });
+    /// Begins: what was left open is lost.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.entries.retain(|entry| now.saturating_duration_since(entry.at) < KEPT);
+        if let Some(expected) = self.open.take() {
+            self.entries.push(Entry { item: Item::Lost(expected), at: now });
+        }
     }
 
-    pub(super) fn owns(&self, id: &str) -> bool {
-        self.0.iter().any(|entry| matches!(&entry.item, Item::Known(known) if known == id))
+    /// From now on it may happen.
+    pub(super) fn open(&mut self, expected: &Expected) {
+        self.open = Some(expected.clone());
     }
 
-    /// Whether an item that looks like this may be that of a create of which nothing else is known.
-    pub(super) fn may_own(&self, like: &Expected) -> bool {
-        let unknown =
-            |item: &Item| matches!(item, Item::Unseen { expected, before: None } if expected == like);
-        self.0.iter().any(|entry| unknown(&entry.item))
+    /// It did not happen.
+    pub(super) fn nothing(&mut self) {
+        self.open = None;
     }
 
-    /// Whether the items of some creates are not known yet, and can be.
+    /// It happened, and this is its item.
+    pub(super) fn made(&mut self, key: String, now: Instant) {
+        self.open = None;
+        self.entries.push(Entry { item: Item::Known(key), at: now });
+    }
+
+    /// It happened, and its item is to be found.
+    pub(super) fn unseen(&mut self, before: Before, now: Instant) {
+        if let Some(expected) = self.open.take() {
+            self.entries.push(Entry { item: Item::Unseen { expected, before }, at: now });
+        }
+    }
+
+    /// This is what was lost.
+    pub(super) fn found(&mut self, expected: &Expected, key: String, now: Instant) {
+        let lost = |entry: &Entry| matches!(&entry.item, Item::Lost(lost) if lost == expected);
+        if let Some(index) = self.entries.iter().position(lost) {
+            self.entries.remove(index);
+        }
+        self.made(key, now);
+    }
+
+    /// Whether another create is known to have made this.
+    pub(super) fn owns(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| matches!(&entry.item, Item::Known(known) if known == key))
+    }
+
+    /// Whether creates of the same words, more than so many lost ones, may have made what looks like this.
+    pub(super) fn may_own(&self, expected: &Expected, lost: usize) -> bool {
+        let unseen =
+            |entry: &Entry| matches!(&entry.item, Item::Unseen { expected: other, .. } if other == expected);
+        let gone = |entry: &&Entry| matches!(&entry.item, Item::Lost(other) if other == expected);
+        self.entries.iter().any(unseen) || self.entries.iter().filter(gone).count() > lost
+    }
+
+    /// Whether there is a create that may have made something.
+    pub(super) fn has_lost(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry.item, Item::Lost(_)))
+    }
+
     pub(super) fn has_unseen(&self) -> bool {
-        self.0.iter().any(|entry| matches!(entry.item, Item::Unseen { before: Some(_), .. }))
+        self.entries.iter().any(|entry| matches!(entry.item, Item::Unseen { .. }))
     }
 
-    /// Gives the creates whose items are not known yet the items that they must have made. One that has not shown
-    /// within `settle` never will.
+    /// Gives the creates whose items are not known yet the items that they must have made. An item shows within `settle`.
     pub(super) fn settle(
         &mut self,
         conversation: &Conversation,
-        author: &str,
+        us: &Us<'_>,
         now: Instant,
         settle: Duration,
     ) {
-        for i in 0..self.0.len() {
-            let Item::Unseen { expected, before: Some(before) } = &self.0[i].item else { continue };
-            let found = new_items(conversation, before, expected, author)
-                .filter(|(_, likeness)| *likeness == Likeness::Same)
-                .filter_map(|(item, _)| id(item))
-                .find(|id| !self.owns(id))
-                .map(str::to_owned);
-            if let Some(found) = found {
-                self.0[i].item = Item::Known(found);
+        for i in 0..self.entries.len() {
+            let Item::Unseen { expected, before } = &self.entries[i].item else { continue };
+            let shows = now.saturating_duration_since(self.entries[i].at) >= settle;
+            let mut fitting = keyed(conversation)
+                .filter(|(key, item)| before.is_new(key, item) && expected.is(item, us) && !self.owns(key))
+                .map(|(key, _)| key);
+            let (first, more) = (fitting.next(), fitting.next().is_some());
+            // Unless it is known what was there before, one that fits may be older and the right one yet to show, and of
+            // two that fit nobody knows which.
+            if let Some(first) = first.filter(|_| before.whole || (shows && !more)) {
+                self.entries[i].item = Item::Known(first);
             }
         }
-        let late = |entry: &Entry| now.saturating_duration_since(entry.at) >= settle;
-        self.0.retain(|entry| !matches!(entry.item, Item::Unseen { before: Some(_), .. }) || !late(entry));
     }
 
     fn is_stale(&self, now: Instant) -> bool {
-        self.0.iter().all(|entry| now.saturating_duration_since(entry.at) >= KEPT)
+        self.open.is_none()
+            && self.entries.iter().all(|entry| now.saturating_duration_since(entry.at) >= KEPT)
     }
 }
 

@@ -1,19 +1,17 @@
 //! Whether a create is in its conversation. The API has no idempotency header, so this is how a lost answer is settled.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::expected::{id, new_items};
+use super::expected::Us;
 use super::ledger::{Ledger, Ledgers};
-use super::words::Likeness;
 use crate::client::call::{identity, read};
-use crate::client::engine::Core;
-use crate::client::error::{Cause, Certainty, Error, Expected, Result, Unconfirmed};
+use crate::client::engine::{Core, keyed};
+use crate::client::error::{Before, Cause, Certainty, Error, Expected, Result, Unconfirmed};
 use crate::client::policy::Options;
-use crate::{Conversation, ConversationId, TimelineItem};
+use crate::{Conversation, ConversationId, Me, TimelineItem};
 
 /// What a look at the conversation shows of a create.
 ///
@@ -29,7 +27,7 @@ use crate::{Conversation, ConversationId, TimelineItem};
 pub enum Sighting {
     /// It is there.
     Found(TimelineItem),
-    /// It is not there.
+    /// It is not there: nothing is new that could be it.
     NotFound,
     /// Something is there that may be it or not. A person can tell.
     Unclear,
@@ -41,20 +39,23 @@ pub(crate) async fn look_for(
     ledgers: &Ledgers,
     unconfirmed: &Unconfirmed,
 ) -> Result<Sighting> {
+    let Unconfirmed { conversation, expected, before } = unconfirmed;
     let options = core.options.clone().started(core.clock.now());
     // Waits for a create under way in this conversation, whose item might be taken for the lost one.
-    let mut ledger = ledger_of(core, ledgers, &unconfirmed.conversation, options.deadline).await?;
-    let author = author(core, &unconfirmed.expected, &options).await?;
-    let conversation = read_for(core, &unconfirmed.conversation, &options, &mut ledger).await?;
-    let nothing = BTreeSet::new();
-    let before = unconfirmed.before.as_ref().unwrap_or(&nothing);
-    let sighting = judge(&conversation, before, &unconfirmed.expected, author, &ledger);
-    // Without a look before, an older item cannot be told from a new one.
-    Ok(if unconfirmed.before.is_none() && matches!(sighting, Sighting::Found(_)) {
-        Sighting::Unclear
-    } else {
-        sighting
-    })
+    let mut ledger = ledger_of(core, ledgers, conversation, options.deadline).await?;
+    let now = core.clock.now();
+    ledger.begin(now);
+    let look = look(core, conversation, &options, &mut ledger).await?;
+    let me = whose(core, expected, &options).await?;
+    // One of the lost ones is this.
+    let others = ledger.may_own(expected, 1);
+    let sighting = look.judge(me, expected, before, &ledger, others);
+    if let Sighting::Found(item) = &sighting
+        && let Some(key) = look.key(item)
+    {
+        ledger.found(expected, key, now);
+    }
+    Ok(sighting)
 }
 
 /// The ledger of a conversation, as soon as nobody else holds it.
@@ -72,50 +73,71 @@ pub(super) async fn ledger_of(
     }
 }
 
-/// The name under which an item of this kind shows. Only notes need it.
-pub(super) async fn author<'a>(
-    core: &'a Arc<Core>,
-    expected: &Expected,
-    options: &Options,
-) -> Result<&'a str> {
-    match expected {
-        Expected::Note { .. } => Ok(&identity(core, options).await?.agent.name),
-        Expected::Message { .. } => Ok(""),
-    }
-}
+/// A conversation as it is now.
+pub(super) struct Look(pub(super) Conversation);
 
 /// Reads the conversation, and finds the items of earlier notes in it, whose answers did not name them.
-pub(super) async fn read_for(
+pub(super) async fn look(
     core: &Arc<Core>,
     conversation: &ConversationId,
     options: &Options,
     ledger: &mut Ledger,
-) -> Result<Conversation> {
+) -> Result<Look> {
     let conversation = read(core, conversation, options).await?;
     if ledger.has_unseen() {
-        let author = &identity(core, options).await?.agent.name;
-        ledger.settle(&conversation, author, core.clock.now(), options.settle);
+        let us = Us::new(Some(identity(core, options).await?), &conversation.team);
+        ledger.settle(&conversation, &us, core.clock.now(), options.settle);
     }
-    Ok(conversation)
+    Ok(Look(conversation))
 }
 
-/// Whether the expected item is among what is new and not known to be another create's.
-pub(super) fn judge(
-    conversation: &Conversation,
-    before: &BTreeSet<String>,
+/// Whose name an item of this kind shows. Only notes are known by it.
+pub(super) async fn whose<'a>(
+    core: &'a Core,
     expected: &Expected,
-    author: &str,
-    ledger: &Ledger,
-) -> Sighting {
-    let mut sighting = Sighting::NotFound;
-    for (item, likeness) in new_items(conversation, before, expected, author) {
-        if id(item).is_some_and(|id| ledger.owns(id)) {
-            continue;
-        }
-        match likeness {
-            Likeness::Same if !ledger.may_own(expected) => return Sighting::Found(item.clone()),
-            _ => sighting = Sighting::Unclear,
-        }
+    options: &Options,
+) -> Result<Option<&'a Me>> {
+    match expected {
+        Expected::Note { .. } => identity(core, options).await.map(Some),
+        Expected::Message { .. } => Ok(None),
     }
-    sighting
+}
+
+impl Look {
+    /// Whether the expected item is among what is new and not known to be another's. `others` says whether another create
+    /// of the same words may have made it instead.
+    ///
+    /// Likeness tells what is found from what a person must look at. That nothing is there is said only when nothing new
+    /// could be it, whatever it says.
+    pub(super) fn judge(
+        &self,
+        me: Option<&Me>,
+        expected: &Expected,
+        before: &Before,
+        ledger: &Ledger,
+        others: bool,
+    ) -> Sighting {
+        let us = Us::new(me, &self.0.team);
+        let mut sighting = Sighting::NotFound;
+        let mut fitting = 0;
+        for (key, item) in keyed(&self.0) {
+            if ledger.owns(&key) || !before.is_new(&key, item) || !expected.could_be(item, &us) {
+                continue;
+            }
+            fitting += usize::from(expected.is(item, &us));
+            sighting = match sighting {
+                _ if fitting == 1 && expected.is(item, &us) && before.is_over(item) && !others => {
+                    Sighting::Found(item.clone())
+                }
+                found @ Sighting::Found(_) if fitting == 1 => found,
+                _ => Sighting::Unclear,
+            };
+        }
+        sighting
+    }
+
+    /// What this item is known by.
+    pub(super) fn key(&self, item: &TimelineItem) -> Option<String> {
+        keyed(&self.0).find(|(_, other)| *other == item).map(|(key, _)| key)
+    }
 }

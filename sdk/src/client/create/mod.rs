@@ -1,6 +1,7 @@
 //! Calls that must not happen twice: a note, a reply, a document request. `builder` is what users see, `verified` how it is
 //! carried out, `look` how a lost answer is settled.
 
+mod before;
 mod builder;
 mod expected;
 mod ledger;

@@ -1,86 +1,150 @@
 //! Verified creates: a create is never repeated blindly. After a lost answer the conversation is read until the item shows,
-//! or until it would have shown.
+//! or until it would have shown. Then, with its place in the rate limit in hand, one more look decides: when nothing is new
+//! that could be it, it is sent again at once, and never a third time.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
 use super::builder::{Create, Created};
-use super::expected::{id, ids};
 use super::ledger::Ledger;
-use super::look::{Sighting, author, judge, ledger_of, read_for};
+use super::look::{Sighting, ledger_of, look, whose};
 use crate::client::call::{check_scope, invalid, outgoing};
-use crate::client::engine::{Budget, Next, Outgoing, decode, next};
-use crate::client::error::{Certainty, Error, Expected, Result, Unconfirmed};
+use crate::client::engine::{Budget, Next, Outgoing, Place, decode, keyed, next};
+use crate::client::error::{Before, Certainty, Expected, Result, Unconfirmed};
 use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
-use crate::{Repeat, Scope};
+use crate::{Problem, Problems, Repeat, Scope};
 
 /// The first wait before a read-back; doubles up to [`SLOWEST_LOOK`].
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 const SLOWEST_LOOK: Duration = Duration::from_secs(4);
+/// How long a place in the rate limit is held for the look before it is used.
+const HELD: Duration = Duration::from_secs(120);
+/// When the service's answers differ more than this on the time, the conversation is read first.
+const TELLS: Duration = Duration::from_secs(5);
+/// When they differ more than this, an item's time does not say whether it is ours.
+const AGREED: Duration = Duration::from_secs(15);
+
+/// What a create has come to.
+struct Progress {
+    expected: Expected,
+    before: Before,
+    /// When it was sent, or is about to be.
+    sent: Instant,
+    /// How many sends were lost.
+    lost: u32,
+    certainty: Certainty,
+}
+
+/// What the looks after a lost answer have shown.
+enum Looked<O> {
+    Found(O),
+    /// Nothing; here is a place to send it again.
+    Free(Place),
+    /// It cannot be told, or it may not be sent again.
+    Open,
+}
 
 impl<I, O: DeserializeOwned> Create<I, O> {
     pub(super) async fn create(mut self, label: String) -> Result<Created<O>> {
-        let payload = (self.kind.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
+        let payload =
+            (self.kind.prepare)(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
+        let payload = payload.map_err(|problems| invalid(problems, &label))?;
         self.options = self.options.started(self.core.clock.now());
         let mut budget = self.core.budget(&self.options);
         let scope = self.scope();
-        let before_sending = |error: Error| error.before_sending().for_call(&label, 0);
         let checked = check_scope(&self.core, self.kind.operation, scope, &self.options).await;
-        checked.map_err(before_sending)?;
+        checked.map_err(|error| error.before(&label))?;
         let out = outgoing(&self.core, self.kind.operation, Some(&self.conversation), payload, scope)?;
 
-        let clock = &self.core.clock;
         let ledger = ledger_of(&self.core, &self.ledgers, &self.conversation, budget.left()).await;
-        let mut ledger = ledger.map_err(before_sending)?;
-        let expected = (self.kind.expect)(&self.input);
-        let before = self.before(&mut ledger).await.map_err(before_sending)?;
+        let mut ledger = ledger.map_err(|error| error.before(&label))?;
+        let now = self.core.clock.now();
+        ledger.begin(now);
+        let mut progress = Progress {
+            expected: (self.kind.expect)(&self.input),
+            before: Before::default(),
+            sent: now,
+            lost: 0,
+            certainty: Certainty::NotSent,
+        };
+        let result = self.carry_out(&out, &mut progress, &mut budget, &mut ledger).await;
+        result.map_err(|error| {
+            if progress.certainty < Certainty::Unknown {
+                ledger.nothing();
+                return error.for_call(&label, budget.attempts());
+            }
+            ledger.begin(self.core.clock.now());
+            let before = self.known(&progress);
+            let unconfirmed = Unconfirmed::new(&self.conversation, &progress.expected, before);
+            error
+                .at_least(Certainty::Unknown)
+                .with_unconfirmed(unconfirmed)
+                .for_call(&label, budget.attempts())
+        })
+    }
 
-        let mut certainty = Certainty::NotSent;
+    async fn carry_out(
+        &self,
+        out: &Outgoing,
+        progress: &mut Progress,
+        budget: &mut Budget,
+        ledger: &mut Ledger,
+    ) -> Result<Created<O>> {
+        let mut place = None;
         loop {
-            let error = match self.send(&out, &mut budget).await {
+            let here = match place.take() {
+                Some(place) => place,
+                None => self.core.place(&self.options, budget, HELD).await?,
+            };
+            if progress.lost == 0 {
+                let before = self.before(&progress.expected, ledger).await;
+                match before {
+                    Ok(before) => (progress.before, progress.sent) = (before, self.core.clock.now()),
+                    Err(error) => {
+                        here.give_up();
+                        return Err(error.before(&out.label));
+                    }
+                }
+            }
+            ledger.open(&progress.expected);
+            let answer = self.core.send_in(here, out, &self.options, budget).await;
+            let error = match answer.and_then(|answer| decode(&answer)) {
                 Ok(answer) => {
-                    let id = (self.kind.id)(&answer);
-                    ledger.record(expected, before, id, clock.now());
+                    let now = self.core.clock.now();
+                    match (self.kind.id)(&answer) {
+                        Some(id) => ledger.made(id, now),
+                        None => ledger.unseen(self.known(progress), now),
+                    }
                     return Ok(Created { answer, recovered: false });
                 }
                 Err(error) => error,
             };
-            certainty = certainty.max(error.certainty());
-            let give_up = |error: Error| {
-                let error = error.at_least(certainty);
-                if certainty == Certainty::Unknown {
-                    error.with_unconfirmed(Unconfirmed::new(&self.conversation, &expected, before.as_deref()))
-                } else {
-                    error
-                }
-            };
-            match (next(&error, out.repeat), &before) {
-                (Next::Again, _) => match budget.pause_after(&error) {
-                    Some(pause) => self.core.pause(&error, pause).await,
-                    None => return Err(give_up(error).for_call(&label, budget.attempts())),
+            progress.certainty = progress.certainty.max(error.certainty());
+            progress.lost += u32::from(error.certainty() == Certainty::Unknown);
+            let pause = match next(&error, out.repeat) {
+                Next::Again => match budget.pause_after(&error) {
+                    Some(pause) => pause,
+                    None => return Err(error),
                 },
-                (Next::Look, Some(before)) => {
-                    let sighting = self.look(&expected, before, &mut ledger, &budget).await;
-                    if let Some(Sighting::Found(item)) = &sighting
-                        && let Some(answer) = (self.kind.recover)(item)
-                    {
-                        let id = id(item).map(str::to_owned);
-                        ledger.record(expected, Some(Arc::clone(before)), id, clock.now());
-                        return Ok(Created { answer, recovered: true });
-                    }
-                    // An answer in the 200s means that it was done, even if it is not there to be seen.
-                    let done = error.status().is_some_and(|status| status.is_success());
-                    if sighting != Some(Sighting::NotFound) || done || !budget.may_send_again() {
-                        return Err(give_up(error).for_call(&label, budget.attempts()));
-                    }
+                Next::Look if self.options.verification != Verification::Never => {
+                    self.options.settle.max(budget.asked(&error).unwrap_or_default())
+                }
+                Next::Look | Next::Stop => return Err(error),
+            };
+            if progress.lost == 0 {
+                self.core.pause(&error, pause).await;
+                continue;
+            }
+            // What will not pass, and an answer in the 200s, which says that it was done, are looked into and not repeated.
+            let again = progress.lost == 1 && next(&error, Repeat::Harmless) == Next::Again;
+            match self.look(progress, ledger, budget, pause, again).await {
+                Looked::Found(answer) => return Ok(Created { answer, recovered: true }),
+                Looked::Free(free) => {
                     tracing::debug!("error.type" = %error.kind(), "not in the conversation; sending again");
+                    place = Some(free);
                 }
-                (Next::Look | Next::Stop, _) => {
-                    return Err(give_up(error).for_call(&label, budget.attempts()));
-                }
+                Looked::Open => return Err(error),
             }
         }
     }
@@ -91,70 +155,113 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         sending.unwrap_or(operation.scope())
     }
 
-    async fn send(&self, out: &Outgoing, budget: &mut Budget) -> Result<O> {
-        let answer = self.core.send(out, &self.options, budget).await?;
-        decode(&answer)
+    /// A read of another conversation says nothing about this one.
+    fn check_seen(&self) -> Result<(), Problems> {
+        match &self.seen {
+            Some(seen) if seen.conversation != self.conversation => {
+                Err(Problem::new("seen", "must be a read of the conversation in which this is created")
+                    .into())
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// What is in the conversation before the create; none when nobody will look.
-    async fn before(&self, ledger: &mut Ledger) -> Result<Option<Arc<BTreeSet<String>>>> {
-        if self.options.verification == Verification::Never {
-            return Ok(None);
+    /// What is known to be in the conversation before the create. Read, where nothing else could tell it afterwards.
+    async fn before(&self, expected: &Expected, ledger: &mut Ledger) -> Result<Before> {
+        let reading = self.core.service_clock.reading();
+        let told = reading.is_some_and(|reading| reading.spread() <= TELLS);
+        let first = match self.options.verification {
+            Verification::Never => false,
+            Verification::ReadFirst => true,
+            Verification::Verified => !told || ledger.has_lost() || ledger.may_own(expected, 0),
+        };
+        if first {
+            let look = look(&self.core, &self.conversation, &self.options, ledger).await?;
+            let keys = keyed(&look.0).map(|(key, _)| key).collect();
+            return Ok(Before { keys, whole: true, ..Before::default() });
         }
-        if let Some(seen) = &self.seen {
-            return Ok(Some(Arc::new(seen.clone())));
-        }
-        let conversation = read_for(&self.core, &self.conversation, &self.options, ledger).await?;
-        Ok(Some(Arc::new(ids(&conversation))))
+        Ok(Before { keys: self.seen_keys(), ..Before::default() })
     }
 
-    /// Reads the conversation until the item is there, or the time is over in which it would show. None when no read
-    /// could tell before the call's time was up.
+    /// What is known now of the time before the create.
+    fn known(&self, progress: &Progress) -> Before {
+        // The clock must have been heard on both sides of the create.
+        let reading = self.core.service_clock.reading();
+        let reading = reading.filter(|reading| reading.last >= progress.sent);
+        Before {
+            sent: reading.map(|reading| reading.earliest(progress.sent)),
+            agreed: reading.is_some_and(|reading| reading.spread() <= AGREED),
+            ..progress.before.clone()
+        }
+    }
+
+    /// Reads the conversation until the item is there, or the time is over in which it would show. The last look is made
+    /// with a place for sending it `again` in hand.
     async fn look(
         &self,
-        expected: &Expected,
-        before: &BTreeSet<String>,
+        progress: &Progress,
         ledger: &mut Ledger,
         budget: &Budget,
-    ) -> Option<Sighting> {
+        until: Duration,
+        again: bool,
+    ) -> Looked<O> {
         let clock = &self.core.clock;
-        let started = clock.now();
+        let until = clock.now() + until;
         let mut delay = FIRST_LOOK;
         loop {
-            let settling = self.options.settle.saturating_sub(clock.now().saturating_duration_since(started));
-            let pause = if settling.is_zero() { delay } else { delay.min(settling) };
+            let left = until.saturating_duration_since(clock.now());
+            let pause = if left.is_zero() { delay } else { delay.min(left) };
             if pause >= budget.left() {
-                return None;
+                return Looked::Open;
             }
             clock.sleep(pause).await;
             delay = (delay * 2).min(SLOWEST_LOOK);
-            match self.sight(expected, before, ledger).await {
-                Ok(found @ Sighting::Found(_)) => return Some(found),
-                Ok(sighting) => {
-                    if clock.now().saturating_duration_since(started) >= self.options.settle {
-                        return Some(sighting);
+            let last = clock.now() >= until;
+            let place = match again && last && budget.may_send_again() {
+                true => match self.core.place(&self.options, budget, HELD).await {
+                    Ok(place) => Some(place),
+                    Err(_) => return Looked::Open,
+                },
+                false => None,
+            };
+            let sighting = self.sight(progress, ledger).await;
+            match (sighting, place) {
+                (Ok(Sighting::NotFound), Some(place)) => return Looked::Free(place),
+                (sighting, place) => {
+                    if let Some(place) = place {
+                        place.give_up();
+                    }
+                    match sighting {
+                        Ok(Sighting::Found(item)) => {
+                            return (self.kind.recover)(&item).map_or(Looked::Open, Looked::Found);
+                        }
+                        Ok(_) if last => return Looked::Open,
+                        Ok(_) => {}
+                        Err(error) if next(&error, Repeat::Harmless) == Next::Again => {
+                            tracing::debug!("error.type" = %error.kind(), "the read-back failed");
+                        }
+                        // The conversation, or the key, is gone: no later read will tell more.
+                        Err(_) => return Looked::Open,
                     }
                 }
-                Err(error) if next(&error, Repeat::Harmless) == Next::Again => {
-                    tracing::debug!("error.type" = %error.kind(), "the read-back failed");
-                }
-                // The conversation, or the key, is gone: no later read will tell more.
-                Err(_) => return None,
             }
         }
     }
 
     /// One read-back, with the capacity that is kept for them.
-    async fn sight(
-        &self,
-        expected: &Expected,
-        before: &BTreeSet<String>,
-        ledger: &mut Ledger,
-    ) -> Result<Sighting> {
+    async fn sight(&self, progress: &Progress, ledger: &mut Ledger) -> Result<Sighting> {
         let options =
             Options { lane: Lane::ReadBack, retry: RetryPolicy::never(), wait: true, ..self.options.clone() };
-        let conversation = read_for(&self.core, &self.conversation, &options, ledger).await?;
-        let author = author(&self.core, expected, &options).await?;
-        Ok(judge(&conversation, before, expected, author, ledger))
+        let expected = &progress.expected;
+        let look = look(&self.core, &self.conversation, &options, ledger).await?;
+        let me = whose(&self.core, expected, &options).await?;
+        let others = ledger.may_own(expected, 0);
+        let sighting = look.judge(me, expected, &self.known(progress), ledger, others);
+        if let Sighting::Found(item) = &sighting
+            && let Some(key) = look.key(item)
+        {
+            ledger.made(key, self.core.clock.now());
+        }
+        Ok(sighting)
     }
 }

@@ -1,54 +1,53 @@
-//! Whether a text in the timeline is the one that was sent. The service may have cut it, taken quoted history out of it or
-//! written under it, and a wrong "no" mails a customer twice; so there is a third answer, "perhaps", after which nothing is
-//! sent again.
+//! Whether a text in the timeline is surely the one that was sent. The service may have put it into another Unicode form, cut
+//! it, taken quoted history out of it or written a checklist under it; whatever else it did, a person must look.
 
-use std::collections::HashSet;
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::limits;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Likeness {
-    Other,
-    /// Too much alike to be sure that it is not ours.
-    Similar,
-    Same,
-}
-
-/// A shorter text at the start of a longer one can be chance.
-const TELLING: usize = 20;
-/// The same for a text that stands in a longer one together with all that was asked for.
-const TELLING_WITH_LABELS: usize = 8;
-/// Characters in a piece of text when texts are compared piece by piece: enough that different texts share few.
-const PIECE: usize = 5;
-
-/// Compares what was sent with what is there.
-pub(super) fn compare(ours: &str, theirs: &str) -> Likeness {
+/// Whether this is what was sent.
+pub(super) fn same(ours: &str, theirs: &str) -> bool {
     let (a, b) = (bare(ours), bare(theirs));
-    if a == b || is_start_of(ours, &a, theirs, &b) || is_without_quotes(ours, &b) {
-        Likeness::Same
-    } else if is_alike(&a, &b) {
-        Likeness::Similar
-    } else {
-        Likeness::Other
-    }
+    a == b || is_start_of(ours, &a, theirs, &b) || is_without_quotes(ours, &b)
 }
 
 /// The same for a text under which the service puts an upload link and a checklist of these labels.
-pub(super) fn compare_extended(ours: &str, labels: &[String], theirs: &str) -> Likeness {
-    let (a, b) = (bare(ours), bare(theirs));
-    let labels: Vec<String> = labels.iter().map(|label| bare(label)).collect();
-    let own = a.chars().count();
-    let with_labels = own + labels.iter().map(|label| label.chars().count()).sum::<usize>();
-    let listed = labels.iter().chain([&a]).all(|words| b.contains(words.as_str()));
-    if (listed && with_labels >= TELLING_WITH_LABELS) || (own >= TELLING && b.starts_with(&a)) {
-        Likeness::Same
-    } else {
-        compare(ours, theirs)
+pub(super) fn same_with_checklist(ours: &str, labels: &[String], theirs: &str) -> bool {
+    if !ours.trim().is_empty() && same(ours, theirs) {
+        return true;
     }
+    let a = bare(ours);
+    if !bare(theirs).starts_with(&a) {
+        return false;
+    }
+    // The lines under our own text, which ends within one of them.
+    let mut rest = a.chars().count();
+    let mut lines = theirs.lines().skip_while(|line| {
+        let line = bare(line).chars().count();
+        let own = rest > 0 || line == 0;
+        rest = rest.saturating_sub(line);
+        own
+    });
+    // Without words of our own, a list of the same things can be chance, unless it is nothing else or has a link or boxes.
+    let marks = ["://", "[ ]", "☐", "□", "▢"];
+    let is_services = !a.is_empty()
+        || marks.iter().any(|mark| theirs.contains(mark))
+        || theirs.lines().filter(|line| !line.trim().is_empty()).count() == labels.len();
+    is_services && labels.iter().all(|label| lines.any(|line| is_entry(line, label)))
 }
 
-/// Line ends, indentation and blank lines are the first things that change on the way.
+/// Whether a line of a checklist asks for this: a mark, the label, and perhaps more about it.
+fn is_entry(line: &str, label: &str) -> bool {
+    let (line, label) = (bare(line), bare(label));
+    let entry = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let entry = if entry.starts_with(&label) { entry } else { line.as_str() };
+    let more = entry.strip_prefix(label.as_str());
+    more.is_some_and(|more| more.is_empty() || !more.starts_with(char::is_alphanumeric))
+}
+
+/// The words alone, in one Unicode form. Line ends, indentation and blank lines are the first things that change on the way.
 fn bare(text: &str) -> String {
+    let text = ComposingNormalizerBorrowed::new_nfc().normalize(text);
     text.chars().filter(|c| !c.is_whitespace() && !c.is_control() && *c != '\u{feff}').collect()
 }
 
@@ -76,101 +75,92 @@ fn is_without_quotes(ours: &str, b: &str) -> bool {
     })
 }
 
-/// Whether one may have been made of the other: it stands in it whole (an empty text stands in every other), or most of it
-/// does. Both ways, since the service may write under a text as well as take most of it away.
-fn is_alike(a: &str, b: &str) -> bool {
-    let (chars_a, chars_b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    a.contains(b) || b.contains(a) || is_mostly_in(&chars_a, &chars_b) || is_mostly_in(&chars_b, &chars_a)
-}
-
-fn is_mostly_in(text: &[char], other: &[char]) -> bool {
-    let there: HashSet<&[char]> = other.windows(PIECE).collect();
-    let pieces = text.windows(PIECE).len();
-    pieces > 0 && text.windows(PIECE).filter(|piece| there.contains(piece)).count() * 2 >= pieces
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Likeness, compare, compare_extended};
+    use super::{same, same_with_checklist};
 
     #[test]
     fn line_ends_and_blank_lines_do_not_matter() {
-        assert_eq!(compare("Hello Kim,\r\n\r\nit is done. ", "Hello Kim,\n\nit is done."), Likeness::Same);
+        assert!(same("Hello Kim,\r\n\r\nit is done. ", "Hello Kim,\n\nit is done."));
     }
 
     #[test]
-    fn another_text_is_another() {
-        assert_eq!(compare("Your refund is on its way.", "We need the order number."), Likeness::Other);
+    fn the_same_letters_in_another_form_are_the_same() {
+        assert!(same("Zoë, Größe, 한", "Zoe\u{308}, Gro\u{308}ße, \u{1112}\u{1161}\u{11ab}"));
+        assert!(!same("Zoë", "Zoe"));
     }
 
     #[test]
-    fn without_words_to_know_it_by_no_text_is_called_another() {
-        assert_eq!(compare("", "The team"), Likeness::Similar, "a signature may have been put under it");
-        assert_eq!(compare("> Is it?", ""), Likeness::Similar, "all of it was quoted");
-        assert_eq!(compare(" \n", ""), Likeness::Same);
+    fn every_other_change_is_for_a_person_to_judge() {
+        let ours = "Your refund of \"20 EUR\" is on its way.";
+        for theirs in [
+            "Your refund of “20 EUR” is on its way.",
+            "Your refund of &quot;20 EUR&quot; is on its way.",
+            "YOUR REFUND OF \"20 EUR\" IS ON ITS WAY.",
+            "Your refund of \"20 EUR\" is on its way.\n--\nThe team",
+            "We need the order number.",
+            "",
+        ] {
+            assert!(!same(ours, theirs), "{theirs}");
+        }
+        assert!(!same("", "The team"));
+        assert!(same(" \n", ""));
     }
 
     #[test]
     fn a_text_is_known_by_its_first_8000_characters() {
         let long = "word ".repeat(4_000);
         let cut: String = long.chars().take(8_000).collect();
-        assert_eq!(compare(&long, &cut), Likeness::Same);
-        assert_eq!(compare(&long, &format!("{cut}…")), Likeness::Same);
-        let other = format!("x{}", &cut[1..]);
-        assert_ne!(compare(&long, &other), Likeness::Same);
+        assert!(same(&long, &cut));
+        assert!(same(&long, &format!("{cut}…")));
+        assert!(!same(&long, &format!("x{}", &cut[1..])));
     }
 
     #[test]
     fn a_cut_may_be_counted_in_characters_utf16_units_or_bytes() {
         let long = "🙂".repeat(9_000);
         for kept in [8_000, 4_000, 2_000] {
-            assert_eq!(compare(&long, &"🙂".repeat(kept)), Likeness::Same);
-            assert_eq!(compare(&long, &format!("{}\u{fffd}", "🙂".repeat(kept - 1))), Likeness::Same);
+            assert!(same(&long, &"🙂".repeat(kept)));
+            assert!(same(&long, &format!("{}\u{fffd}", "🙂".repeat(kept - 1))));
         }
-        assert_eq!(compare(&long, &"🙂".repeat(1_900)), Likeness::Similar, "too short for a cut");
-        let short = "🙂".repeat(1_999);
-        assert_eq!(compare(&short, &"🙂".repeat(1_998)), Likeness::Similar, "nothing of it had to be cut");
+        assert!(!same(&long, &"🙂".repeat(1_900)), "too short for a cut");
+        assert!(!same(&"🙂".repeat(1_999), &"🙂".repeat(1_998)), "nothing of it had to be cut");
     }
 
     #[test]
     fn quoted_history_may_be_gone() {
         let ours = "Yes, it is.\nOn Monday Kim wrote:\n> Is it on its way?";
-        assert_eq!(compare(ours, "Yes, it is."), Likeness::Same);
-        assert_eq!(compare(ours, "Yes, it is.\nOn Monday Kim wrote:"), Likeness::Same);
-        assert_eq!(compare("> Is it?\nYes.\n> When?\nToday.", "Yes.\nToday."), Likeness::Same);
-        let below =
-            "On Monday Kim wrote:\n> Is it on its way? We have been waiting for two weeks.\nYes, it is.";
-        assert_eq!(compare(below, "Yes, it is."), Likeness::Similar, "little is left, and that is ours");
-        assert_eq!(
-            compare(below, "Yes, it is!"),
-            Likeness::Similar,
-            "little is left, and most of that is ours"
-        );
-        assert_eq!(compare(ours, "Yes"), Likeness::Similar, "a teammate may have written that");
-    }
-
-    #[test]
-    fn what_is_nearly_the_same_is_never_called_another() {
-        let ours = "Your refund of \"20 EUR\" is on its way.";
-        assert_eq!(compare(ours, "Your refund of “20 EUR” is on its way."), Likeness::Similar);
-        assert_eq!(compare(ours, &format!("{ours}\n--\nThe team")), Likeness::Similar);
+        assert!(same(ours, "Yes, it is."));
+        assert!(same(ours, "Yes, it is.\nOn Monday Kim wrote:"));
+        assert!(same("> Is it?\nYes.\n> When?\nToday.", "Yes.\nToday."));
+        assert!(!same(ours, "Yes"), "a teammate may have written that");
+        assert!(!same("> Is it?", ""), "all of it was quoted");
     }
 
     #[test]
     fn a_checklist_under_the_text_belongs_to_it() {
-        let labels = ["Passport".to_owned()];
-        let theirs = "Please send it.\n\nhttps://upload.example/x\n[ ] Passport";
-        assert_eq!(compare_extended("Please send it.", &labels, theirs), Likeness::Same);
-        assert_eq!(compare_extended("Please send it.", &labels, "Please send it."), Likeness::Same);
-        assert_eq!(compare_extended("", &labels, theirs), Likeness::Same);
-        assert_eq!(compare_extended("", &labels, "Something else"), Likeness::Similar);
-        let (nothing, little) = ([String::new()], ["ID".to_owned()]);
-        assert_eq!(
-            compare_extended("", &nothing, "Something else"),
-            Likeness::Similar,
-            "no words to know it by"
-        );
-        assert_eq!(compare_extended("Hi", &little, "Hi Kim, your ID is valid."), Likeness::Similar, "chance");
-        assert_eq!(compare_extended("Please send it.", &labels, "We need the number."), Likeness::Other);
+        let labels = ["Passport".to_owned(), "Bank statement".to_owned()];
+        let list = "https://upload.example/x\n[ ] Passport (nice to have): a scan\n[ ] Bank statement\n";
+        assert!(same_with_checklist("Please send it.", &labels, &format!("Please send it.\n\n{list}")));
+        assert!(same_with_checklist("Please send it.", &labels, "Please send it."));
+        assert!(same_with_checklist("", &labels, list));
+        assert!(same_with_checklist("", &labels, "Please tick:\n☐ Passport\n☐ Bank statement"));
+        assert!(same_with_checklist("", &labels, "- Passport\n- Bank statement"));
+        assert!(same_with_checklist("A\nB", &labels, "A\nB\n- Passport\n- Bank statement"));
+    }
+
+    #[test]
+    fn a_text_that_mentions_the_same_things_is_another() {
+        let labels = ["Passport".to_owned(), "Bank statement".to_owned()];
+        for theirs in [
+            "We still need the Passport and a Bank statement",
+            "Please bring:\n- Passport\n- Bank statement",
+            "https://upload.example/x\n- Bank statement",
+            "https://upload.example/x\n- Passports\n- Bank statement",
+            "",
+        ] {
+            assert!(!same_with_checklist("", &labels, theirs), "{theirs}");
+            assert!(!same_with_checklist("Please send it.", &labels, theirs), "{theirs}");
+        }
     }
 }

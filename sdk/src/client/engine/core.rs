@@ -5,6 +5,8 @@ use std::sync::Arc;
 use http::HeaderValue;
 use tokio::sync::OnceCell;
 
+use super::reads::Reads;
+use super::service_clock::ServiceClock;
 use crate::Me;
 use crate::client::config::BaseUrl;
 use crate::client::policy::{Clock, Options, RateLimiter};
@@ -20,6 +22,8 @@ pub(crate) struct Core {
     pub(crate) options: Options,
     pub(crate) max_body: usize,
     pub(crate) check_scopes: bool,
+    pub(crate) service_clock: ServiceClock,
+    pub(crate) reads: Reads,
     /// Whose key this is, once that was asked.
     pub(crate) me: OnceCell<Me>,
 }

@@ -3,13 +3,16 @@
 mod attempts;
 mod core;
 mod decode;
+mod reads;
 mod run;
+mod service_clock;
 mod transport;
 mod wire;
 
 pub(crate) use attempts::{Budget, Next, next};
 pub(crate) use core::Core;
 pub(crate) use decode::decode;
-#[expect(unused_imports, reason = "a resend holds its place while it looks")]
+pub(crate) use reads::{Reads, at, keyed};
 pub(crate) use run::Place;
+pub(crate) use service_clock::{SKEW, ServiceClock};
 pub(crate) use wire::{Answer, Outgoing};

@@ -60,6 +60,9 @@ impl fmt::Display for Error {
         if let Some(call) = &self.0.call {
             write!(f, "{call}: ")?;
         }
+        if let Some(first) = &self.0.first {
+            write!(f, "nothing was sent, because {first} failed: ")?;
+        }
         self.0.cause.fmt(f)?;
         if self.0.unconfirmed.is_some() {
             f.write_str(

@@ -16,8 +16,8 @@ use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
 
 pub(crate) use answered::Answered;
-pub(crate) use unconfirmed::Expected;
 pub use unconfirmed::Unconfirmed;
+pub(crate) use unconfirmed::{Before, Expected};
 
 /// The result of a call.
 ///
@@ -74,6 +74,8 @@ struct Inner {
     cause: Cause,
     certainty: Certainty,
     call: Option<String>,
+    /// What had to come first, if that is what failed.
+    first: Option<String>,
     attempts: u32,
     unconfirmed: Option<Unconfirmed>,
 }
@@ -98,7 +100,7 @@ pub(crate) enum Cause {
 
 impl Error {
     pub(crate) fn new(cause: Cause, certainty: Certainty) -> Self {
-        Self(Box::new(Inner { cause, certainty, call: None, attempts: 0, unconfirmed: None }))
+        Self(Box::new(Inner { cause, certainty, call: None, first: None, attempts: 0, unconfirmed: None }))
     }
 
     pub(crate) fn config(what: impl Into<Cow<'static, str>>, problem: impl fmt::Display) -> Self {
@@ -124,12 +126,13 @@ impl Error {
         self
     }
 
-    /// The failure of something that had to come first: the call itself had no effect.
-    pub(crate) fn before_sending(mut self) -> Self {
+    /// The failure of something that had to come before this call, which had no effect.
+    pub(crate) fn before(mut self, call: &str) -> Self {
         if self.0.certainty != Certainty::Rejected {
             self.0.certainty = Certainty::NotSent;
         }
-        self
+        self.0.first = self.0.call.take();
+        self.for_call(call, 0)
     }
 
     pub(crate) fn with_unconfirmed(mut self, unconfirmed: Unconfirmed) -> Self {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ConversationId;
+use crate::{ConversationId, Timestamp};
 
 /// A create whose effect is unknown, and all that is needed to find out later.
 ///
@@ -24,17 +24,26 @@ use crate::ConversationId;
 pub struct Unconfirmed {
     pub(crate) conversation: ConversationId,
     pub(crate) expected: Expected,
-    /// What was there before the first attempt; missing when nobody looked.
-    pub(crate) before: Option<BTreeSet<String>>,
+    pub(crate) before: Before,
+}
+
+/// What is known of the time before a create.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Before {
+    /// What was there.
+    pub(crate) keys: BTreeSet<String>,
+    /// Whether that is all that was there, the moment before it was sent.
+    pub(crate) whole: bool,
+    /// What the service's clock showed at least when it was sent, if it can be believed.
+    pub(crate) sent: Option<Timestamp>,
+    /// Whether the service's machines agree on the time, as far as can be seen.
+    pub(crate) agreed: bool,
 }
 
 impl Unconfirmed {
-    pub(crate) fn new(
-        conversation: &ConversationId,
-        expected: &Expected,
-        before: Option<&BTreeSet<String>>,
-    ) -> Self {
-        Self { conversation: conversation.clone(), expected: expected.clone(), before: before.cloned() }
+    pub(crate) fn new(conversation: &ConversationId, expected: &Expected, before: Before) -> Self {
+        Self { conversation: conversation.clone(), expected: expected.clone(), before }
     }
 
     /// The conversation in which it may be.

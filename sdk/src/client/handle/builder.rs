@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use super::client::Client;
 use crate::client::config::{ApiKey, BaseUrl};
 use crate::client::create::Ledgers;
-use crate::client::engine::Core;
+use crate::client::engine::{Core, Reads, ServiceClock};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{
     Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
@@ -136,7 +136,7 @@ impl ClientBuilder {
     }
 
     /// How long the service may take to show what it has created, 10 seconds unless set. A create whose answer was lost
-    /// is sent again only if it has not shown up by then.
+    /// is sent again, once, only if nothing that could be it has shown up by then.
     pub fn settle(mut self, settle: Duration) -> Self {
         self.options.settle = settle;
         self
@@ -203,6 +203,8 @@ impl ClientBuilder {
             authorization: key.authorization(),
             user_agent,
             test_key: key.is_test(),
+            service_clock: ServiceClock::new(clock.now()),
+            reads: Reads::default(),
             clock,
             limiter,
             options: self.options,

@@ -1,7 +1,7 @@
 //! One conversation and what can be done with it.
 
 use super::client::Client;
-use crate::client::call::Call;
+use crate::client::call::{Call, read};
 use crate::client::create::Create;
 use crate::client::follow::{ForReply, UntilSent, Wait};
 use crate::input::{
@@ -39,7 +39,7 @@ impl Thread {
 
     /// Reads the whole conversation.
     pub fn get(&self) -> Call<(), Conversation> {
-        Call::bare(&self.client.core, Operation::GetConversation, Some(&self.id))
+        read(&self.client.core, &self.id, &self.client.core.options)
     }
 
     /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.

@@ -22,10 +22,13 @@ use super::retry::RetryPolicy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {
-    /// Look at the conversation, and send again only what is not there. Costs one read before each create, so that an
-    /// identical item that was there before is never taken for the new one.
+    /// Look at the conversation, and send again, once, only what cannot be there. What was there before is told by the
+    /// service's clock and by what this client has read and made; where these cannot tell, the conversation is read first.
     #[default]
     Verified,
+    /// The same, and the conversation is read before each create, right before it is sent. For a key that several
+    /// processes use to write the same words in the same minute: then an item of theirs is never taken for ours.
+    ReadFirst,
     /// Send once. No reads; a lost answer is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
     Never,
 }

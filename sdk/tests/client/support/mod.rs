@@ -92,6 +92,7 @@ pub enum Fault {
 
 pub struct World {
     clock: Arc<LeapClock>,
+    started: Instant,
     /// Items of the timeline and when each can be seen.
     pub items: Vec<(Value, Instant)>,
     /// How long the service takes to show what it created.
@@ -129,6 +130,7 @@ impl Service {
         let clock = LeapClock::new();
         let world = World {
             clock: Arc::clone(&clock),
+            started: clock.now(),
             items: Vec::new(),
             shows_after: Duration::ZERO,
             posts: VecDeque::new(),
@@ -180,14 +182,14 @@ impl Service {
 
     pub fn add_note(&self, author: &str, body: &str) {
         let mut world = self.world.lock().unwrap();
-        let id = world.id("not");
-        world.put(json!({"type": "note", "id": id, "at": at(), "author": author, "body": body}));
+        let (id, at) = (world.id("not"), world.at());
+        world.put(json!({"type": "note", "id": id, "at": at, "author": author, "body": body}));
     }
 
     pub fn add_message(&self, direction: &str, status: Option<&str>, text: &str) -> String {
         let mut world = self.world.lock().unwrap();
-        let id = world.id("msg");
-        world.put(message(&id, direction, status, text));
+        let (id, at) = (world.id("msg"), world.at());
+        world.put(message(&id, &at, direction, status, text));
         id
     }
 
@@ -201,18 +203,23 @@ impl Service {
     }
 }
 
-fn at() -> &'static str {
-    // The same for all: nothing may depend on the service's clock.
-    "2026-03-01T09:30:00.000Z"
-}
-
-fn message(id: &str, direction: &str, status: Option<&str>, text: &str) -> Value {
+fn message(id: &str, at: &str, direction: &str, status: Option<&str>, text: &str) -> Value {
     let text: String = text.chars().take(8_000).collect();
-    json!({"type": "message", "id": id, "at": at(), "direction": direction, "status": status, "text": text,
+    json!({"type": "message", "id": id, "at": at, "direction": direction, "status": status, "text": text,
            "from": {"name": null, "email": "help@example.com"}, "attachments": []})
 }
 
 impl World {
+    /// The service's time.
+    fn now(&self) -> jiff::Timestamp {
+        let passed = self.clock.now().saturating_duration_since(self.started).as_millis() as i64;
+        jiff::Timestamp::from_millisecond(1_772_357_400_000 + passed).unwrap()
+    }
+
+    fn at(&self) -> String {
+        self.now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    }
+
     fn id(&mut self, prefix: &str) -> String {
         self.next_id += 1;
         format!("{prefix}_{}", self.next_id)
@@ -227,9 +234,9 @@ impl World {
         let now = self.clock.now();
         let timeline: Vec<_> = self.items.iter().filter(|(_, at)| *at <= now).map(|(item, _)| item).collect();
         json!({"id": "cnv_1", "subject": "Refund", "status": "open", "contact": {"name": null, "email": null},
-               "mailbox": "help@example.com", "lastMessageAt": at(), "assignee": null, "tags": [], "topic": null,
+               "mailbox": "help@example.com", "lastMessageAt": self.at(), "assignee": null, "tags": [], "topic": null,
                "urgency": null, "risk": null, "riskReasons": [], "snoozedUntil": null, "timeline": timeline,
-               "team": {"people": [], "agents": []}})
+               "team": {"people": [{"id": "user:usr_1", "name": "Anna"}], "agents": [{"id": "agent:agt_1", "name": NAME}]}})
     }
 
     /// Carries a request out and gives the answer.
@@ -241,9 +248,9 @@ impl World {
             }
             "cnv_1" => (200, self.conversation()),
             "notes" => {
-                let id = self.id("not");
+                let (id, at) = (self.id("not"), self.at());
                 let body = text("body");
-                self.put(json!({"type": "note", "id": id, "at": at(), "author": NAME, "body": body}));
+                self.put(json!({"type": "note", "id": id, "at": at, "author": NAME, "body": body}));
                 (201, json!({"ok": true}))
             }
             "replies" | "document-requests" => {
@@ -256,7 +263,8 @@ impl World {
                         words += &format!("[ ] {}\n", document["label"].as_str().unwrap());
                     }
                 }
-                self.put(message(&id, "outbound", Some(status), &words));
+                let at = self.at();
+                self.put(message(&id, &at, "outbound", Some(status), &words));
                 (201, json!({"messageId": id, "status": status, "note": "Waits for a person."}))
             }
             "status" | "tags" | "assign" => (200, json!({"ok": true})),
@@ -271,7 +279,7 @@ impl World {
 
 async fn serve(mut stream: TcpStream, world: Arc<Mutex<World>>, committed: Arc<Notify>) {
     let Some((method, path, body)) = request(&mut stream).await else { return };
-    let (fault, answer) = {
+    let (fault, answer, date) = {
         let mut world = world.lock().unwrap();
         world.requests.push(format!("{method} {path}"));
         let fault = if method == "POST" { world.posts.pop_front() } else { world.gets.pop_front() };
@@ -280,7 +288,8 @@ async fn serve(mut stream: TcpStream, world: Arc<Mutex<World>>, committed: Arc<N
             Fault::DropBefore | Fault::Before(_) | Fault::Header(..) | Fault::Impostor => None,
             _ => Some(world.commit(&path, &body)),
         };
-        (fault, answer)
+        let date = world.now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        (fault, answer, date)
     };
     committed.notify_one();
     let failure = |status: u16| (status, json!({"error": "Something went wrong."}).to_string());
@@ -306,8 +315,10 @@ async fn serve(mut stream: TcpStream, world: Arc<Mutex<World>>, committed: Arc<N
             (status, value.to_string())
         }
     };
-    let head =
-        format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{header}\r\n", text.len());
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ndate: {date}\r\ncontent-length: {}\r\nconnection: close\r\n{header}\r\n",
+        text.len()
+    );
     let _ = stream.write_all(head.as_bytes()).await;
     let _ = stream.write_all(&text.as_bytes()[..text.len().min(cut)]).await;
     let _ = stream.shutdown().await;

@@ -1,0 +1,94 @@
+//! What was read of conversations lately: an item that was in a read is not the work of a request that was sent after it.
+//! Only the newest items are kept; older ones are known by their time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::core::Core;
+use super::service_clock::SKEW;
+use crate::{Conversation, ConversationId, TimelineItem, Timestamp};
+
+/// Items that are older than this when they are read need not be remembered.
+const NEWEST: Duration = SKEW.saturating_mul(3);
+/// No more conversations are remembered.
+const MOST: usize = 1_000;
+
+#[derive(Debug, Default)]
+pub(crate) struct Reads(Mutex<HashMap<ConversationId, Read>>);
+
+#[derive(Debug)]
+struct Read {
+    at: Instant,
+    keys: Arc<BTreeSet<String>>,
+}
+
+impl Core {
+    /// Remembers a read that has just been answered.
+    pub(crate) fn remember(&self, conversation: &Conversation) {
+        let now = self.clock.now();
+        // Without the service's time a create reads first in any case.
+        let Some(reading) = self.service_clock.reading() else { return };
+        let since = reading.earliest(now) - NEWEST;
+        let is_new = |item: &TimelineItem| {
+            !matches!(item, TimelineItem::Event(_)) && at(item).is_none_or(|at| at >= since)
+        };
+        // Most reads show nothing that is new, and cost nothing here.
+        let newest: BTreeSet<String> = match conversation.timeline.iter().any(is_new) {
+            true => keyed(conversation).filter(|(_, item)| is_new(item)).map(|(key, _)| key).collect(),
+            false => BTreeSet::new(),
+        };
+        let mut reads = self.reads.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.is_empty() {
+            reads.remove(&conversation.id);
+            return;
+        }
+        if reads.len() >= MOST {
+            reads.retain(|_, read| now.saturating_duration_since(read.at) < NEWEST);
+        }
+        if reads.len() < MOST {
+            reads.insert(conversation.id.clone(), Read { at: now, keys: Arc::new(newest) });
+        }
+    }
+}
+
+impl Reads {
+    /// What the latest read of this conversation showed.
+    pub(crate) fn of(&self, conversation: &ConversationId) -> Arc<BTreeSet<String>> {
+        let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reads.get(conversation).map(|read| Arc::clone(&read.keys)).unwrap_or_default()
+    }
+}
+
+/// What a create can make, each with what it is known by: its id, or all that is shown of it and how often that came
+/// before.
+pub(crate) fn keyed(conversation: &Conversation) -> impl Iterator<Item = (String, &TimelineItem)> {
+    let mut nameless: HashMap<String, u32> = HashMap::new();
+    conversation.timeline.iter().filter_map(move |item| {
+        let key = match item {
+            TimelineItem::Message(message) => message.id.to_string(),
+            TimelineItem::Note(note) => note.id.to_string(),
+            TimelineItem::Event(_) => return None,
+            TimelineItem::Unknown(raw) => match raw.get("id").as_ref().and_then(|id| id.as_str()) {
+                Some(id) => id.to_owned(),
+                None => {
+                    let raw = raw.as_str().to_owned();
+                    let before = nameless.entry(raw.clone()).or_default();
+                    *before += 1;
+                    format!("{raw} {before}")
+                }
+            },
+        };
+        Some((key, item))
+    })
+}
+
+/// When an item was made, by the service's clock.
+pub(crate) fn at(item: &TimelineItem) -> Option<Timestamp> {
+    match item {
+        TimelineItem::Message(message) => Some(message.at),
+        TimelineItem::Note(note) => Some(note.at),
+        TimelineItem::Event(event) => Some(event.at),
+        TimelineItem::Unknown(raw) => raw.get("at")?.as_str()?.parse().ok(),
+    }
+}

@@ -1,0 +1,436 @@
+//! Answers that are lost at a service that is not ours: whatever it makes of what it was given, nothing is made twice and
+//! nobody is told what is not so. Each holds for a service that tells its time, where what was there before is known by it,
+//! and for one that does not, where the conversation is read first.
+
+use std::time::Duration;
+
+use crate::stranger::rewrites::{ALL, TEXT};
+use crate::stranger::{Luck, Stranger};
+use crate::support::conversation_id;
+use shared_inbox::input::DocumentItem;
+use shared_inbox::{Certainty, Client, Conversation, Error, Sighting, Thread, Verification};
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    ByItsClock,
+    ByReadingFirst,
+}
+
+const WAYS: [Way; 2] = [Way::ByItsClock, Way::ByReadingFirst];
+
+impl Way {
+    async fn start(self) -> Stranger {
+        let stranger = Stranger::start().await;
+        if let Way::ByReadingFirst = self {
+            stranger.state().manners.date = None;
+        }
+        stranger
+    }
+
+    async fn thread(self) -> (Stranger, Thread) {
+        let stranger = self.start().await;
+        let thread = stranger.client().await.conversation(&conversation_id());
+        (stranger, thread)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Note,
+    Draft,
+    Mail,
+    Request,
+}
+
+const KINDS: [Kind; 4] = [Kind::Note, Kind::Draft, Kind::Mail, Kind::Request];
+
+/// Whether it was recovered.
+async fn create(thread: &Thread, kind: Kind, text: &str) -> Result<bool, Error> {
+    match kind {
+        Kind::Note => thread.add_note(text).await.map(|made| made.recovered()),
+        Kind::Draft => thread.reply(text).await.map(|made| made.recovered()),
+        Kind::Mail => thread.reply(text).and_send().await.map(|made| made.recovered()),
+        Kind::Request => {
+            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
+            request.await.map(|made| made.recovered())
+        }
+    }
+}
+
+/// What was told fits what was stored.
+#[track_caller]
+fn is_honest(result: &Result<bool, Error>, stranger: &Stranger, case: &str) {
+    let stored = stranger.stored();
+    match result {
+        Ok(_) => assert_eq!(stored, 1, "{case}: done"),
+        Err(error) if error.certainty() == Certainty::Unknown => {
+            assert!(stored <= 1, "{case}: unknown, and there are {stored}");
+            assert!(error.unconfirmed().is_some(), "{case}: what is needed to look later");
+        }
+        Err(error) => assert_eq!(stored, 0, "{case}: {error}"),
+    }
+}
+
+#[track_caller]
+fn is_unknown(result: &Result<bool, Error>, case: &str) {
+    let certainty = result.as_ref().map_err(Error::certainty);
+    assert_eq!(certainty, Err(Certainty::Unknown), "{case}: {result:?}");
+}
+
+#[tokio::test]
+async fn words_that_come_back_changed_are_not_sent_again() {
+    for way in WAYS {
+        for (change, rewrite) in ALL {
+            for kind in KINDS {
+                let (stranger, thread) = way.thread().await;
+                stranger.state().manners.rewrite = rewrite;
+                stranger.next_posts([Luck::LostAfter]);
+                let result = create(&thread, kind, TEXT).await;
+                let case = format!("{change}, {kind:?}, {way:?}");
+                assert_ne!(rewrite(TEXT), TEXT, "{case}");
+                is_honest(&result, &stranger, &case);
+                assert_eq!(stranger.sent(), 1, "{case}");
+                match change {
+                    "NFC to NFD" => assert!(result.unwrap(), "{case}: the same words in another form"),
+                    _ => is_unknown(&result, &case),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_shows_under_another_name_is_not_made_again() {
+    for way in WAYS {
+        // The key was renamed since, and the team shows the new name; or the service decorates it.
+        for (author, lists_us) in [("Robin II", true), ("Robin (agent)", false), ("Anna", false)] {
+            let (stranger, thread) = way.thread().await;
+            stranger.state().manners.author = author;
+            stranger.state().manners.lists_us = lists_us;
+            stranger.next_posts([Luck::LostAfter]);
+            let result = create(&thread, Kind::Note, TEXT).await;
+            let case = format!("{author}, {way:?}");
+            is_honest(&result, &stranger, &case);
+            assert_eq!(stranger.sent(), 1, "{case}");
+            match lists_us {
+                true => assert!(result.unwrap(), "{case}: the team says that it is our name"),
+                false => is_unknown(&result, &case),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
+    for way in WAYS {
+        for kind in KINDS {
+            let (stranger, thread) = way.thread().await;
+            stranger.state().manners.shown_as = Some("memo");
+            stranger.next_posts([Luck::LostAfter]);
+            let result = create(&thread, kind, TEXT).await;
+            is_honest(&result, &stranger, &format!("{kind:?}, {way:?}"));
+            is_unknown(&result, &format!("{kind:?}, {way:?}"));
+            assert_eq!(stranger.sent(), 1, "{kind:?}, {way:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
+    let texts = [
+        "Anna: we still need the Passport and a Bank statement from them",
+        "Please bring:\n- Passport\n- Bank statement",
+    ];
+    for way in WAYS {
+        for text in texts {
+            let (stranger, thread) = way.thread().await;
+            stranger.teammate_writes("draft", text, Duration::from_secs(1));
+            stranger.next_posts([Luck::LostBefore]);
+            let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
+            let result = thread.request_documents(documents).await.map(|made| made.recovered());
+            is_honest(&result, &stranger, &format!("{text}, {way:?}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_read_of_another_conversation_is_refused_before_anything_is_sent() {
+    let stranger = Stranger::start().await;
+    let client = stranger.client().await;
+    let thread = client.conversation(&conversation_id());
+    let read = thread.get().await.unwrap();
+    let mut other = serde_json::to_value(&read).unwrap();
+    other["id"] = "cnv_2".into();
+    let other: Conversation = serde_json::from_value(other).unwrap();
+    let error = thread.reply(TEXT).seen(&other).await.unwrap_err();
+    assert_eq!((error.certainty(), stranger.sent()), (Certainty::NotSent, 0));
+    assert!(error.is_invalid_input() && error.to_string().contains("seen"), "{error}");
+    thread.reply(TEXT).seen(&read).await.unwrap();
+    assert_eq!(stranger.stored(), 1);
+}
+
+#[tokio::test]
+async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
+    for way in WAYS {
+        // The service asks for a wait that is longer than it takes to show the item.
+        let (stranger, thread) = way.thread().await;
+        stranger.state().manners.shows_after = Duration::from_secs(12);
+        stranger.next_posts([Luck::AfterAsking(503, 25)]);
+        let result = create(&thread, Kind::Mail, TEXT).await;
+        is_honest(&result, &stranger, &format!("asked to wait, {way:?}"));
+        assert!(result.unwrap(), "{way:?}");
+
+        // The key's own limit makes it wait.
+        let stranger = way.start().await;
+        stranger.state().manners.shows_after = Duration::from_secs(12);
+        stranger.next_posts([Luck::LostAfter]);
+        let patience = Duration::from_secs(3600);
+        let client = stranger.builder().rate_limit(7).deadline(patience).build().unwrap();
+        client.me().await.unwrap();
+        let result = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await;
+        is_honest(&result, &stranger, &format!("held up by the limit, {way:?}"));
+        assert!(result.unwrap(), "{way:?}");
+        assert_eq!(stranger.sent(), 1, "{way:?}");
+    }
+}
+
+/// A client whose limit is used up for a minute.
+async fn busy(stranger: &Stranger) -> Client {
+    let patience = Duration::from_secs(3600);
+    let client = stranger.builder().rate_limit(2).deadline(patience).build().unwrap();
+    client.me().await.unwrap();
+    client.me().await.unwrap();
+    client
+}
+
+#[tokio::test]
+async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours() {
+    for way in WAYS {
+        for wait in [5, 30, 55] {
+            for seen in [false, true] {
+                let stranger = way.start().await;
+                let client = busy(&stranger).await;
+                let thread = client.conversation(&conversation_id());
+                let read = if seen { Some(thread.get().await.unwrap()) } else { None };
+                if seen {
+                    client.me().await.unwrap();
+                }
+                stranger.teammate_writes("draft", TEXT, Duration::from_secs(wait));
+                stranger.next_posts([Luck::LostBefore]);
+                let reply = thread.reply(TEXT);
+                let reply = match &read {
+                    Some(read) => reply.seen(read),
+                    None => reply,
+                };
+                let result = reply.await.map(|made| made.recovered());
+                is_honest(&result, &stranger, &format!("after {wait} s, seen: {seen}, {way:?}"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_most() {
+    for way in WAYS {
+        for kind in KINDS {
+            for luck in [Luck::After(504), Luck::Before(504), Luck::LostAfter, Luck::LostBefore] {
+                let (stranger, thread) = way.thread().await;
+                stranger.state().manners.shows_after = Duration::from_secs(60);
+                stranger.always(luck);
+                let result = create(&thread, kind, TEXT).await;
+                assert!(stranger.sent() <= 2, "{kind:?}, {luck:?}, {way:?}: sent {} times", stranger.sent());
+                is_unknown(&result, &format!("{kind:?}, {luck:?}, {way:?}"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_was_not_done_is_not_a_success() {
+    for way in WAYS {
+        let (stranger, thread) = way.thread().await;
+        stranger.next_posts([Luck::Claims(r#"{"ok":false}"#)]);
+        let result = create(&thread, Kind::Note, TEXT).await;
+        is_honest(&result, &stranger, "not done");
+        is_unknown(&result, "the service said 201 and no in one breath");
+        assert_eq!(stranger.sent(), 1, "an answer in the 200s is never repeated");
+
+        let (stranger, thread) = way.thread().await;
+        stranger.next_posts([Luck::Says(r#"{"ok":false}"#)]);
+        assert!(create(&thread, Kind::Note, TEXT).await.unwrap(), "it is there all the same");
+        assert_eq!((stranger.sent(), stranger.stored()), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
+    for way in WAYS {
+        let (stranger, thread) = way.thread().await;
+        stranger.always(Luck::Before(501));
+        let result = create(&thread, Kind::Note, TEXT).await;
+        is_unknown(&result, "501");
+        assert_eq!(stranger.sent(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
+    let (stranger, thread) = Way::ByReadingFirst.thread().await;
+    stranger.state().manners.gets.extend([Luck::Before(500); 5]);
+    let error = thread.add_note(TEXT).await.unwrap_err();
+    assert_eq!((error.certainty(), stranger.sent()), (Certainty::NotSent, 0));
+    let text = error.to_string();
+    assert!(text.contains("GET /conversations/{id}") && text.contains("nothing was sent"), "{text}");
+}
+
+#[tokio::test]
+async fn a_create_is_one_request_when_all_goes_well() {
+    for kind in KINDS {
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        for text in ["One", "Two", "Three"] {
+            assert!(!create(&thread, kind, text).await.unwrap());
+        }
+        assert_eq!((stranger.sent(), stranger.state().requests.len()), (3, 4), "{kind:?}: one was GET /me");
+    }
+}
+
+#[tokio::test]
+async fn a_minute_of_one_key_has_room_for_105_creates() {
+    let (stranger, thread) = Way::ByItsClock.thread().await;
+    for n in 0..105 {
+        thread.add_note(format!("Note {n}")).no_wait().await.unwrap();
+    }
+    assert_eq!((stranger.stored(), stranger.sent()), (105, 105));
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
+    for kind in KINDS {
+        for off in [-59, -30, -3, 3, 30, 59] {
+            let (stranger, thread) = Way::ByItsClock.thread().await;
+            stranger.state().manners.stamp_off = off;
+            stranger.next_posts([Luck::LostAfter]);
+            let result = create(&thread, kind, TEXT).await;
+            is_honest(&result, &stranger, &format!("{kind:?}, {off} s"));
+            assert_eq!(stranger.sent(), 1, "{kind:?}, {off} s");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_hides_nothing() {
+    for kind in KINDS {
+        for jump in [-7200, 90, 7200] {
+            for luck in [Luck::LostAfter, Luck::After(504)] {
+                let (stranger, thread) = Way::ByItsClock.thread().await;
+                stranger.state().manners.date = Some(jump);
+                stranger.next_posts([luck]);
+                let result = create(&thread, kind, TEXT).await;
+                is_honest(&result, &stranger, &format!("{kind:?}, {jump} s, {luck:?}"));
+                assert_eq!(stranger.sent(), 1, "{kind:?}, {jump} s, {luck:?}");
+                // From now on it is not trusted, and the conversation is read first.
+                stranger.next_posts([luck]);
+                let (sent, stored) = (stranger.sent(), stranger.stored());
+                let _ = create(&thread, kind, "Other words, well after the jump.").await;
+                assert_eq!(
+                    (stranger.sent() - sent, stranger.stored() - stored),
+                    (1, 1),
+                    "{kind:?}, {jump} s"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_stops_telling_the_time_hides_nothing() {
+    for kind in KINDS {
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        stranger.state().manners.date = None;
+        stranger.next_posts([Luck::LostAfter]);
+        let result = create(&thread, kind, TEXT).await;
+        is_honest(&result, &stranger, &format!("{kind:?}"));
+        assert_eq!(stranger.sent(), 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
+    for way in WAYS {
+        // A note of a person under her own name, and mail that is older than a minute by the service's clock.
+        let (stranger, thread) = way.thread().await;
+        stranger.teammate_notes("Anna", TEXT, Duration::from_secs(1));
+        stranger.next_posts([Luck::LostBefore]);
+        assert!(!create(&thread, Kind::Note, TEXT).await.unwrap(), "{way:?}");
+        assert_eq!(stranger.stored(), 1, "{way:?}");
+
+        let (stranger, thread) = way.thread().await;
+        stranger.teammate_writes("sent", TEXT, Duration::ZERO);
+        stranger.clock.leap(Duration::from_secs(80));
+        thread.get().await.unwrap();
+        stranger.next_posts([Luck::LostBefore]);
+        assert!(!create(&thread, Kind::Mail, TEXT).await.unwrap(), "{way:?}");
+        assert_eq!(stranger.stored(), 1, "{way:?}");
+
+        // Someone whom the team does not list may be us under another name; a mail in these seconds may be ours.
+        for kind in [Kind::Note, Kind::Mail] {
+            let (stranger, thread) = way.thread().await;
+            stranger.teammate_notes("Carl", "Called them back", Duration::from_secs(1));
+            stranger.teammate_writes("draft", "Something else", Duration::from_secs(1));
+            stranger.next_posts([Luck::LostBefore]);
+            is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}, {way:?}"));
+            assert_eq!(stranger.sent(), 1, "{kind:?}, {way:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
+    for kind in KINDS {
+        // Read a moment ago.
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        stranger.teammate_notes("Carl", TEXT, Duration::ZERO);
+        stranger.teammate_writes("draft", TEXT, Duration::ZERO);
+        thread.get().await.unwrap();
+        stranger.next_posts([Luck::LostBefore]);
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert_eq!(stranger.stored(), 1, "{kind:?}");
+
+        // Made a moment ago, with other words.
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        create(&thread, kind, "Some words").await.unwrap();
+        stranger.next_posts([Luck::LostBefore, Luck::Good, Luck::LostAfter]);
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert!(create(&thread, kind, "Third").await.unwrap(), "{kind:?}");
+        assert_eq!((stranger.stored(), stranger.sent()), (3, 4), "{kind:?}");
+
+        // And with the same.
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        create(&thread, kind, TEXT).await.unwrap();
+        stranger.next_posts([Luck::LostBefore, Luck::Good, Luck::LostAfter]);
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert_eq!((stranger.stored(), stranger.sent()), (3, 4), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_goes_by_the_services_clock_too() {
+    let stranger = Stranger::start().await;
+    let client = stranger.client().await;
+    let thread = client.conversation(&conversation_id());
+    stranger.teammate_writes("draft", TEXT, Duration::ZERO);
+    stranger.clock.leap(Duration::from_secs(300));
+    client.me().await.unwrap();
+    let reply = thread.reply(TEXT).verification(Verification::Never);
+    let unconfirmed = reply.unconfirmed();
+    assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "that one is older");
+    stranger.next_posts([Luck::LostAfter]);
+    reply.await.unwrap_err();
+    assert!(matches!(client.look_for(&unconfirmed).await.unwrap(), Sighting::Found(_)));
+    // Another process, which has heard no clock, finds it by what was stored.
+    let stored = serde_json::to_string(&unconfirmed).unwrap();
+    let other = stranger.builder().build().unwrap();
+    let sighting = other.look_for(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+    assert!(matches!(sighting, Sighting::Found(_)));
+}

@@ -1,0 +1,184 @@
+//! Creates at a service that is not ours and has a bad day: it rewrites, renames, shows late, tells a wrong time or none,
+//! loses and repeats, while others write in the same conversation and the rate limit holds calls up.
+//!
+//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so. A run is told
+//! by its seed: `CHAOS_SEED=7 CHAOS_CALLS=10000 cargo test -p shared-inbox --test client at_random` plays another one, and
+//! the same one again.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng, seq::IndexedRandom};
+
+use crate::stranger::{Luck, Stranger, rewrites};
+use crate::support::{conversation_id, key};
+use shared_inbox::input::DocumentItem;
+use shared_inbox::{Certainty, Error, Sighting, Thread, Verification};
+
+/// How many creates meet one service before the next one takes its place.
+const LIFE: usize = 12;
+
+fn luck(rng: &mut StdRng) -> Luck {
+    *[
+        Luck::Good,
+        Luck::LostAfter,
+        Luck::LostAfter,
+        Luck::LostBefore,
+        Luck::LostBefore,
+        Luck::After(500),
+        Luck::After(502),
+        Luck::After(504),
+        Luck::Before(500),
+        Luck::Before(503),
+        Luck::Before(501),
+        Luck::Before(429),
+        Luck::Before(403),
+        Luck::AfterAsking(503, 25),
+        Luck::Says("<html>Bad gateway</html>"),
+        Luck::Claims(r#"{"ok":false}"#),
+    ]
+    .choose(rng)
+    .unwrap()
+}
+
+async fn stranger(rng: &mut StdRng) -> Stranger {
+    let stranger = Stranger::start().await;
+    {
+        let manners = &mut stranger.state().manners;
+        if rng.random_bool(0.4) {
+            manners.rewrite = rewrites::ALL.choose(rng).unwrap().1;
+        }
+        manners.author = *["Robin", "Robin", "Robin", "Robin II", "Robin (agent)"].choose(rng).unwrap();
+        manners.lists_us = rng.random_bool(0.7);
+        manners.shown_as = rng.random_bool(0.1).then_some("memo");
+        manners.shows_after = Duration::from_secs(*[0, 0, 2, 9].choose(rng).unwrap());
+        manners.date = rng.random_bool(0.85).then_some(0);
+        manners.stamp_off = *[0, 0, 0, -55, -20, 20, 55].choose(rng).unwrap();
+        manners.echoes = rng.random_bool(0.3);
+    }
+    stranger
+}
+
+/// What else happens before a create.
+fn meanwhile(rng: &mut StdRng, stranger: &Stranger, text: &str, is_known: bool) {
+    match rng.random_range(0..12) {
+        0 => stranger.teammate_notes("Anna", text, Duration::from_secs(1)),
+        1 => stranger.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),
+        2 => stranger.teammate_writes("draft", "Something else", Duration::from_secs(1)),
+        // The same words, well before ours: in the same seconds nobody can tell them apart.
+        3 => {
+            stranger.teammate_writes(if rng.random() { "draft" } else { "scheduled" }, text, Duration::ZERO);
+            stranger.clock.leap(Duration::from_secs(rng.random_range(4..120)));
+        }
+        // A clock that was right and jumps. One that has always been wrong by an hour nobody can see through.
+        4 if is_known => {
+            let date = &mut stranger.state().manners.date;
+            *date = date.map(|_| *[0, 0, 3600, -3600].choose(rng).unwrap());
+        }
+        5 => stranger.clock.leap(Duration::from_secs(rng.random_range(0..300))),
+        _ => {}
+    }
+}
+
+async fn create(thread: &Thread, rng: &mut StdRng, text: &str) -> Result<bool, Error> {
+    let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::Verified };
+    match rng.random_range(0..4) {
+        0 => thread.add_note(text).verification(way).await.map(|made| made.recovered()),
+        1 => thread.reply(text).verification(way).await.map(|made| made.recovered()),
+        2 => thread.reply(text).and_send().verification(way).await.map(|made| made.recovered()),
+        _ => {
+            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
+            request.verification(way).await.map(|made| made.recovered())
+        }
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    done: usize,
+    recovered: usize,
+    refused: usize,
+    unknown: usize,
+    found_later: usize,
+}
+
+fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test]
+async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
+    let (seed, calls) = (from_env("CHAOS_SEED", 20_261_115), from_env("CHAOS_CALLS", 600));
+    println!("CHAOS_SEED={seed} CHAOS_CALLS={calls}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut tally = Tally::default();
+    for life in 0..(calls as usize).div_ceil(LIFE) {
+        let stranger = stranger(&mut rng).await;
+        let limit = *[20, 30, 120].choose(&mut rng).unwrap();
+        let patience = Duration::from_secs(3600);
+        let client = stranger.builder().rate_limit(limit).deadline(patience).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        if rng.random_bool(0.5) {
+            let _ = thread.get().await;
+        }
+        for n in 0..LIFE {
+            let text = match rng.random_bool(0.3) {
+                true => format!("{} (again)", rewrites::TEXT),
+                false => format!("{} ({n})", rewrites::TEXT),
+            };
+            if rng.random_bool(0.3) {
+                let _ = thread.get().await;
+            }
+            meanwhile(&mut rng, &stranger, &text, n > 0);
+            let posts: Vec<Luck> = (0..rng.random_range(0..4)).map(|_| luck(&mut rng)).collect();
+            let gets = (0..rng.random_range(0..4)).map(|_| match luck(&mut rng) {
+                Luck::Claims(_) | Luck::Says(_) => Luck::Good,
+                luck => luck,
+            });
+            let gets: Vec<Luck> = gets.collect();
+            stranger.next_posts(posts.iter().copied());
+            stranger.state().manners.gets.extend(&gets);
+            let before = stranger.stored();
+            let result = create(&thread, &mut rng, &text).await;
+            let made = stranger.stored() - before;
+            stranger.state().manners.posts.clear();
+            stranger.state().manners.gets.clear();
+            let case = || {
+                let about = stranger.describe();
+                format!("life {life}, call {n}, posts {posts:?}, gets {gets:?}: {text}: {result:?}\n{about}")
+            };
+            if let Err(error) = &result {
+                let shown = format!("{error} {error:?}");
+                assert!(!shown.contains(&key()) && !shown.contains("3704 0044"), "{}", case());
+            }
+            match &result {
+                Ok(recovered) => {
+                    assert_eq!(made, 1, "done: {}", case());
+                    tally.done += 1;
+                    tally.recovered += usize::from(*recovered);
+                }
+                Err(error) if error.certainty() == Certainty::Unknown => {
+                    assert!(made <= 1, "unknown, and there are {made}: {}", case());
+                    stranger.clock.leap(Duration::from_secs(10));
+                    let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
+                    match client.look_for(unconfirmed).await.expect("no fault is left") {
+                        Sighting::Found(_) => {
+                            assert_eq!(made, 1, "found later: {}", case());
+                            tally.found_later += 1;
+                        }
+                        Sighting::NotFound => assert_eq!(made, 0, "not found later: {}", case()),
+                        _ => {}
+                    }
+                    tally.unknown += 1;
+                }
+                Err(error) => {
+                    assert_eq!(made, 0, "{error} claims that nothing happened: {}", case());
+                    tally.refused += 1;
+                }
+            }
+        }
+    }
+    println!("{tally:?}");
+    // A run in which nothing was lost, or nothing was recovered, would prove nothing.
+    assert!(tally.recovered > 0 && tally.unknown > 0 && tally.done > calls as usize / 4, "{tally:?}");
+}
