@@ -7,7 +7,7 @@ use shared_inbox::{Client, Me, Operation, RetryPolicy, Timestamp, limits};
 use crate::{
     render::quoted,
     server::explain,
-    settings::{SendPolicy, Settings},
+    settings::{Ask, SendPolicy, Settings},
 };
 
 /// How far this machine's clock may be off before it is worth a word.
@@ -114,6 +114,9 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         }
     }
     report.good(match settings.send {
+        SendPolicy::Ask if settings.ask == Ask::Browser => {
+            "sending: asks a person on a page in the browser (--ask=browser), or makes a draft where none can be opened"
+        }
         SendPolicy::Ask => "sending: asks a person, or makes a draft where the client cannot ask",
         SendPolicy::Allow => {
             "sending: allowed without a question (--send=allow), except where there is a risk"

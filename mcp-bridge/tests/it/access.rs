@@ -166,6 +166,9 @@ async fn doctor_tells_what_is_wrong_with_status_1() {
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("no connection"), "{}", said(&output));
 
+    let output = doctor(&desk, desk.mock.live_key(), &["--ask=browser"]).await;
+    assert!(said(&output).contains("a page in the browser (--ask=browser)"), "{}", said(&output));
+
     let output = doctor(&desk, desk.mock.live_key(), &["--tools", "reply", "--read-only"]).await;
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("none is left"), "{}", said(&output));
