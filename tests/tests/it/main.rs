@@ -5,6 +5,7 @@ mod checklist;
 mod conformance;
 mod hand_in_hand;
 mod peers;
+mod soak;
 #[cfg(unix)]
 mod stores;
 mod stories;
