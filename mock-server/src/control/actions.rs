@@ -190,6 +190,6 @@ impl Control {
 
     /// Every mail that left or was meant to.
     pub async fn outbox(&self) -> Vec<OutboxMail> {
-        self.read(|world, _| world.outbox().to_vec())
+        self.read(|world, _| world.outbox())
     }
 }

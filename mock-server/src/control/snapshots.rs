@@ -62,7 +62,7 @@ impl Control {
         if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {
             return Err(Refusal::field("name", "must be 1 to 80 letters, digits, `-`, `_` and `.`"));
         }
-        let document = self.document()?;
+        let document = self.document().await?;
         let at = self.realm.clock().now;
         let entry = SnapshotEntry { name: name.to_owned(), at, bytes: document.len() };
         self.realm.snapshots(|all| all.put(name, at, document.into()))?;
@@ -106,7 +106,7 @@ impl Control {
         let was = self.realm.snapshots(|all| all.get(from))?;
         let is = match to {
             Some(to) => self.realm.snapshots(|all| all.get(to))?,
-            None => self.document()?.into(),
+            None => self.document().await?.into(),
         };
         let read = |document: &[u8]| {
             serde_json::from_slice(document)

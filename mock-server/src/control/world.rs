@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -97,11 +98,11 @@ impl Control {
     ///
     /// When the world cannot be written as JSON, which would be a mistake of this crate.
     pub async fn state(&self) -> Controlled<String> {
-        String::from_utf8(self.document()?).map_err(|_| Refusal::new(500, "The world is not text."))
+        String::from_utf8(self.document().await?).map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
-    pub(crate) fn document(&self) -> Controlled<Vec<u8>> {
-        self.realm.document()
+    pub(crate) async fn document(&self) -> Controlled<Vec<u8>> {
+        self.realm.document().await
     }
 
     /// The world becomes what the document says.
@@ -110,7 +111,11 @@ impl Control {
     ///
     /// 400 with line, field and reason when the document is not sound.
     pub async fn restore(&self, document: impl AsRef<[u8]>) -> Controlled<()> {
-        self.realm.restore(document.as_ref())?;
+        self.put(Bytes::copy_from_slice(document.as_ref())).await
+    }
+
+    pub(crate) async fn put(&self, document: Bytes) -> Controlled<()> {
+        self.realm.restore(document).await?;
         self.hub.index(&self.realm);
         Ok(())
     }
@@ -205,7 +210,7 @@ impl Control {
             (None, true) => Origin::Empty,
             (None, false) => Origin::Demo,
         };
-        let realm = self.hub.create(origin, new.clock)?;
+        let realm = self.hub.begin(origin, new.clock).await?;
         Ok(Self { realm, ..self.clone() })
     }
 

@@ -35,6 +35,19 @@ pub(crate) fn refusal(refusal: &Refusal) -> Response<Bytes> {
     error(refusal.status, &refusal.message)
 }
 
+/// The whole answer to what could not be read as a request.
+pub(crate) fn unreadable(status: u16) -> Bytes {
+    let message = match status {
+        414 => "The address of this request is too long; the longest search has 200 characters.",
+        431 => "The headers of this request are too large; a request needs its key and little else.",
+        _ => "This is not an HTTP/1.1 request that could be read.",
+    };
+    let answer = error(status, message);
+    let (status, body) = (answer.status(), String::from_utf8_lossy(answer.body()).into_owned());
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close");
+    format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
+}
+
 /// The answer of a path that exists, to a method that it does not know.
 pub(crate) fn wrong_method(allowed: &str) -> Response<Bytes> {
     let mut response = error(405, &format!("This path does not take this method; it takes {allowed}."));

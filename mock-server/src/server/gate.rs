@@ -18,7 +18,7 @@ use shared_inbox::Timestamp;
 use super::{
     App, answer, body,
     caller::Caller,
-    connection::Reply,
+    connection::{Reply, stopped},
     faults::{Act, Asked, When},
     journal::{Entry, Journal, Transport},
     log, mcp,
@@ -42,6 +42,11 @@ impl<'a> Target<'a> {
         }
         let rest = path.strip_prefix(rest::PREFIX)?;
         (rest.is_empty() || rest.starts_with('/')).then_some(Target::Rest(rest))
+    }
+
+    /// Whether this may be a search.
+    fn may_search(&self, parts: &Parts) -> bool {
+        matches!(self, Target::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
     }
 
     /// The path as fault rules name it.
@@ -120,7 +125,8 @@ async fn carry_out(
         }
     };
     if fault.delay > Duration::ZERO {
-        tokio::time::sleep(fault.delay).await;
+        // A server that stops does not make anyone wait.
+        let _ = tokio::time::timeout(fault.delay, stopped(&mut app.stop.clone())).await;
     }
     reply
 }
@@ -133,8 +139,13 @@ async fn perform(
     parts: Parts,
     body: Result<Bytes, Refusal>,
 ) -> Response<Bytes> {
-    if let Err(refused) = app.guard.origin(&parts.headers) {
+    if let Err(refused) = app.guard.own(&parts) {
         return answer::refusal(&refused);
+    }
+    if let Ok(caller) = &caller
+        && target.may_search(&parts)
+    {
+        caller.realm().searchable().await;
     }
     let performed = async {
         match target {

@@ -63,7 +63,7 @@ impl Guard {
     }
 
     /// Refuses what a web page of another site asks for. Programs send no `Origin`.
-    pub(crate) fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let own = |origin: &HeaderValue| {
             let origin = origin.to_str().ok();
             let host = origin.and_then(|origin| origin.strip_prefix("http://"));

@@ -15,7 +15,7 @@ use super::{
     clock::ClockMode,
     deliver::Deliverer,
     document::Origin,
-    realm::{Plan, Realm},
+    realm::{LARGE_DOCUMENT, Plan, Realm},
 };
 use crate::world::{KeyHash, Keys, Refusal};
 
@@ -66,7 +66,7 @@ impl Worlds {
 
 impl Hub {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
-        let main = Realm::new(settings.plan(0, Keys::fixed(), origin, settings.clock))?;
+        let main = Realm::new(settings.plan(0, Keys::fixed(), settings.clock), origin)?;
         let worlds =
             Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), held: BTreeMap::new(), made: 0 };
         let hub = Self { settings, main, worlds: RwLock::new(worlds) };
@@ -120,8 +120,22 @@ impl Hub {
         worlds.hold(number, hashes);
     }
 
+    /// A new world beside the others; one that takes long to read is read on another thread.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        origin: Origin,
+        clock: Option<ClockMode>,
+    ) -> Result<Arc<Realm>, Refusal> {
+        if !matches!(&origin, Origin::Document(document) if document.len() > LARGE_DOCUMENT) {
+            return self.create(origin, clock);
+        }
+        let hub = Arc::clone(self);
+        let begun = self.settings.runtime.spawn_blocking(move || hub.create(origin, clock)).await;
+        begun.unwrap_or_else(|_| Err(Refusal::new(500, "Try again shortly.")))
+    }
+
     /// A new world beside the others.
-    pub(crate) fn create(&self, origin: Origin, clock: Option<ClockMode>) -> Result<Arc<Realm>, Refusal> {
+    fn create(&self, origin: Origin, clock: Option<ClockMode>) -> Result<Arc<Realm>, Refusal> {
         let number = {
             let mut worlds = self.write();
             if worlds.others.len() >= MAX_WORLDS {
@@ -132,7 +146,7 @@ impl Hub {
             worlds.made
         };
         let clock = clock.unwrap_or(self.settings.clock);
-        let realm = Realm::new(self.settings.plan(number, Keys::numbered(number), origin, clock))?;
+        let realm = Realm::new(self.settings.plan(number, Keys::numbered(number), clock), origin)?;
         self.write().others.insert(number, Arc::clone(&realm));
         self.index(&realm);
         Ok(realm)
@@ -144,7 +158,7 @@ impl Hub {
         let mut worlds = self.write();
         let realm = worlds.others.remove(&number).ok_or_else(no_such_world)?;
         worlds.hold(number, Vec::new());
-        // A large world takes a while to take down; nobody else has to wait for it.
+        // Nobody has to wait while it is taken down.
         drop(worlds);
         drop(realm);
         Ok(())
@@ -165,11 +179,10 @@ fn no_such_world() -> Refusal {
 }
 
 impl Settings {
-    fn plan(&self, number: u64, keys: Keys, origin: Origin, clock: ClockMode) -> Plan {
+    fn plan(&self, number: u64, keys: Keys, clock: ClockMode) -> Plan {
         Plan {
             number,
             keys,
-            origin,
             clock,
             start: self.start.filter(|_| clock == ClockMode::Manual).unwrap_or_else(Timestamp::now),
             rate_limit: self.rate_limit,

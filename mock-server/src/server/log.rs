@@ -1,4 +1,5 @@
-//! One line on stderr for each request. A path holds ids at most; queries, bodies and keys stay out of it.
+//! Lines on stderr: one for each request, and a word when connections had to go. A path holds ids at most; queries,
+//! bodies and keys stay out of it.
 
 use std::{io::Write, time::Duration};
 
@@ -18,4 +19,12 @@ pub(crate) fn request(
     let (path, agent) = (without_keys(path), agent.map_or("-", AgentId::as_str));
     // Nobody reads it any more when this fails.
     let _ = writeln!(std::io::stderr().lock(), "{method} {path} {status} {ms:.1}ms {agent}");
+}
+
+/// So many connections had to make room, since all places were taken.
+pub(crate) fn shed(connections: usize, places: u32) {
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "closed {connections} idle connection(s) to make room for others: {places} are open"
+    );
 }

@@ -86,8 +86,8 @@ impl App {
 
     /// The description of the service, an endpoint like the others: it needs a key, and counts.
     fn openapi(&self, method: &http::Method, caller: Result<&Caller, &Refusal>) -> Response<Bytes> {
-        if method != http::Method::GET {
-            return answer::wrong_method("GET");
+        if method != http::Method::GET && method != http::Method::HEAD {
+            return answer::wrong_method("GET, HEAD");
         }
         if let Err(refused) = caller.map_err(Refusal::clone).and_then(Caller::admit) {
             return answer::refusal(&refused);
@@ -99,7 +99,7 @@ impl App {
     /// Serves until it is told to stop.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let (stop, routes) = (self.stop.clone(), control::routes());
-        connection::serve(listener, self.limits, stop, move |request| {
+        connection::serve(listener, self.limits, stop, control::owns, move |request| {
             let (app, routes) = (Arc::clone(&self), routes.clone());
             async move { app.handle(&routes, request).await }
         })
@@ -113,10 +113,7 @@ impl App {
         }
         let started = std::time::Instant::now();
         let (method, path) = (request.method().clone(), path.to_owned());
-        let response = if path
-            .strip_prefix(control::PREFIX)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        {
+        let response = if control::owns(&path) {
             let controlled = AssertUnwindSafe(control::handle(self, routes, request.map(Body::new)));
             controlled.catch_unwind().await.unwrap_or_else(|_| answer::of_status(500).map(Body::from))
         } else if path == "/" && method == http::Method::GET {

@@ -4,13 +4,20 @@
 //! [`Realm::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
 //! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook tries are made
 //! outside the lock, and what came of them is taken back in.
+//!
+//! Nobody waits for what takes long with a large world. Reading a document, writing one and taking a world down are done
+//! on another thread and outside the lock, on copies, which cost nothing; a clock that is moved lets others in between.
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::Duration,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use shared_inbox::Timestamp;
@@ -34,6 +41,12 @@ use crate::world::{Fired, FiredJob, Keys, Refusal, TryRequest, World};
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// How long a webhook that is to come after the next one waits for that.
 const SWAPPED_FOR: Duration = Duration::from_secs(60);
+/// A world of more conversations and documents, or a document of more bytes, is dealt with on another thread.
+const LARGE_WORLD: usize = 1_000;
+pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
+/// How long a clock that is moved keeps others out of its world, and how many jobs of one moment it runs in one go.
+const TURN: Duration = Duration::from_millis(1);
+const JOBS_IN_ONE_GO: usize = 32;
 /// Changes that a follower may be behind.
 const FOLLOWED: usize = 1_024;
 
@@ -88,7 +101,6 @@ pub(crate) struct Plan {
     /// 0 is the main world.
     pub(crate) number: u64,
     pub(crate) keys: Keys,
-    pub(crate) origin: Origin,
     pub(crate) clock: ClockMode,
     pub(crate) start: Timestamp,
     pub(crate) rate_limit: Option<u32>,
@@ -96,9 +108,20 @@ pub(crate) struct Plan {
     pub(crate) runtime: Handle,
 }
 
+/// The world at its start.
+enum Beginning {
+    Demo,
+    Empty,
+    /// That of a document, with the time at which it was written.
+    Read(Box<World>, Option<Timestamp>),
+}
+
 pub(crate) struct Realm {
     plan: Plan,
+    beginning: Beginning,
     state: Mutex<State>,
+    /// How many wait for the lock.
+    waiting: AtomicUsize,
     /// Made for the first follower: its room for changes is many times what an empty world takes.
     changes: OnceLock<broadcast::Sender<Change>>,
     /// Tells the driver that something falls due earlier than it thinks.
@@ -128,8 +151,16 @@ struct State {
 
 impl Realm {
     /// Builds the world and starts its driver.
-    pub(crate) fn new(plan: Plan) -> Result<Arc<Self>, Refusal> {
-        let (world, clock) = plan.begin()?;
+    pub(crate) fn new(plan: Plan, origin: Origin) -> Result<Arc<Self>, Refusal> {
+        let beginning = match origin {
+            Origin::Demo => Beginning::Demo,
+            Origin::Empty => Beginning::Empty,
+            Origin::Document(document) => {
+                let (world, saved) = plan.read(&document)?;
+                Beginning::Read(Box::new(world), saved)
+            }
+        };
+        let (world, clock) = plan.begin(&beginning)?;
         let state = State {
             world,
             clock,
@@ -143,7 +174,9 @@ impl Realm {
         };
         let realm = Arc::new(Self {
             plan,
+            beginning,
             state: Mutex::new(state),
+            waiting: AtomicUsize::new(0),
             changes: OnceLock::new(),
             wake: Arc::default(),
             try_ended: Notify::new(),
@@ -151,6 +184,7 @@ impl Realm {
             moving: tokio::sync::Mutex::default(),
         });
         realm.drive();
+        realm.read_ahead();
         Ok(realm)
     }
 
@@ -168,7 +202,51 @@ impl Realm {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic is answered with a 500; the world stays usable for the test that wants to look at it.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.waiting.fetch_add(1, Ordering::Relaxed);
+                let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                state
+            }
+        }
+    }
+
+    /// Does what may take long on another thread.
+    async fn apart<R: Send + 'static>(
+        &self,
+        long: bool,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        if !long {
+            return Ok(work());
+        }
+        let done = self.plan.runtime.spawn_blocking(work).await;
+        done.map_err(|_| Refusal::new(500, "Try again shortly."))
+    }
+
+    /// Takes a world down.
+    fn take_down(&self, world: World) {
+        if world.size() > LARGE_WORLD {
+            self.plan.runtime.spawn_blocking(move || drop(world));
+        }
+    }
+
+    /// Reads what the first search needs, before it comes.
+    fn read_ahead(&self) {
+        if let Some(read) = self.lock().world.unread() {
+            self.plan.runtime.spawn_blocking(read);
+        }
+    }
+
+    /// Waits until everything is read that a search needs, so that it does not keep others waiting.
+    pub(crate) async fn searchable(&self) {
+        let unread = self.lock().world.unread();
+        if let Some(read) = unread {
+            let _ = self.apart(true, read).await;
+        }
     }
 
     /// Lets happen what has fallen due, then acts, then lets happen what is due because of that.
@@ -219,11 +297,14 @@ impl Realm {
         }
     }
 
-    /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them.
+    /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
+    /// moved it is no more than a few at a time: whoever moves it comes for the rest.
     fn run_due(&self, state: &mut State) -> Vec<(TryRequest, Option<Struck>)> {
         let now = state.clock.now();
+        let most = if state.fired.is_some() { JOBS_IN_ONE_GO } else { usize::MAX };
         let mut tries = Vec::new();
-        while let Some(fired) = state.world.run_due(now) {
+        for _ in 0..most {
+            let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
                 Fired::Done(job) => job,
                 Fired::Try(job, request) => {
@@ -358,11 +439,20 @@ impl Realm {
     }
 
     async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<(), Refusal> {
+        let mut began = Instant::now();
         loop {
             let mut ended = std::pin::pin!(self.try_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
-                Step::Ran => {}
+                Step::Ran if began.elapsed() < TURN => {}
+                Step::Ran => {
+                    tokio::task::yield_now().await;
+                    if self.waiting.load(Ordering::Relaxed) > 0 {
+                        // The lock goes to whoever asks first, and that would be us.
+                        tokio::time::sleep(TURN).await;
+                    }
+                    began = Instant::now();
+                }
                 Step::Wait => ended.await,
                 Step::Arrived => return Ok(()),
                 Step::Replaced => {
@@ -396,7 +486,7 @@ impl Realm {
 
     /// The world as it was at the start, its clock too; no faults, an empty journal.
     pub(crate) fn reset(self: &Arc<Self>) -> Result<(), Refusal> {
-        let (world, clock) = self.plan.begin()?;
+        let (world, clock) = self.plan.begin(&self.beginning)?;
         let mut state = self.lock();
         state.faults = Faults::default();
         state.journal.clear();
@@ -405,25 +495,33 @@ impl Realm {
     }
 
     /// The whole world as one document.
-    pub(crate) fn document(self: &Arc<Self>) -> Result<Vec<u8>, Refusal> {
-        self.enter(|world, now| {
-            world.now = Some(now);
-            serde_json::to_vec(world)
-        })
-        .map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
+    pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>, Refusal> {
+        let world = self.enter(|world, now| world.data(now));
+        let written = self.apart(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
+        written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
     }
 
     /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
-    pub(crate) fn restore(self: &Arc<Self>, document: &[u8]) -> Result<(), Refusal> {
-        let now = self.clock().now;
-        let (world, saved) = self.plan.read(document)?;
-        let state = self.lock();
+    pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<(), Refusal> {
+        let realm = Arc::clone(self);
+        let long = document.len() > LARGE_DOCUMENT;
+        let read = move || {
+            let (mut world, saved) = realm.plan.read(&document)?;
+            drop(document);
+            let old = realm.enter(|world, now| world.data(now));
+            world.share_with(&old);
+            Ok::<_, Refusal>((world, saved))
+        };
+        let (world, saved) = self.apart(long, read).await??;
+        let mut state = self.lock();
+        let now = state.clock.now();
         let start = match (state.clock.mode(), saved) {
             (ClockMode::Manual, Some(saved)) => saved,
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };
         let clock = Clock::starting(self.plan.clock, start);
         self.replace(state, world, clock, "restore");
+        self.read_ahead();
         Ok(())
     }
 
@@ -437,7 +535,7 @@ impl Realm {
         let tries = self.run_due(&mut state);
         self.leave(state, tries);
         self.try_ended.notify_waiters();
-        drop(old);
+        self.take_down(old);
     }
 
     pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {
@@ -463,6 +561,12 @@ impl Realm {
 
 impl Drop for Realm {
     fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let world = mem::replace(&mut state.world, World::nothing());
+        if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
+            self.take_down(*world);
+        }
+        self.take_down(world);
         // So that the driver sees that there is nothing left to drive.
         self.wake.notify_one();
     }
@@ -477,11 +581,11 @@ enum Step {
 
 impl Plan {
     /// The world at its start, and its clock.
-    fn begin(&self) -> Result<(World, Clock), Refusal> {
-        let (world, saved) = match &self.origin {
-            Origin::Demo => self.prepared(World::demo(self.start), b"")?,
-            Origin::Empty => self.prepared(World::empty(), b"")?,
-            Origin::Document(document) => self.read(document)?,
+    fn begin(&self, beginning: &Beginning) -> Result<(World, Clock), Refusal> {
+        let (world, saved) = match beginning {
+            Beginning::Demo => self.prepared(World::demo(self.start), b"")?,
+            Beginning::Empty => self.prepared(World::empty(), b"")?,
+            Beginning::Read(world, saved) => (World::clone(world), *saved),
         };
         let start = match self.clock {
             ClockMode::Manual => saved.unwrap_or(self.start),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, header, request::Parts};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use shared_inbox::Operation;
+use shared_inbox::{Method, Operation};
 
 use super::{answer, caller::Caller, numbers};
 use crate::world::{CallInput, Refusal};
@@ -19,11 +19,14 @@ pub(crate) fn handle(
     parts: &Parts,
     body: Result<Bytes, Refusal>,
 ) -> Response<Bytes> {
+    // What a GET answers, without its body.
+    let method = if parts.method == http::Method::HEAD { "GET" } else { parts.method.as_str() };
     let mut allowed = Vec::new();
     for operation in Operation::ALL {
         let Some(id) = matching(operation.path(), path) else { continue };
-        if operation.method().as_str() != parts.method.as_str() {
+        if operation.method().as_str() != method {
             allowed.push(operation.method().as_str());
+            allowed.extend((operation.method() == Method::Get).then_some("HEAD"));
             continue;
         }
         let id = id.map(|id| percent_decode_str(id).decode_utf8_lossy());
@@ -48,7 +51,7 @@ fn call(
     parts: &Parts,
     body: Result<Bytes, Refusal>,
 ) -> Result<crate::world::Answer, Refusal> {
-    if operation.method() == shared_inbox::Method::Get {
+    if operation.method() == Method::Get {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
         return caller.call(operation, id, CallInput::Query(&query));

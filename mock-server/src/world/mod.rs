@@ -2,7 +2,7 @@
 //!
 //! Nothing here does I/O or looks at a clock; the time is an argument. [`World`] is written and read as one JSON
 //! document. What it takes to answer fast (indexes, counters of the rate limit) is not part of the document:
-//! [`World::prepare`] builds it anew.
+//! [`World::prepare`] builds it anew. A copy of a world costs next to nothing (`store`).
 //!
 //! Things happen to a world in two ways: someone asks for them (`call`), or their time has come (`run`, from the queue
 //! in `jobs`). The rooms follow a mail on its way; each uses only those above it:
@@ -26,6 +26,7 @@ mod mail;
 mod people;
 mod run;
 mod seed;
+mod store;
 pub mod webhooks;
 
 use std::{
@@ -61,6 +62,8 @@ pub use webhooks::{
     RotatedSecret, StampClock, TestSent, Try, TryOutcome, TryRequest, WebhookView, Webhooks,
 };
 
+use store::Shared;
+
 /// One workspace with all that is in it.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -80,17 +83,17 @@ pub struct World {
     #[serde(default)]
     pub(crate) tags: Vec<TagRecord>,
     #[serde(default)]
-    pub(crate) conversations: Vec<Thread>,
+    pub(crate) conversations: Shared<Thread>,
     #[serde(default)]
-    pub(crate) documents: Vec<Filed>,
+    pub(crate) documents: Shared<Filed>,
     #[serde(default)]
-    pub(crate) document_requests: Vec<DocumentRequest>,
+    pub(crate) document_requests: Shared<DocumentRequest>,
     #[serde(default)]
     pub(crate) app_mail: AppMails,
     #[serde(default)]
     pub(crate) bookings: Vec<BookingRecord>,
     #[serde(default)]
-    pub(crate) outbox: Vec<OutboxMail>,
+    pub(crate) outbox: Shared<OutboxMail>,
     /// Sandbox addresses that complained: every later mail to them fails.
     #[serde(default)]
     pub(crate) complaints: BTreeSet<String>,
@@ -103,6 +106,8 @@ pub struct World {
     told: VecDeque<Event>,
     #[serde(skip)]
     index: conversation::Index,
+    #[serde(skip)]
+    library: documents::Library,
     #[serde(skip)]
     limits: people::Limits,
 }
@@ -129,6 +134,56 @@ impl World {
         World::bare(1)
     }
 
+    /// All that is written into the document, as it stands at `now`, and nothing else.
+    pub(crate) fn data(&self, now: Timestamp) -> World {
+        World {
+            now: Some(now),
+            workspace: self.workspace.clone(),
+            ids: self.ids.clone(),
+            users: self.users.clone(),
+            mailboxes: self.mailboxes.clone(),
+            keys: self.keys.clone(),
+            tags: self.tags.clone(),
+            conversations: self.conversations.clone(),
+            documents: self.documents.clone(),
+            document_requests: self.document_requests.clone(),
+            app_mail: self.app_mail.clone(),
+            bookings: self.bookings.clone(),
+            outbox: self.outbox.clone(),
+            complaints: self.complaints.clone(),
+            jobs: self.jobs.clone(),
+            webhooks: self.webhooks.clone(),
+            index: conversation::Index::default(),
+            library: documents::Library::default(),
+            limits: people::Limits::default(),
+        }
+    }
+
+    /// What is left where a world was taken away.
+    pub(crate) fn nothing() -> World {
+        World::blank(Ids::default())
+    }
+
+    /// How many conversations and documents it has: what takes long with many of them is done apart.
+    pub(crate) fn size(&self) -> usize {
+        self.conversations.len() + self.documents.len()
+    }
+
+    /// Keeps once what this world and another have in common.
+    pub(crate) fn share_with(&mut self, other: &World) {
+        self.conversations.share_with(&other.conversations);
+        self.documents.share_with(&other.documents);
+    }
+
+    /// What is to be read before the first search, which can be done without the world; `None` when there is little.
+    pub(crate) fn unread(&self) -> Option<impl FnOnce() + Send + 'static> {
+        let (words, titles) = (self.index.words.unread(), self.library.words.unread());
+        (words.is_some() || titles.is_some()).then_some(move || {
+            words.iter().for_each(|words| words.read());
+            titles.iter().for_each(|titles| titles.read());
+        })
+    }
+
     fn blank(ids: Ids) -> World {
         let mut ids = ids;
         World {
@@ -139,17 +194,18 @@ impl World {
             mailboxes: Vec::new(),
             keys: Vec::new(),
             tags: Vec::new(),
-            conversations: Vec::new(),
-            documents: Vec::new(),
-            document_requests: Vec::new(),
+            conversations: Shared::default(),
+            documents: Shared::default(),
+            document_requests: Shared::default(),
             app_mail: AppMails::default(),
             bookings: Vec::new(),
-            outbox: Vec::new(),
+            outbox: Shared::default(),
             complaints: BTreeSet::new(),
             jobs: Jobs::default(),
             webhooks: Webhooks::default(),
             told: VecDeque::new(),
             index: conversation::Index::default(),
+            library: documents::Library::default(),
             limits: people::Limits::default(),
         }
     }

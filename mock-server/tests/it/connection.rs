@@ -11,10 +11,15 @@ use shared_inbox_mock::MockServer;
 
 use crate::kit::Kit;
 
+/// The server's own name.
+fn host(kit: &Kit) -> &str {
+    let address = kit.mock.base_url().strip_prefix("http://").and_then(|it| it.strip_suffix("/api/v1"));
+    address.expect("an address")
+}
+
 /// A connection of its own, on which nothing takes for ever.
 fn connect(kit: &Kit) -> TcpStream {
-    let address = kit.mock.base_url().strip_prefix("http://").and_then(|it| it.strip_suffix("/api/v1"));
-    let stream = TcpStream::connect(address.expect("an address")).expect("a connection");
+    let stream = TcpStream::connect(host(kit)).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
     stream.set_write_timeout(Some(Duration::from_secs(20))).expect("a timeout");
     stream
@@ -31,7 +36,8 @@ fn exchange(kit: &Kit, request: &str) -> String {
 
 fn get_me(kit: &Kit, more: &str) -> String {
     format!(
-        "GET /api/v1/me HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n{more}\r\n",
+        "GET /api/v1/me HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n{more}\r\n",
+        host(kit),
         kit.mock.live_key()
     )
 }
@@ -102,7 +108,9 @@ async fn half_open_clients_do_not_keep_others_out() {
         let mut stream = connect(&kit);
         if i % 2 == 0 {
             stream
-                .write_all(b"POST /api/v1/app-mail HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+                .write_all(
+                    b"POST /api/v1/app-mail HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{",
+                )
                 .expect("written");
         }
         idle.push(stream);
@@ -121,7 +129,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 async fn half_a_head_and_an_idle_connection_are_closed_without_an_answer() {
     let kit = impatient().await;
     let started = Instant::now();
-    assert_eq!(exchange(&kit, "GET /api/v1/me HTTP/1.1\r\nhost: x\r\nauthori"), "");
+    assert_eq!(exchange(&kit, "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\nauthori"), "");
     assert_eq!(exchange(&kit, ""), "", "nothing was ever asked");
     assert!(started.elapsed() >= 2 * PATIENCE);
     let answer = exchange(&kit, &get_me(&kit, ""));
@@ -137,7 +145,7 @@ async fn half_a_body_answers_408_and_nothing_happened() {
     let id = kit.mail("vera@customer.example", "Hello").await;
     let (reader, _) = kit.key("Reader", &["read"]).await;
     let half = |path: &str, key: &str, body: &str| {
-        let head = format!("host: x\r\nauthorization: Bearer {key}\r\ncontent-length: 100");
+        let head = format!("host: {}\r\nauthorization: Bearer {key}\r\ncontent-length: 100", host(&kit));
         exchange(&kit, &format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n{body}"))
     };
     let note = format!("/api/v1/conversations/{id}/notes");
@@ -170,8 +178,10 @@ async fn a_client_that_is_still_sending_too_much_hears_the_answer() {
     let kit = Kit::start().await;
     let mut stream = connect(&kit);
     let (key, length) = (kit.mock.live_key(), 3 * (4 << 20));
-    let head =
-        format!("host: x\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\nconnection: close");
+    let head = format!(
+        "host: {}\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\nconnection: close",
+        host(&kit)
+    );
     stream
         .write_all(format!("POST /api/v1/app-mail HTTP/1.1\r\n{head}\r\n\r\n").as_bytes())
         .expect("written");
@@ -186,7 +196,8 @@ async fn a_client_that_takes_no_answer_is_given_up() {
     let kit = impatient().await;
     let id = kit.mail("vera@customer.example", &"long ".repeat(1_500)).await;
     let read = format!(
-        "GET /api/v1/conversations/{id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
+        "GET /api/v1/conversations/{id} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
+        host(&kit),
         kit.mock.live_key()
     );
     let mut stream = connect(&kit);
@@ -257,19 +268,19 @@ async fn followers_hear_when_a_webhook_is_tried_and_when_the_try_has_ended() {
 async fn a_follower_that_is_too_slow_is_told_what_it_missed() {
     let kit = Kit::start().await;
     let mut document = kit.look("/state").await;
-    // So many things fall due in one step of the clock that no follower can be told in between.
+    // So many things are overdue in this document that no follower can be told in between.
     document["appMail"] = (0..1_500)
         .map(|n| {
             json!({
                 "messageId": format!("{n}@app"), "livemode": true, "reference": "ref-1", "to": ["kim@example.com"],
-                "subject": "s", "recordedAt": document["now"],
+                "subject": "s", "recordedAt": "2020-01-01T00:00:00.000Z",
             })
         })
         .collect();
-    kit.control("PUT", "/state", document).await.expect(200);
     let mut events =
         kit.http().get(format!("{}/events", kit.mock.control_url())).send().await.expect("an answer");
-    kit.advance(31 * 86_400).await;
+    kit.control("PUT", "/state", document).await.expect(200);
+    kit.advance(0).await;
     let mut seen = String::new();
     while !seen.contains("\"advance\"") {
         seen.push_str(
@@ -279,5 +290,33 @@ async fn a_follower_that_is_too_slow_is_told_what_it_missed() {
     let missed =
         seen.split("event: missed\ndata: {\"missed\":").nth(1).and_then(|rest| rest.split('}').next());
     let missed: usize = missed.expect("it is told").parse().expect("a number");
-    assert_eq!(missed + seen.matches("event: change").count(), 1_501, "every change was told or is counted");
+    assert_eq!(missed + seen.matches("event: change").count(), 1_502, "every change was told or is counted");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_as_a_request_is_told_so_in_the_services_own_form() {
+    let kit = Kit::start().await;
+    let long = "x".repeat(70_000);
+    let large: String = (0..700).map(|i| format!("x-{i}: {}\r\n", "y".repeat(1_000))).collect();
+    let own = host(&kit);
+    for (status, request) in [
+        ("400 Bad Request", "what is this\r\n\r\n".to_owned()),
+        ("400 Bad Request", format!("GET /api/v1/me HTTP/1.1\r\nhost: {own}\r\nno colon\r\n\r\n")),
+        ("414 URI Too Long", format!("GET /api/v1/conversations?q={long} HTTP/1.1\r\nhost: {own}\r\n\r\n")),
+        (
+            "431 Request Header Fields Too Large",
+            format!("GET /api/v1/me HTTP/1.1\r\nhost: {own}\r\n{large}\r\n"),
+        ),
+    ] {
+        let answer = exchange(&kit, &request);
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head}");
+        assert!(head.contains("\r\ncontent-type: application/json"), "{head}");
+        assert!(head.contains(&format!("\r\ncontent-length: {}", body.len())), "{head}");
+        let body: Value = serde_json::from_str(body).expect("JSON");
+        assert!(body.as_object().is_some_and(|it| it.len() == 1) && body["error"].is_string(), "{body}");
+    }
+    // The same after a request that was answered, on the same connection.
+    let answer = exchange(&kit, &format!("{}what is this\r\n\r\n", get_me(&kit, "")));
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("HTTP/1.1 400 Bad Request"), "{answer}");
 }

@@ -25,6 +25,18 @@ async fn the_control_api_refuses_a_foreign_host() {
 }
 
 #[tokio::test]
+async fn the_service_refuses_a_foreign_host_too_since_everyone_knows_the_fixed_keys() {
+    let kit = Kit::start().await;
+    let own = kit.mock.control_url().split('/').nth(2).expect("a host").to_owned();
+    for url in [format!("{}/me", kit.mock.base_url()), kit.mock.mcp_url().to_owned()] {
+        let before = kit.look("/requests").await.as_array().map_or(0, Vec::len);
+        with(&kit, url.clone(), "host", "evil.example").await.error(403);
+        assert_ne!(with(&kit, url, "host", &own).await.status, 403);
+        assert_eq!(kit.look("/requests").await.as_array().map_or(0, Vec::len), before + 2);
+    }
+}
+
+#[tokio::test]
 async fn the_control_api_refuses_a_request_with_a_foreign_host_beside_its_own_or_with_none() {
     let kit = Kit::start().await;
     let own = kit.mock.control_url().split('/').nth(2).expect("a host").to_owned();

@@ -11,6 +11,7 @@ mod control_api;
 mod conversations;
 mod expect;
 mod faults;
+mod fuzz;
 mod generated_clients;
 mod guard;
 mod kit;

@@ -18,15 +18,31 @@ async fn unknown_paths_answer_404_with_the_one_field() {
 }
 
 #[tokio::test]
+async fn a_head_request_is_answered_like_a_get_without_the_body() {
+    let kit = Kit::start().await;
+    for path in ["/me", "/conversations?limit=0", "/conversations/cnv_0", "/openapi.json"] {
+        let url = format!("{}{path}", kit.mock.base_url());
+        let ask = |request: reqwest::RequestBuilder| request.bearer_auth(kit.mock.live_key()).send();
+        let whole = ask(kit.http().get(&url)).await.expect("an answer");
+        let head = ask(kit.http().head(&url)).await.expect("an answer");
+        assert_eq!(head.status(), whole.status(), "{path}");
+        for name in ["content-type", "content-length"] {
+            assert_eq!(head.headers().get(name), whole.headers().get(name), "{path}: {name}");
+        }
+        assert_eq!(head.bytes().await.expect("no body"), "");
+    }
+}
+
+#[tokio::test]
 async fn wrong_methods_answer_405_and_name_the_right_one() {
     let kit = Kit::start().await;
     for (method, path, allowed) in [
-        ("DELETE", "/me", "GET"),
-        ("POST", "/conversations", "GET"),
-        ("PUT", "/conversations/cnv_1", "GET"),
+        ("DELETE", "/me", "GET, HEAD"),
+        ("POST", "/conversations", "GET, HEAD"),
+        ("PUT", "/conversations/cnv_1", "GET, HEAD"),
         ("GET", "/conversations/cnv_1/notes", "POST"),
         ("PATCH", "/app-mail", "POST"),
-        ("POST", "/openapi.json", "GET"),
+        ("POST", "/openapi.json", "GET, HEAD"),
     ] {
         let url = format!("{}{path}", kit.mock.base_url());
         let request =

@@ -114,6 +114,45 @@ fn sigterm_and_sigint_end_it_with_status_0() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_delayed_answer_does_not_hold_up_the_end() {
+    let mut running =
+        Running(program().args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).spawn().expect("it runs"));
+    let ready = ready(&mut running.0);
+    let slow = r#"{"path": "/me", "effect": {"delayMs": 3600000}}"#;
+    assert_eq!(ask(&ready, "POST", "/_mock/faults", "", slow).await.0, 201);
+    let asked = tokio::spawn({
+        let ready = ready.clone();
+        async move { ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::world::LIVE_KEY, "").await.0 }
+    });
+    while ask(&ready, "GET", "/_mock/faults", "", "").await.1[0]["fired"] != 1 {
+        tokio::task::yield_now().await;
+    }
+    let id = running.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
+    assert_eq!(asked.await.expect("no panic"), 200, "the answer comes at once");
+    assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
+}
+
+#[tokio::test]
+async fn two_thousand_idle_connections_keep_nobody_out_and_are_told_of() {
+    let mut running =
+        Running(program().args(["--listen", "127.0.0.1:0", "--json", "--quiet"]).spawn().expect("it runs"));
+    let ready = ready(&mut running.0);
+    let address = ready["console_url"].as_str().expect("an address").trim_start_matches("http://");
+    let connect = || std::net::TcpStream::connect(address.trim_end_matches('/')).ok();
+    // As many as this process may open, which are then too many for the other one as well.
+    let mut idle: Vec<_> = std::iter::from_fn(connect).take(2_100).collect();
+    idle.truncate(idle.len() - 20);
+    assert_eq!(ask(&ready, "GET", "/_mock/health", "", "").await.0, 200);
+    assert_eq!(ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::world::LIVE_KEY, "").await.0, 200);
+    running.0.kill().expect("it ends");
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut running.0.stderr.take().expect("a pipe"), &mut said).expect("text");
+    assert!(said.contains("idle connection"), "{said}");
+}
+
 #[tokio::test]
 async fn the_banner_shows_addresses_keys_and_a_command_to_try() {
     let mut running = Running(program().args(["--listen", "127.0.0.1:0"]).spawn().expect("it runs"));

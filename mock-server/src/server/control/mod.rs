@@ -17,6 +17,11 @@ use crate::{control::Control, world::Refusal};
 /// The prefix of every path of the control API.
 pub(crate) const PREFIX: &str = "/_mock";
 
+/// Whether a path is below the prefix.
+pub(crate) fn owns(path: &str) -> bool {
+    path.strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Answers a request below the prefix.
 pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http::Response<Body> {
     let (mut parts, body) = request.into_parts();

@@ -4,21 +4,34 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, btree_set},
+    iter::Peekable,
+    sync::Arc,
 };
 
 use shared_inbox::{
-    ActorId, AgentId, ConversationId, DocumentRequestId, MailboxId, MessageId, Status, Team, UserId,
+    ActorId, AgentId, ConversationId, DocumentRequestId, MailboxId, MessageId, MessageStatus, Status, Team,
+    Timestamp, UserId,
 };
 
-use super::{Item, MessageRecord, search::Words};
+use super::{
+    Item, MessageRecord, Thread,
+    search::{Searched, Words},
+};
 use crate::world::{
     World,
     people::{Key, KeyHash},
+    store::Layered,
 };
 
 /// Sorts newest first; of two at the same time, the later made comes first.
 pub(in crate::world) type Rank = (Reverse<i64>, Reverse<u32>);
+
+/// A list in the order in which it is shown.
+pub(in crate::world) type Ranked = Arc<BTreeSet<Rank>>;
+
+/// The number of the one whom nobody's conversations are assigned to.
+pub(in crate::world) const NOBODY: u32 = 0;
 
 /// In which of the four views a conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,12 +47,13 @@ impl Slot {
 }
 
 /// Where a conversation is filed in the lists.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::world) struct Place {
     pub(in crate::world) mailbox: usize,
     pub(in crate::world) slot: Slot,
     pub(in crate::world) rank: Rank,
-    pub(in crate::world) assignee: Option<ActorId>,
+    /// By number.
+    pub(in crate::world) assignee: u32,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -50,20 +64,21 @@ pub(in crate::world) struct Index {
     pub(in crate::world) mailboxes: HashMap<MailboxId, usize>,
     /// Whom a conversation in each inbox can be assigned to.
     pub(in crate::world) teams: Vec<Team>,
-    pub(in crate::world) conversations: HashMap<ConversationId, u32>,
+    pub(in crate::world) conversations: Layered<ConversationId, u32>,
     /// Conversation and place in its timeline.
-    pub(in crate::world) messages: HashMap<MessageId, (u32, u32)>,
+    pub(in crate::world) messages: Layered<MessageId, (u32, u32)>,
     pub(in crate::world) places: Vec<Place>,
-    views: HashMap<(usize, Slot), BTreeSet<Rank>>,
-    assigned: HashMap<(usize, Slot, Option<ActorId>), BTreeSet<Rank>>,
-    pub(in crate::world) references: HashMap<String, Vec<u32>>,
+    /// Numbers of those who have been assigned something, from 1.
+    actors: HashMap<ActorId, u32>,
+    views: HashMap<(usize, Slot), Ranked>,
+    assigned: HashMap<(usize, Slot, u32), Ranked>,
+    /// By time, conversation and place in its timeline.
+    pub(in crate::world) drafts: BTreeSet<(Timestamp, u32, u32)>,
+    pub(in crate::world) references: Layered<String, Vec<u32>>,
     pub(in crate::world) tags: HashMap<String, usize>,
     pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
-    pub(in crate::world) requests: HashMap<DocumentRequestId, usize>,
-    pub(in crate::world) words: Words,
-    /// Documents, newest first, and the words of each.
-    pub(in crate::world) documents: BTreeSet<Rank>,
-    pub(in crate::world) document_words: Vec<String>,
+    pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
+    pub(in crate::world) words: Words<Thread>,
 }
 
 impl Index {
@@ -72,36 +87,85 @@ impl Index {
         self.views.get(&(mailbox, Slot::Open)).map_or(0, |set| set.len() as u64)
     }
 
-    /// A list in its order: one inbox and view, of everybody or of one assignee (or of nobody).
+    /// A list in its order: one inbox and view, of everybody or of one assignee.
     pub(in crate::world) fn list(
         &self,
         mailbox: usize,
         slot: Slot,
-        assignee: Option<&Option<ActorId>>,
-    ) -> Option<&BTreeSet<Rank>> {
+        assignee: Option<u32>,
+    ) -> Option<&Ranked> {
         match assignee {
             None => self.views.get(&(mailbox, slot)),
-            Some(assignee) => self.assigned.get(&(mailbox, slot, assignee.clone())),
+            Some(assignee) => self.assigned.get(&(mailbox, slot, assignee)),
         }
     }
 
-    fn put(&mut self, place: &Place) {
-        self.views.entry((place.mailbox, place.slot)).or_default().insert(place.rank);
-        let key = (place.mailbox, place.slot, place.assignee.clone());
-        self.assigned.entry(key).or_default().insert(place.rank);
+    /// The number of someone; none when nothing was ever assigned to them.
+    pub(in crate::world) fn actor(&self, who: &ActorId) -> Option<u32> {
+        self.actors.get(who).copied()
     }
 
-    fn take(&mut self, place: &Place) {
-        if let Some(set) = self.views.get_mut(&(place.mailbox, place.slot)) {
-            set.remove(&place.rank);
+    fn number(&mut self, who: Option<&ActorId>) -> u32 {
+        let Some(who) = who else { return NOBODY };
+        if let Some(number) = self.actors.get(who) {
+            return *number;
         }
-        let key = (place.mailbox, place.slot, place.assignee.clone());
-        if let Some(set) = self.assigned.get_mut(&key) {
-            set.remove(&place.rank);
-            if set.is_empty() {
-                self.assigned.remove(&key);
+        let number = self.actors.len() as u32 + 1;
+        self.actors.insert(who.clone(), number);
+        number
+    }
+
+    fn put(&mut self, place: Place) {
+        let Place { mailbox, slot, rank, assignee } = place;
+        Arc::make_mut(self.views.entry((mailbox, slot)).or_default()).insert(rank);
+        Arc::make_mut(self.assigned.entry((mailbox, slot, assignee)).or_default()).insert(rank);
+    }
+
+    fn take(&mut self, place: Place) {
+        let Place { mailbox, slot, rank, assignee } = place;
+        if let Some(list) = self.views.get_mut(&(mailbox, slot)) {
+            Arc::make_mut(list).remove(&rank);
+        }
+        if let Some(list) = self.assigned.get_mut(&(mailbox, slot, assignee)) {
+            Arc::make_mut(list).remove(&rank);
+            if list.is_empty() {
+                self.assigned.remove(&(mailbox, slot, assignee));
             }
         }
+    }
+
+    /// Notes where a message is, and whether it waits for approval.
+    fn note_message(&mut self, message: &MessageRecord, (at, item): (usize, usize)) {
+        let place = (at as u32, item as u32);
+        self.messages.insert(message.id.clone(), place);
+        if message.status == Some(MessageStatus::Draft) {
+            self.drafts.insert((message.at, place.0, place.1));
+        }
+    }
+}
+
+/// Several lists as one, newest first, by number.
+pub(in crate::world) struct Newest<'a>(Vec<Peekable<btree_set::Iter<'a, Rank>>>);
+
+impl<'a> Newest<'a> {
+    pub(in crate::world) fn of(lists: impl Iterator<Item = &'a Ranked>) -> Self {
+        Self(lists.map(|list| list.iter().peekable()).collect())
+    }
+}
+
+impl Iterator for Newest<'_> {
+    type Item = usize;
+    fn next(&mut self) -> Option<usize> {
+        let heads = self.0.iter_mut().enumerate();
+        let (_, list) = heads.filter_map(|(i, list)| list.peek().map(|rank| (**rank, i))).min()?;
+        self.0[list].next().map(|rank| rank.1.0 as usize)
+    }
+}
+
+impl Searched for Thread {
+    fn texts(&self, tell: &mut dyn FnMut(&str)) {
+        tell(&self.subject);
+        self.messages().for_each(|message| tell(&message.text));
     }
 }
 
@@ -121,7 +185,7 @@ impl World {
         self.index.teams = self.mailboxes.iter().map(|mailbox| self.team_of(mailbox)).collect();
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn place(&mut self, at: usize) -> Place {
         let thread = &self.conversations[at];
         let slot = match thread.status {
             _ if thread.snoozed_until.is_some() => Slot::Snoozed,
@@ -130,54 +194,70 @@ impl World {
             _ => Slot::Open,
         };
         let mailbox = self.index.mailboxes[&thread.mailbox];
-        Place { mailbox, slot, rank: rank(thread.last_message_at(), at), assignee: thread.assignee.clone() }
+        let assignee = self.index.number(thread.assignee.as_ref());
+        Place { mailbox, slot, rank: rank(thread.last_message_at(), at), assignee }
     }
 
-    /// Puts a new conversation, the last of all, into the index.
-    pub(in crate::world) fn index_conversation(&mut self) {
-        let at = self.conversations.len() - 1;
+    /// Puts all conversations into the index.
+    pub(in crate::world) fn index_conversations(&mut self) {
+        (0..self.conversations.len()).for_each(|at| self.index_conversation(at));
+        self.index.words = Words::of(&self.conversations);
+    }
+
+    /// Puts a conversation, the next in order, into the index, all but its words.
+    fn index_conversation(&mut self, at: usize) {
         let place = self.place(at);
-        self.index.put(&place);
+        self.index.put(place);
         self.index.places.push(place);
         let thread = &self.conversations[at];
         self.index.conversations.insert(thread.id.clone(), at as u32);
         if let Some(reference) = &thread.reference {
-            self.index.references.entry(reference.clone()).or_default().push(at as u32);
+            let mut there = self.index.references.get(reference).cloned().unwrap_or_default();
+            there.push(at as u32);
+            self.index.references.insert(reference.clone(), there);
         }
         for tag in &thread.tags {
             if let Some(tag) = self.index.tags.get(tag) {
-                *self.index.tag_counts.entry((*tag, self.index.places[at].mailbox)).or_default() += 1;
+                *self.index.tag_counts.entry((*tag, place.mailbox)).or_default() += 1;
             }
         }
-        self.index.words.add(at, &thread.subject);
         for (i, item) in thread.timeline.iter().enumerate() {
             if let Item::Message(message) = item {
-                self.index.messages.insert(message.id.clone(), (at as u32, i as u32));
-                self.index.words.add(at, &message.text);
+                self.index.note_message(message, (at, i));
             }
         }
+    }
+
+    /// Puts a conversation that has just begun into the list of all.
+    pub(in crate::world) fn begin_conversation(&mut self, thread: Thread) -> usize {
+        let at = self.conversations.len();
+        self.conversations.push(thread);
+        self.index_conversation(at);
+        self.index.words.reread(at, &self.conversations[at]);
+        at
     }
 
     /// Brings the lists up to date after a change of a conversation.
     pub(in crate::world) fn touch(&mut self, at: usize) {
         let new = self.place(at);
-        if self.index.places[at] != new {
-            let old = std::mem::replace(&mut self.index.places[at], new.clone());
-            self.index.take(&old);
-            self.index.put(&new);
+        let old = std::mem::replace(&mut self.index.places[at], new);
+        if old != new {
+            self.index.take(old);
+            self.index.put(new);
         }
     }
 
     /// Puts an item at the end of a timeline.
     pub(in crate::world) fn append(&mut self, at: usize, item: Item) {
         let thread = &mut self.conversations[at];
-        if let Item::Message(message) = &item {
-            self.index.messages.insert(message.id.clone(), (at as u32, thread.timeline.len() as u32));
-            self.index.words.add(at, &message.text);
-        }
         // A note moves nothing in any list, and the latest message may lie behind thousands of them.
         let moves = !matches!(item, Item::Note(_));
         thread.timeline.push(item);
+        let last = thread.timeline.len() - 1;
+        if let Item::Message(message) = &thread.timeline[last] {
+            self.index.note_message(message, (at, last));
+            self.index.words.add(at, thread, &message.text);
+        }
         if moves {
             self.touch(at);
         }
@@ -185,12 +265,15 @@ impl World {
 
     /// Takes a message out of its timeline.
     pub(in crate::world) fn take_out(&mut self, (at, item): (usize, usize)) {
+        for (place, item) in self.conversations[at].timeline.iter().enumerate().skip(item) {
+            self.index.drafts.remove(&(item.at(), at as u32, place as u32));
+        }
         if let Item::Message(message) = self.conversations[at].timeline.remove(item) {
-            self.index.messages.remove(&message.id);
+            self.index.messages.remove(message.id);
         }
         for (place, later) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             if let Item::Message(message) = later {
-                self.index.messages.insert(message.id.clone(), (at as u32, place as u32));
+                self.index.note_message(message, (at, place));
             }
         }
         self.reread(at);
@@ -199,10 +282,20 @@ impl World {
 
     /// Forgets the words of a conversation and reads them anew, after a text was replaced.
     pub(in crate::world) fn reread(&mut self, at: usize) {
-        let thread = &self.conversations[at];
-        self.index.words.forget(at);
-        self.index.words.add(at, &thread.subject);
-        thread.messages().for_each(|message| self.index.words.add(at, &message.text));
+        self.index.words.reread(at, &self.conversations[at]);
+    }
+
+    /// Says how far a message has come; the approval queue follows.
+    pub(in crate::world) fn set_message_status(&mut self, place: (usize, usize), status: MessageStatus) {
+        let is_draft = status == MessageStatus::Draft;
+        let message = self.message_mut(place);
+        message.status = Some(status);
+        let entry = (message.at, place.0 as u32, place.1 as u32);
+        if is_draft {
+            self.index.drafts.insert(entry);
+        } else {
+            self.index.drafts.remove(&entry);
+        }
     }
 
     pub(in crate::world) fn message(&self, id: &str) -> Option<(usize, usize)> {

@@ -1,15 +1,13 @@
 //! Lists: conversations newest first, and the inboxes.
 
-use std::{collections::btree_set, iter::Peekable};
-
 use serde::Serialize;
 use shared_inbox::{
-    ActorId, Assigned, Contact, ConversationId, Mailbox, Status, Timestamp, Urgency, View,
-    input::ListConversations, limits,
+    Assigned, Contact, ConversationId, Mailbox, Status, Timestamp, Urgency, View, input::ListConversations,
+    limits,
 };
 
 use super::{
-    index::{Rank, Slot},
+    index::{NOBODY, Newest, Slot},
     read::{ShownAssignee, start},
     search::{Plan, Query},
 };
@@ -38,24 +36,12 @@ struct Summary<'a> {
     reference: Option<&'a str>,
 }
 
-/// Several lists, each newest first, as one.
-struct Newest<'a>(Vec<Peekable<btree_set::Iter<'a, Rank>>>);
-
-impl Iterator for Newest<'_> {
-    type Item = usize;
-    fn next(&mut self) -> Option<usize> {
-        let heads = self.0.iter_mut().enumerate();
-        let (_, list) = heads.filter_map(|(i, list)| list.peek().map(|rank| (**rank, i))).min()?;
-        self.0[list].next().map(|rank| rank.1.0 as usize)
-    }
-}
-
 /// What a list is narrowed by, beside view and words.
 struct Narrowed {
     mailboxes: Vec<usize>,
     slots: Vec<Slot>,
-    /// `Some(None)`: assigned to nobody.
-    assignee: Option<Option<ActorId>>,
+    /// By number; somebody whom nothing is assigned to has none.
+    assignee: Option<u32>,
 }
 
 impl World {
@@ -74,8 +60,8 @@ impl World {
                 _ => vec![Slot::Open],
             },
             assignee: asked.assigned.as_ref().map(|assigned| match assigned {
-                Assigned::Me => Some(self.keys[key].agent_id.clone().into()),
-                _ => None,
+                Assigned::Me => self.index.actor(&self.keys[key].agent_id.clone().into()).unwrap_or(u32::MAX),
+                _ => NOBODY,
             }),
         };
         let words = &self.index.words;
@@ -86,10 +72,8 @@ impl World {
             let there = self.index.references.get(&reference.to_lowercase());
             self.sorted(there.into_iter().flatten().copied(), &narrowed, matches, limit)
         } else {
-            match query.as_ref().map(|query| words.plan(query, limit)) {
-                Some(Plan::Few(some, rest)) => {
-                    self.sorted(some.into_iter(), &narrowed, |at| words.has_rest(*at, &rest), limit)
-                }
+            match query.as_ref().map(|query| words.plan(query, limit, self.conversations.len())) {
+                Some(Plan::Few(some)) => self.sorted(some.into_iter(), &narrowed, matches, limit),
                 _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
             }
         };
@@ -100,12 +84,9 @@ impl World {
     /// Walks the lists newest first.
     fn newest(&self, narrowed: &Narrowed) -> Newest<'_> {
         let lists = narrowed.mailboxes.iter().flat_map(|mailbox| {
-            narrowed
-                .slots
-                .iter()
-                .filter_map(move |slot| self.index.list(*mailbox, *slot, narrowed.assignee.as_ref()))
+            narrowed.slots.iter().filter_map(move |slot| self.index.list(*mailbox, *slot, narrowed.assignee))
         });
-        Newest(lists.map(|list| list.iter().peekable()).collect())
+        Newest::of(lists)
     }
 
     /// Picks those of a few that belong in the list, newest first.
@@ -120,7 +101,7 @@ impl World {
             let place = &self.index.places[*at];
             narrowed.mailboxes.contains(&place.mailbox)
                 && narrowed.slots.contains(&place.slot)
-                && narrowed.assignee.as_ref().is_none_or(|who| *who == place.assignee)
+                && narrowed.assignee.is_none_or(|who| who == place.assignee)
         };
         let mut found: Vec<usize> =
             some.map(|at| at as usize).filter(|at| belongs(at) && matches(at)).collect();

@@ -1,13 +1,26 @@
 //! Full-text search: words and beginnings of words, whatever their case, their accents and the way in which Unicode
 //! writes them.
 //!
-//! Two structures answer together. An inverted index finds the few conversations that have a rare word. For
-//! common words the list is walked newest first, and each conversation's own words say whether it matches, so
-//! the first page comes soon either way.
+//! Two structures answer together. A dictionary finds the few that may have a rare word. For common words the list is
+//! walked newest first. Either way the thing's own words say whether it matches, so the first page comes soon.
+//!
+//! What a world started with is read when someone first searches, and copies of the world share it; what came or
+//! changed since stands beside it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Bound,
+    sync::{Arc, OnceLock},
+};
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
+
+use crate::world::store::Shared;
+
+/// A word that so many have tells nothing: the list is walked.
+const COMMON: usize = 4_096;
+/// So few are read at once, wherever someone searches first.
+const FEW: usize = 1_000;
 
 /// The words of a text: runs of letters and digits, folded.
 pub(in crate::world) fn words(text: &str) -> impl Iterator<Item = String> {
@@ -37,18 +50,45 @@ fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
-/// Words as one text that can be searched for beginnings: each stands behind a line break.
-pub(in crate::world) fn haystack(text: &str) -> String {
-    let mut seen = HashSet::new();
-    let mut all = String::new();
-    for word in words(text) {
-        if !seen.contains(&word) {
-            all.push('\n');
-            all.push_str(&word);
-            seen.insert(word);
+/// Something that can be searched.
+pub(in crate::world) trait Searched {
+    /// Tells each of its texts.
+    fn texts(&self, tell: &mut dyn FnMut(&str));
+}
+
+/// The words of one thing as one text that can be searched: each stands between two line breaks.
+#[derive(Debug, Clone)]
+struct Haystack(String);
+
+impl Haystack {
+    fn new() -> Self {
+        Self("\n".to_owned())
+    }
+
+    fn of(thing: &impl Searched) -> Self {
+        let mut all = Self::new();
+        thing.texts(&mut |text| all.add(text, |_| {}));
+        all
+    }
+
+    /// Adds the words of a text; tells those that it did not have.
+    fn add(&mut self, text: &str, mut new: impl FnMut(&str)) {
+        for word in words(text) {
+            let from = self.0.len();
+            self.0.push_str(&word);
+            self.0.push('\n');
+            // With the line breaks on both sides, only the same word is the same.
+            if self.0[..from].contains(&self.0[from - 1..]) {
+                self.0.truncate(from);
+            } else {
+                new(&word);
+            }
         }
     }
-    all
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.split('\n').filter(|word| !word.is_empty())
+    }
 }
 
 /// What is searched for: every one must be the beginning of some word.
@@ -64,103 +104,161 @@ impl Query {
     }
 
     /// Whether these words have all that is searched for. A query without a single word matches nothing.
-    pub(in crate::world) fn matches(&self, haystack: &str) -> bool {
+    fn matches(&self, haystack: &str) -> bool {
         !self.needles.is_empty() && self.needles.iter().all(|needle| haystack.contains(needle.as_str()))
-    }
-
-    /// What is left to look for in those that are known to have this one.
-    fn without(&self, known: usize) -> Self {
-        let rest = self.needles.iter().enumerate().filter(|(i, _)| *i != known);
-        Self { needles: rest.map(|(_, needle)| needle.clone()).collect() }
     }
 }
 
-/// The words of all conversations.
-#[derive(Debug, Clone, Default)]
-pub(in crate::world) struct Words {
-    vocabulary: BTreeMap<Box<str>, Vec<u32>>,
-    haystacks: Vec<String>,
+/// Who has a word, or had it: the words of each say how it is now. No more are listed when it is common.
+type Postings = Vec<u32>;
+
+fn list(postings: &mut Postings, number: u32) {
+    if postings.len() <= COMMON && postings.last() != Some(&number) {
+        postings.push(number);
+    }
+}
+
+/// What a world started with.
+pub(in crate::world) struct Base<T> {
+    things: Shared<T>,
+    read: OnceLock<Read>,
+}
+
+struct Read {
+    /// In order of the words.
+    dictionary: Vec<(Box<str>, Postings)>,
+    haystacks: Vec<Box<str>>,
+}
+
+impl<T: Searched> Base<T> {
+    /// Reads it, if nobody has yet.
+    pub(in crate::world) fn read(&self) {
+        self.words();
+    }
+
+    fn words(&self) -> &Read {
+        self.read.get_or_init(|| {
+            let mut dictionary = HashMap::<String, Postings>::new();
+            let haystacks = self.things.iter().enumerate().map(|(number, thing)| {
+                let haystack = Haystack::of(thing);
+                for word in haystack.words() {
+                    match dictionary.get_mut(word) {
+                        Some(postings) => list(postings, number as u32),
+                        None => drop(dictionary.insert(word.to_owned(), vec![number as u32])),
+                    }
+                }
+                haystack.0.into_boxed_str()
+            });
+            let haystacks = haystacks.collect();
+            let mut dictionary: Vec<(Box<str>, Postings)> =
+                dictionary.into_iter().map(|(word, postings)| (word.into(), postings)).collect();
+            dictionary.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            Read { dictionary, haystacks }
+        })
+    }
+}
+
+/// The words of all conversations, or of all documents.
+pub(in crate::world) struct Words<T> {
+    base: Arc<Base<T>>,
+    /// Of what came or changed since.
+    dictionary: BTreeMap<Box<str>, Postings>,
+    haystacks: HashMap<u32, Haystack>,
+}
+
+impl<T> Clone for Words<T> {
+    fn clone(&self) -> Self {
+        let (dictionary, haystacks) = (self.dictionary.clone(), self.haystacks.clone());
+        Self { base: Arc::clone(&self.base), dictionary, haystacks }
+    }
+}
+
+impl<T> Default for Words<T> {
+    fn default() -> Self {
+        let base = Base { things: Shared::default(), read: OnceLock::new() };
+        Self { base: Arc::new(base), dictionary: BTreeMap::new(), haystacks: HashMap::new() }
+    }
+}
+
+impl<T> std::fmt::Debug for Words<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Words").field("since", &self.haystacks.len()).finish_non_exhaustive()
+    }
 }
 
 /// How to come to the results of a search.
 pub(in crate::world) enum Plan {
-    /// These have one of the words; those that have the rest too match.
-    Few(Vec<u32>, Query),
+    /// Only these can match.
+    Few(Vec<u32>),
     /// So many may match that walking the list newest first finds a page sooner.
     Many,
 }
 
-impl Words {
-    /// Adds the words of a text to those of a conversation.
-    pub(in crate::world) fn add(&mut self, conversation: usize, text: &str) {
-        let number = conversation as u32;
-        if self.haystacks.len() <= conversation {
-            self.haystacks.resize(conversation + 1, String::new());
+impl<T: Searched> Words<T> {
+    /// The words of these, which are not read before someone needs them.
+    pub(in crate::world) fn of(things: &Shared<T>) -> Self {
+        let base = Base { things: things.clone(), read: OnceLock::new() };
+        Self { base: Arc::new(base), ..Self::default() }
+    }
+
+    /// What is still to be read, if it takes a while.
+    pub(in crate::world) fn unread(&self) -> Option<Arc<Base<T>>> {
+        let unread = self.base.things.len() > FEW && self.base.read.get().is_none();
+        unread.then(|| Arc::clone(&self.base))
+    }
+
+    /// A text came to a thing, as which it stands now.
+    pub(in crate::world) fn add(&mut self, number: usize, thing: &T, text: &str) {
+        if number < self.base.things.len() && !self.haystacks.contains_key(&(number as u32)) {
+            self.reread(number, thing);
+            return;
         }
-        let haystack = &mut self.haystacks[conversation];
-        for word in words(text) {
-            let postings = match self.vocabulary.get_mut(word.as_str()) {
-                Some(postings) => postings,
-                None => self.vocabulary.entry(word.as_str().into()).or_default(),
-            };
-            if let Err(place) = postings.binary_search(&number) {
-                postings.insert(place, number);
-                haystack.push('\n');
-                haystack.push_str(&word);
-            }
+        let (number, dictionary) = (number as u32, &mut self.dictionary);
+        let haystack = self.haystacks.entry(number).or_insert_with(Haystack::new);
+        haystack.add(text, |word| match dictionary.get_mut(word) {
+            Some(postings) => list(postings, number),
+            None => drop(dictionary.insert(word.into(), vec![number])),
+        });
+    }
+
+    /// A thing has changed, or is new.
+    pub(in crate::world) fn reread(&mut self, number: usize, thing: &T) {
+        self.haystacks.insert(number as u32, Haystack::new());
+        thing.texts(&mut |text| self.add(number, thing, text));
+    }
+
+    /// Whether a thing has what is searched for.
+    pub(in crate::world) fn has(&self, number: usize, query: &Query) -> bool {
+        match self.haystacks.get(&(number as u32)) {
+            Some(haystack) => query.matches(&haystack.0),
+            None => self.base.words().haystacks.get(number).is_some_and(|haystack| query.matches(haystack)),
         }
     }
 
-    /// Takes all words of a conversation out.
-    pub(in crate::world) fn forget(&mut self, conversation: usize) {
-        let Some(haystack) = self.haystacks.get_mut(conversation) else { return };
-        for word in std::mem::take(haystack).split('\n').filter(|word| !word.is_empty()) {
-            if let Some(postings) = self.vocabulary.get_mut(word) {
-                if let Ok(place) = postings.binary_search(&(conversation as u32)) {
-                    postings.remove(place);
-                }
-                if postings.is_empty() {
-                    self.vocabulary.remove(word);
-                }
-            }
-        }
-    }
-
-    /// Whether a conversation has what is searched for.
-    pub(in crate::world) fn has(&self, conversation: usize, query: &Query) -> bool {
-        self.haystacks.get(conversation).is_some_and(|haystack| query.matches(haystack))
-    }
-
-    /// Whether a conversation has the rest of what is searched for, which may be nothing.
-    pub(in crate::world) fn has_rest(&self, conversation: usize, rest: &Query) -> bool {
-        rest.needles.is_empty() || self.has(conversation, rest)
-    }
-
-    /// The better way to a page of `page` results.
-    pub(in crate::world) fn plan(&self, query: &Query, page: usize) -> Plan {
-        // With m matches among n conversations, a page is found after about page * n / m steps of a walk, and m
+    /// The better way to a page of `page` results among `all`.
+    pub(in crate::world) fn plan(&self, query: &Query, page: usize, all: usize) -> Plan {
+        // With m matches among n things, a page is found after about page * n / m steps of a walk, and m
         // steps of looking at each match: the smaller wins.
-        let most = (page * self.haystacks.len()).isqrt().max(page);
-        let few = query
-            .needles
-            .iter()
-            .enumerate()
-            .filter_map(|(i, needle)| self.starting_with(&needle[1..], most).map(|found| (found, i)));
-        match few.min_by_key(|(found, _)| found.len()) {
-            Some((found, known)) => Plan::Few(found, query.without(known)),
-            None if query.needles.is_empty() => Plan::Few(Vec::new(), query.clone()),
+        let most = (page * all).isqrt().max(page);
+        let few = query.needles.iter().filter_map(|needle| self.starting_with(&needle[1..], most));
+        match few.min_by_key(Vec::len) {
+            Some(found) => Plan::Few(found),
+            None if query.needles.is_empty() => Plan::Few(Vec::new()),
             None => Plan::Many,
         }
     }
 
-    /// The conversations that have a word with this beginning, unless they are more than `most`.
+    /// Those that have or had a word with this beginning, unless they are more than `most`.
     fn starting_with(&self, beginning: &str, most: usize) -> Option<Vec<u32>> {
+        let started = &self.base.words().dictionary;
+        let from = started.partition_point(|(word, _)| **word < *beginning);
+        let started = started[from..].iter().map(|(word, postings)| (&**word, postings));
+        let since = self.dictionary.range::<str, _>((Bound::Included(beginning), Bound::Unbounded));
+        let since = since.map(|(word, postings)| (&**word, postings));
+        let begins = |(word, _): &(&str, &Postings)| word.starts_with(beginning);
         let mut found = Vec::new();
-        let from = (std::ops::Bound::Included(beginning), std::ops::Bound::Unbounded);
-        for (_, postings) in
-            self.vocabulary.range::<str, _>(from).take_while(|(word, _)| word.starts_with(beginning))
-        {
-            if found.len() + postings.len() > most {
+        for (_, postings) in started.take_while(begins).chain(since.take_while(begins)) {
+            if postings.len() > COMMON || found.len() + postings.len() > most {
                 return None;
             }
             found.extend_from_slice(postings);

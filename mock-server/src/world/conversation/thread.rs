@@ -3,7 +3,10 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use serde_json::{Map, Value};
 use shared_inbox::{
     ActorId, Attachment, Contact, ConversationId, Direction, DocumentRequestId, MailboxId, MessageId,
@@ -56,7 +59,15 @@ pub struct Thread {
     #[serde(default)]
     pub app_sent: Option<String>,
     /// What happened, oldest first.
+    #[serde(deserialize_with = "without_room")]
     pub timeline: Vec<Item>,
+}
+
+/// Most conversations of a large document stay as they are: room for more items would be half of the memory.
+fn without_room<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Item>, D::Error> {
+    let mut items = Vec::deserialize(d)?;
+    items.shrink_to_fit();
+    Ok(items)
 }
 
 fn open() -> Status {
@@ -77,7 +88,7 @@ impl fmt::Debug for Thread {
 /// One item of a timeline.
 // Most items are messages: boxing them would cost an allocation each and save little.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Item {
     /// An email.
@@ -86,6 +97,51 @@ pub enum Item {
     Note(Note),
     /// Something that was done.
     Event(TimelineEvent),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Message,
+    Note,
+    Event,
+}
+
+impl Kind {
+    fn read<'de, D: Deserializer<'de>>(self, d: D) -> Result<Item, D::Error> {
+        Ok(match self {
+            Kind::Message => Item::Message(MessageRecord::deserialize(d)?),
+            Kind::Note => Item::Note(Note::deserialize(d)?),
+            Kind::Event => Item::Event(TimelineEvent::deserialize(d)?),
+        })
+    }
+}
+
+// The derived reader would put every item aside until it knows its type. We write the type first, and then an item
+// is read as it comes.
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Item;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an item of a timeline")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Item, A::Error> {
+                let mut before = Map::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "type" && before.is_empty() {
+                        return map.next_value::<Kind>()?.read(MapAccessDeserializer::new(map));
+                    }
+                    before.insert(name, map.next_value()?);
+                }
+                let kind = before.remove("type").ok_or_else(|| A::Error::missing_field("type"))?;
+                let kind = Kind::deserialize(kind).map_err(A::Error::custom)?;
+                kind.read(Value::Object(before)).map_err(A::Error::custom)
+            }
+        }
+        d.deserialize_map(Fields)
+    }
 }
 
 /// An email as the world keeps it: with its whole text, and what only the service knows of it.

@@ -1,6 +1,6 @@
 //! The document library.
 
-use std::fmt;
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use shared_inbox::{
 
 use crate::world::{
     Answer, Refusal, World,
-    conversation::{Query, haystack, rank},
+    conversation::{Newest, Plan, Query, Ranked, Searched, Words, rank},
 };
 
 /// A document and where it was filed.
@@ -29,19 +29,24 @@ impl fmt::Debug for Filed {
     }
 }
 
-/// The words that a search finds a document by.
-fn document_words(document: &Document) -> String {
-    let fields = &document.fields;
-    let mut text = format!("{} {}", document.title, document.filename);
-    let words = [&fields.vendor, &fields.currency, &fields.date, &fields.due_date, &fields.reference];
-    for word in words.into_iter().filter_map(|field| field.get()) {
-        text.push(' ');
-        text.push_str(word);
+/// Where the documents are: by inbox and kind, and by their words. Not part of the world document.
+#[derive(Debug, Clone, Default)]
+pub(in crate::world) struct Library {
+    shelves: HashMap<(usize, Option<DocumentKind>), Ranked>,
+    pub(in crate::world) words: Words<Filed>,
+}
+
+impl Searched for Filed {
+    fn texts(&self, tell: &mut dyn FnMut(&str)) {
+        let Document { title, filename, fields, .. } = &self.document;
+        tell(title);
+        tell(filename);
+        let words = [&fields.vendor, &fields.currency, &fields.date, &fields.due_date, &fields.reference];
+        words.into_iter().filter_map(|field| field.get()).for_each(|word| tell(word));
+        if let Some(amount) = fields.amount.get() {
+            tell(&amount.to_string());
+        }
     }
-    if let Some(amount) = fields.amount.get() {
-        text.push_str(&format!(" {amount}"));
-    }
-    haystack(&text)
 }
 
 impl World {
@@ -65,15 +70,23 @@ impl World {
             conversation_id: Some(self.conversations[at].id.clone()),
             created_at: now,
         };
+        let at_end = self.documents.len();
         self.documents.push(Filed { mailbox: self.conversations[at].mailbox.clone(), document });
-        self.index_document(self.documents.len() - 1);
+        self.shelve(at_end);
+        self.library.words.reread(at_end, &self.documents[at_end]);
         id
     }
 
-    pub(in crate::world) fn index_document(&mut self, at: usize) {
-        let document = &self.documents[at].document;
-        self.index.documents.insert(rank(document.created_at, at));
-        self.index.document_words.push(document_words(document));
+    /// Puts all documents into the index.
+    pub(in crate::world) fn index_documents(&mut self) {
+        (0..self.documents.len()).for_each(|at| self.shelve(at));
+        self.library.words = Words::of(&self.documents);
+    }
+
+    fn shelve(&mut self, at: usize) {
+        let Filed { mailbox, document } = &self.documents[at];
+        let shelf = (self.index.mailboxes[mailbox], document.kind.clone());
+        Arc::make_mut(self.library.shelves.entry(shelf).or_default()).insert(rank(document.created_at, at));
     }
 
     pub(in crate::world) fn search_documents(
@@ -81,19 +94,33 @@ impl World {
         key: usize,
         asked: &SearchDocuments,
     ) -> Result<Answer, Refusal> {
-        let query = asked.q.as_deref().map(Query::new);
         let key = &self.keys[key];
-        let fits = |at: &usize| {
-            let filed = &self.documents[*at];
-            let seen =
-                self.index.mailboxes.get(&filed.mailbox).is_some_and(|m| key.sees(&self.mailboxes[*m]));
-            seen && asked.kind.as_ref().is_none_or(|kind| filed.document.kind.as_ref() == Some(kind))
-                && query.as_ref().is_none_or(|query| query.matches(&self.index.document_words[*at]))
+        let fits = |mailbox: usize, kind: &Option<DocumentKind>| {
+            key.sees(&self.mailboxes[mailbox]) && (asked.kind.is_none() || *kind == asked.kind)
         };
+        let shelves = self.library.shelves.iter().filter(|((mailbox, kind), _)| fits(*mailbox, kind));
+        let newest = Newest::of(shelves.map(|(_, shelf)| shelf));
+        let words = &self.library.words;
+        let query = asked.q.as_deref().map(Query::new);
+        let matches = |at: &usize| query.as_ref().is_none_or(|query| words.has(*at, query));
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
-        let newest = self.index.documents.iter().map(|rank| rank.1.0 as usize);
-        let found: Vec<&Document> =
-            newest.filter(fits).take(limit).map(|at| &self.documents[at].document).collect();
+
+        let found: Vec<usize> =
+            match query.as_ref().map(|query| words.plan(query, limit, self.documents.len())) {
+                Some(Plan::Few(some)) => {
+                    let filed = |at: &usize| {
+                        let Filed { mailbox, document } = &self.documents[*at];
+                        fits(self.index.mailboxes[mailbox], &document.kind)
+                    };
+                    let some = some.into_iter().map(|at| at as usize);
+                    let mut found: Vec<usize> = some.filter(|at| filed(at) && matches(at)).collect();
+                    found.sort_unstable_by_key(|at| rank(self.documents[*at].document.created_at, *at));
+                    found.truncate(limit);
+                    found
+                }
+                _ => newest.filter(matches).take(limit).collect(),
+            };
+        let found: Vec<&Document> = found.into_iter().map(|at| &self.documents[at].document).collect();
         Answer::json(200, &found)
     }
 }

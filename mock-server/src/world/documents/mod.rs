@@ -5,3 +5,5 @@ mod requests;
 
 pub use library::Filed;
 pub use requests::{DocumentRequest, RequestEntry, RequestedItem, Upload, Uploaded};
+
+pub(super) use library::Library;

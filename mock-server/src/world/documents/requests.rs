@@ -13,6 +13,7 @@ use shared_inbox::{
 use crate::world::{
     Job, Refusal, World,
     conversation::{Item, MessageRecord},
+    store::Layered,
 };
 
 /// Documents that were asked for.
@@ -220,9 +221,16 @@ impl World {
 
     /// Forgets a request that never went out.
     pub(in crate::world) fn forget_request(&mut self, id: &DocumentRequestId) {
-        self.document_requests.retain(|request| request.id != *id);
-        let at = |(at, request): (usize, &DocumentRequest)| (request.id.clone(), at);
-        self.index.requests = self.document_requests.iter().enumerate().map(at).collect();
+        let others = self.document_requests.iter().filter(|request| request.id != *id);
+        self.document_requests = others.cloned().collect();
+        self.index_requests();
+    }
+
+    pub(in crate::world) fn index_requests(&mut self) {
+        self.index.requests = Layered::default();
+        for (at, request) in self.document_requests.iter().enumerate() {
+            self.index.requests.insert(request.id.clone(), at);
+        }
     }
 
     /// Makes a request that goes with a message.

@@ -181,9 +181,9 @@ impl World {
                 "Only a scheduled message can be stopped, inside its undo window.",
             ));
         };
-        message.status = Some(MessageStatus::Draft);
         message.sends_at = None;
         let message = message.id.clone();
+        self.set_message_status(place, MessageStatus::Draft);
         self.jobs.cancel(sends_at, &Job::Send { message });
         Ok(())
     }
@@ -215,7 +215,7 @@ impl World {
                 message.bounces = true;
                 return Ok(());
             }
-            Some(MessageStatus::Sent) => message.status = Some(MessageStatus::Failed),
+            Some(MessageStatus::Sent) => {}
             _ => {
                 return Err(Refusal::conflict(
                     "Only a mail that was sent, or is about to be, can come back; this message is neither.",
@@ -223,8 +223,10 @@ impl World {
             }
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
-        for mail in self.outbox.iter_mut().filter(|mail| mail.message_id.as_ref() == Some(&message_id)) {
-            mail.outcome = Outcome::Failed;
+        self.set_message_status(place, MessageStatus::Failed);
+        let left = self.outbox.iter().position(|mail| mail.message_id.as_ref() == Some(&message_id));
+        if let Some(left) = left {
+            self.outbox[left].outcome = Outcome::Failed;
         }
         if let Some(request) = request {
             self.jobs.remove(|job| matches!(job, Job::Reminder { request: of, .. } if *of == request));
@@ -244,19 +246,18 @@ impl World {
 
     /// The approval queue, oldest first.
     pub fn approvals(&self) -> Vec<Waiting> {
-        let mut queue: Vec<Waiting> = Vec::new();
-        for thread in &self.conversations {
-            let drafts = thread.messages().filter(|m| m.status == Some(MessageStatus::Draft));
-            queue.extend(drafts.map(|message| Waiting {
+        let waiting = |(_, at, item): &(Timestamp, u32, u32)| {
+            let place = (*at as usize, *item as usize);
+            let message = self.message_at(place);
+            Waiting {
                 message_id: message.id.clone(),
-                conversation_id: thread.id.clone(),
+                conversation_id: self.conversations[place.0].id.clone(),
                 drafted_by: message.author.clone(),
                 summary: message.summary.clone(),
                 text: message.text.clone(),
                 at: message.at,
-            }));
-        }
-        queue.sort_by_key(|waiting| waiting.at);
-        queue
+            }
+        };
+        self.index.drafts.iter().map(waiting).collect()
     }
 }

@@ -317,8 +317,9 @@ impl World {
 
     fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
         let subject = mail.subject.clone().filter(|subject| !subject.trim().is_empty());
-        self.conversations.push(Thread {
-            id: self.ids.fresh(),
+        let id = self.ids.fresh();
+        self.begin_conversation(Thread {
+            id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
             contact: Contact { name: mail.name.clone(), email: Some(mail.from.clone()) },
@@ -334,9 +335,7 @@ impl World {
             reference,
             app_sent: None,
             timeline: Vec::new(),
-        });
-        self.index_conversation();
-        self.conversations.len() - 1
+        })
     }
 
     /// A recorded mail that was answered stays with the conversation.

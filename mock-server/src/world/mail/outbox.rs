@@ -65,7 +65,7 @@ impl fmt::Debug for OutboxMail {
 
 impl World {
     /// Every mail that left or was meant to, oldest first.
-    pub fn outbox(&self) -> &[OutboxMail] {
-        &self.outbox
+    pub fn outbox(&self) -> Vec<OutboxMail> {
+        self.outbox.iter().cloned().collect()
     }
 }

@@ -135,9 +135,8 @@ impl World {
     pub(in crate::world) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
         let Some(place) = self.message(id.as_str()) else { return now };
         let sends_at = now + self.undo_window(self.index.places[place.0].mailbox);
-        let message = self.message_mut(place);
-        message.status = Some(MessageStatus::Scheduled);
-        message.sends_at = Some(sends_at);
+        self.set_message_status(place, MessageStatus::Scheduled);
+        self.message_mut(place).sends_at = Some(sends_at);
         self.jobs.push(sends_at, Job::Send { message: id.clone() });
         sends_at
     }
@@ -189,7 +188,7 @@ impl World {
         } else {
             (MessageStatus::Failed, Outcome::Failed)
         };
-        self.message_mut(place).status = Some(status);
+        self.set_message_status(place, status);
         self.outbox.push(OutboxMail {
             at: now,
             kind,

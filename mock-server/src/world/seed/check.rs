@@ -1,6 +1,6 @@
 //! Whether everything in a world document fits together.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use shared_inbox::{
     ActorId, Direction, Document, DocumentKind, MessageStatus, Problems, Scope, Status, Urgency,
@@ -8,16 +8,27 @@ use shared_inbox::{
 
 use crate::world::{Job, World, conversation::Item};
 
+/// The ids so far.
+#[derive(Default)]
+struct Seen<'w>(HashSet<Cow<'w, str>>);
+
+impl<'w> Seen<'w> {
+    /// Notes an id, or that it is there twice.
+    fn once(&mut self, id: impl Into<Cow<'w, str>>, field: impl FnOnce() -> String, problems: &mut Problems) {
+        let id = id.into();
+        if self.0.contains(&id) {
+            problems.push(field(), format!("{id} is there twice"));
+        } else {
+            self.0.insert(id);
+        }
+    }
+}
+
 impl World {
     /// Everything that does not, each with its place in the document. People and inboxes must be in the index.
     pub(in crate::world) fn check(&self) -> Problems {
         let mut problems = Problems::default();
-        let mut ids = HashSet::new();
-        let mut once = |field: String, id: &str, problems: &mut Problems| {
-            if !ids.insert(id.to_owned()) {
-                problems.push(field, format!("{id} is there twice"));
-            }
-        };
+        let mut seen = Seen::default();
         let has_user = |id| self.index.users.contains_key(id);
         let has_mailbox = |id| self.index.mailboxes.contains_key(id);
         let has_actor = |who: &ActorId| match who {
@@ -26,13 +37,13 @@ impl World {
             _ => false,
         };
         for (i, user) in self.users.iter().enumerate() {
-            once(format!("users[{i}].id"), user.id.as_str(), &mut problems);
+            seen.once(user.id.as_str(), || format!("users[{i}].id"), &mut problems);
         }
         if self.mailboxes.iter().filter(|mailbox| mailbox.sandbox).count() != 1 {
             problems.push("mailboxes", "must have exactly one that is the sandbox");
         }
         for (i, mailbox) in self.mailboxes.iter().enumerate() {
-            once(format!("mailboxes[{i}].id"), mailbox.id.as_str(), &mut problems);
+            seen.once(mailbox.id.as_str(), || format!("mailboxes[{i}].id"), &mut problems);
             if self.mailbox_at(&mailbox.address) != Some(i) {
                 problems.push(format!("mailboxes[{i}].address"), "is there twice");
             }
@@ -41,8 +52,8 @@ impl World {
             }
         }
         for (i, key) in self.keys.iter().enumerate() {
-            once(format!("keys[{i}].agentId"), key.agent_id.as_str(), &mut problems);
-            once(format!("keys[{i}].keyHash"), &key.key_hash.to_string(), &mut problems);
+            seen.once(key.agent_id.as_str(), || format!("keys[{i}].agentId"), &mut problems);
+            seen.once(key.key_hash.to_string(), || format!("keys[{i}].keyHash"), &mut problems);
             if key.created_by.as_ref().is_some_and(|user| !has_user(user)) {
                 problems.push(format!("keys[{i}].createdBy"), "is not one of the users");
             }
@@ -52,7 +63,7 @@ impl World {
         }
         let mut tags = HashSet::new();
         for (i, tag) in self.tags.iter().enumerate() {
-            once(format!("tags[{i}].id"), tag.id.as_str(), &mut problems);
+            seen.once(tag.id.as_str(), || format!("tags[{i}].id"), &mut problems);
             if !tags.insert(tag.name.as_str()) {
                 problems.push(format!("tags[{i}].name"), "is there twice");
             }
@@ -61,7 +72,7 @@ impl World {
         let mut messages = HashSet::new();
         for (i, thread) in self.conversations.iter().enumerate() {
             let field = |name: &str| format!("conversations[{i}].{name}");
-            once(field("id"), thread.id.as_str(), &mut problems);
+            seen.once(thread.id.as_str(), || field("id"), &mut problems);
             conversations.insert(&thread.id);
             if !has_mailbox(&thread.mailbox) {
                 problems.push(field("mailbox"), "is not one of the mailboxes");
@@ -80,7 +91,7 @@ impl World {
             }
             for (n, item) in thread.timeline.iter().enumerate() {
                 if let Item::Message(message) = item {
-                    once(field(&format!("timeline[{n}].id")), message.id.as_str(), &mut problems);
+                    seen.once(message.id.as_str(), || field(&format!("timeline[{n}].id")), &mut problems);
                     messages.insert(&message.id);
                     let field = |name: &str| field(&format!("timeline[{n}].{name}"));
                     if matches!(message.direction, Direction::Unknown(_)) {
@@ -99,7 +110,7 @@ impl World {
             }
         }
         for (i, filed) in self.documents.iter().enumerate() {
-            once(format!("documents[{i}].document.id"), filed.document.id.as_str(), &mut problems);
+            seen.once(filed.document.id.as_str(), || format!("documents[{i}].document.id"), &mut problems);
             if !has_mailbox(&filed.mailbox) {
                 problems.push(format!("documents[{i}].mailbox"), "is not one of the mailboxes");
             }
@@ -116,7 +127,7 @@ impl World {
         }
         let mut requests = HashSet::new();
         for (i, request) in self.document_requests.iter().enumerate() {
-            once(format!("documentRequests[{i}].id"), request.id.as_str(), &mut problems);
+            seen.once(request.id.as_str(), || format!("documentRequests[{i}].id"), &mut problems);
             requests.insert(&request.id);
             if !conversations.contains(&request.conversation) {
                 problems
@@ -127,7 +138,7 @@ impl World {
             }
         }
         for (i, booking) in self.bookings.iter().enumerate() {
-            once(format!("bookings[{i}].id"), booking.id.as_str(), &mut problems);
+            seen.once(booking.id.as_str(), || format!("bookings[{i}].id"), &mut problems);
             if !has_user(&booking.host_user_id) {
                 problems.push(format!("bookings[{i}].hostUserId"), "is not one of the users");
             }

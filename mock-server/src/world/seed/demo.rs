@@ -146,8 +146,8 @@ impl Demo {
         let broken = self.mail(95, mail);
         self.tag(90, broken, &["damaged", "vip"]);
         self.note(88, broken, "Third order this year. @Anna can we send a shade by courier?");
-        for filed in &mut self.world.documents {
-            filed.document.kind = Some(DocumentKind::Photo);
+        for at in 0..self.world.documents.len() {
+            self.world.documents[at].document.kind = Some(DocumentKind::Photo);
         }
 
         let mut mail = InboundMail::new(
@@ -365,7 +365,8 @@ impl Demo {
         }];
         let bill = self.mail(2_100, mail);
         self.tag(2_090, bill, &["invoice"]);
-        if let Some(filed) = self.world.documents.last_mut() {
+        if let Some(last) = self.world.documents.len().checked_sub(1) {
+            let filed = &mut self.world.documents[last];
             filed.document.title = "Brightside Electrics, invoice 1187".into();
             filed.document.kind = Some(DocumentKind::Invoice);
             filed.document.fields.vendor = Maybe::Value("Brightside Electrics".into());
@@ -432,7 +433,9 @@ impl Demo {
         self.ago(0);
         let mut world = self.world;
         // The conversations were told one after the other, not in the order of time.
-        world.outbox.sort_by_key(|mail| mail.at);
+        let mut outbox = world.outbox();
+        outbox.sort_by_key(|mail| mail.at);
+        world.outbox = outbox.into_iter().collect();
         world.prepare().expect(HOLDS);
         world
     }

@@ -4,11 +4,7 @@ use std::collections::HashSet;
 
 use shared_inbox::{MessageStatus, Problems, Timestamp, limits};
 
-use crate::world::{
-    Job, World,
-    conversation::{Index, Thread},
-    people::Keys,
-};
+use crate::world::{Job, World, conversation::Thread, people::Keys};
 
 /// A document in which something does not fit together: the field, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,21 +26,15 @@ impl World {
 
     /// The same with other keys, for one of several worlds.
     pub fn prepare_with(&mut self, keys: &Keys) -> Result<(), InvalidWorld> {
-        self.index = Index::default();
+        (self.index, self.library) = Default::default();
         self.index_people();
         self.check().or(()).map_err(InvalidWorld)?;
         for (at, tag) in self.tags.iter().enumerate() {
             self.index.tags.insert(tag.name.clone(), at);
         }
-        let conversations = std::mem::take(&mut self.conversations);
-        for conversation in conversations {
-            self.conversations.push(conversation);
-            self.index_conversation();
-        }
-        for (at, request) in self.document_requests.iter().enumerate() {
-            self.index.requests.insert(request.id.clone(), at);
-        }
-        (0..self.documents.len()).for_each(|at| self.index_document(at));
+        self.index_conversations();
+        self.index_requests();
+        self.index_documents();
         self.queue_what_is_missing();
         self.webhooks.prepare(&mut self.jobs);
         self.use_keys(keys);

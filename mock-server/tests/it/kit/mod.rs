@@ -123,6 +123,8 @@ impl Kit {
             .retry(reqwest::retry::never())
             // Long enough for the heaviest test on a machine that is busy with other things.
             .timeout(Duration::from_secs(120))
+            // A server that is told to be impatient closes what is idle, perhaps just when it would be used again.
+            .pool_max_idle_per_host(0)
             .build()
             .expect("a client");
         let document = Document::served(&http, &mock).await;

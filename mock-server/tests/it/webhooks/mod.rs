@@ -7,7 +7,7 @@ mod lanes;
 mod load;
 mod log;
 mod luck;
-mod receiver;
+pub(crate) mod receiver;
 mod retries;
 mod scoping;
 mod secrets;

@@ -32,10 +32,10 @@ pub(super) fn calls() -> Vec<Call> {
         })
         .about("The world as it was at the start, the same keys, the clock too; faults and journal are cleared."),
         get("/state", "get_state", "The whole world as one document", |it: Control, ()| async move {
-            it.document().map(WorldDocument)
+            it.document().await.map(WorldDocument)
         }),
         put("/state", "put_state", "Makes the world what a document says", |it: Control, Whole(document)| async move {
-            it.restore(document).await.map(|()| Done)
+            it.put(document).await.map(|()| Done)
         }),
         get("/clock", "get_clock", "What the clock shows", |it: Control, ()| async move {
             Ok(Shown(it.clock().await))

@@ -3,27 +3,28 @@
 //! It stands on hyper itself because the faults need what frameworks hide: a connection that closes without an
 //! answer, and an answer that ends before its length.
 
-use std::{
-    future::Future,
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+mod places;
+mod stream;
+
+use std::{future::Future, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::stream as parts;
 use http::{Request, Response, header};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    body::{Body as _, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
-    time::Sleep,
+    sync::watch,
 };
+
+use places::{Places, Seat};
+use stream::{Held, Stream};
 
 /// How long requests under way have to end when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -31,8 +32,10 @@ const GRACE: Duration = Duration::from_secs(5);
 /// What clients may take up, so that slow or half-open ones do not pile up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections at one time; more wait to be accepted.
+    /// Connections at one time. One more makes the one go that has been idle the longest; when none is idle it waits.
     pub(crate) connections: u32,
+    /// Further connections when all are busy, for requests that cannot wait: those of the control API.
+    pub(crate) urgent: u32,
     /// How long a client may take to send a request's head, and again its body; how long its connection may be idle;
     /// and how long it may refuse to take an answer.
     pub(crate) patience: Duration,
@@ -40,7 +43,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 2_000, patience: Duration::from_secs(30) }
+        Self { connections: 2_000, urgent: 32, patience: Duration::from_secs(30) }
     }
 }
 
@@ -87,37 +90,36 @@ pub(crate) async fn serve<H, F>(
     listener: TcpListener,
     limits: Limits,
     mut stop: watch::Receiver<Phase>,
+    urgent: fn(&str) -> bool,
     handle: H,
 ) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(limits.connections as usize));
+    let places = Places::new(limits.connections, limits.urgent);
     loop {
-        let place = Arc::clone(&places).acquire_owned();
         let accept = async {
-            let place = place.await;
-            (listener.accept().await, place)
+            match listener.accept().await {
+                Ok((stream, _)) => Some((stream, places.seat().await)),
+                Err(_) => {
+                    // Out of file handles, most likely: some must go first.
+                    places.shed();
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    None
+                }
+            }
         };
-        let (accepted, place) = tokio::select! {
+        let accepted = tokio::select! {
             accepted = accept => accepted,
             () = stopped(&mut stop) => break,
         };
-        let (Ok((stream, _)), Ok(place)) = (accepted, place) else {
-            // Out of file handles, most likely: those under way must end first.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            continue;
-        };
+        let Some((stream, seat)) = accepted else { continue };
         let (handle, stop) = (handle.clone(), stop.clone());
-        tokio::spawn(async move {
-            serve_one(stream, limits.patience, stop, handle).await;
-            drop(place);
-        });
+        tokio::spawn(serve_one(stream, seat, limits.patience, stop, urgent, handle));
     }
     drop(listener);
-    // All places free again: every connection has ended.
     tokio::select! {
-        _ = tokio::time::timeout(GRACE, places.acquire_many(limits.connections)) => {}
+        _ = tokio::time::timeout(GRACE, places.all_free()) => {}
         _ = stop.wait_for(|phase| *phase == Phase::Over) => {}
     }
 }
@@ -127,17 +129,41 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<Phase>) {
     let _ = stop.wait_for(|phase| *phase != Phase::Running).await;
 }
 
-async fn serve_one<H, F>(stream: TcpStream, patience: Duration, mut stop: watch::Receiver<Phase>, handle: H)
-where
+async fn serve_one<H, F>(
+    stream: TcpStream,
+    seat: Seat,
+    patience: Duration,
+    mut stop: watch::Receiver<Phase>,
+    urgent: fn(&str) -> bool,
+    handle: H,
+) where
     H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let reply = handle(request);
+    let client = Arc::clone(seat.client());
+    let service = service_fn(|request: Request<Incoming>| {
+        let begun = client.begin();
+        let (client, handle) = (Arc::clone(&client), &handle);
+        let place = (!urgent(request.uri().path())).then(|| seat.place());
         async move {
-            match reply.await {
-                Reply::Answer(response) => Ok(response),
+            if !begun {
+                return Err(Closed);
+            }
+            // Held until the answer is made.
+            let _place = match place {
+                Some(place) => place.await,
+                None => None,
+            };
+            match handle(request).await {
+                // An answer that goes on and on keeps its connection busy.
+                Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
+                    Ok(response.map(|body| Body::new(Held::new(body, client))))
+                }
+                Reply::Answer(response) => {
+                    client.answered();
+                    Ok(response)
+                }
                 Reply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
                 Reply::Drop => Err(Closed),
             }
@@ -146,11 +172,12 @@ where
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
-        .serve_connection(TokioIo::new(Impatient::new(stream, patience)), service);
+        .serve_connection(TokioIo::new(Stream::new(stream, patience, Arc::clone(&client))), service);
     let mut connection = std::pin::pin!(connection);
     // What a client did wrong is its own affair: it has been told, or it has gone.
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = client.shed() => return,
         () = stopped(&mut stop) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
@@ -162,7 +189,7 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
     parts.headers.insert(header::CONTENT_LENGTH, body.len().into());
     // Cutting off nothing would be an answer like any other.
     let first = body.slice(..bytes.min(body.len().saturating_sub(1)));
-    let body = stream::unfold(Some(first), |step| async {
+    let body = parts::unfold(Some(first), |step| async {
         match step {
             Some(first) => Some((Ok(first), None)),
             None => {
@@ -173,68 +200,6 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
         }
     });
     Response::from_parts(parts, Body::from_stream(body))
-}
-
-/// A connection that gives up when its client takes nothing for too long.
-struct Impatient {
-    stream: TcpStream,
-    patience: Duration,
-    stalled: Option<Pin<Box<Sleep>>>,
-}
-
-impl Impatient {
-    fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, stalled: None }
-    }
-
-    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.stalled = None;
-            return written;
-        }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
-        ready!(stalled.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl AsyncRead for Impatient {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for Impatient {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.watch(cx, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.watch(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
 }
 
 /// An answer whose body is at hand.
@@ -250,54 +215,78 @@ mod tests {
 
     use super::*;
 
-    /// A server with places for two, and a way to connect to it.
+    /// A server with places for two and one for what is urgent, and a way to connect to it. `/slow` never answers.
     async fn two_places(patience: Duration) -> (std::net::SocketAddr, watch::Sender<Phase>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (phase, stop) = watch::channel(Phase::Running);
-        let limits = Limits { connections: 2, patience };
-        tokio::spawn(serve(listener, limits, stop, |_| async { Reply::from(Response::new("ok".into())) }));
+        let limits = Limits { connections: 2, urgent: 1, patience };
+        let handle = |request: Request<Incoming>| async move {
+            if request.uri().path() == "/slow" {
+                std::future::pending::<()>().await;
+            }
+            Reply::from(Response::new("ok".into()))
+        };
+        tokio::spawn(serve(listener, limits, stop, |path| path == "/urgent", handle));
         (address, phase)
     }
 
+    async fn ask(address: std::net::SocketAddr, path: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("written");
+        stream
+    }
+
+    async fn answered(stream: &mut TcpStream) -> bool {
+        let mut answer = [0; 15];
+        stream.read_exact(&mut answer).await.is_ok() && &answer == b"HTTP/1.1 200 OK"
+    }
+
     #[tokio::test]
-    async fn half_open_connections_give_their_places_back() {
-        let (address, _phase) = two_places(Duration::from_millis(50)).await;
+    async fn half_open_connections_make_room_for_one_that_asks() {
+        let (address, _phase) = two_places(Duration::from_secs(600)).await;
         let mut half = Vec::new();
         for _ in 0..8 {
             let mut stream = TcpStream::connect(address).await.expect("a connection");
             stream.write_all(b"GET / HTTP/1.1\r\nhost").await.expect("written");
             half.push(stream);
         }
-        // It comes after four pairs of others.
-        let mut stream = TcpStream::connect(address).await.expect("a connection");
-        stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("an orderly end");
-        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("ok"), "{answer}");
+        assert!(answered(&mut ask(address, "/").await).await);
     }
 
     #[tokio::test]
-    async fn more_connections_than_there_are_places_wait_their_turn() {
+    async fn the_connection_that_has_been_idle_the_longest_goes_first() {
         let (address, _phase) = two_places(Duration::from_secs(600)).await;
-        let mut held = Vec::new();
-        for _ in 0..2 {
-            let mut stream = TcpStream::connect(address).await.expect("a connection");
-            stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
-            stream.read_u8().await.expect("it was accepted");
-            held.push(stream);
-        }
-        let mut third = TcpStream::connect(address).await.expect("the system accepts it");
-        third.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
-        let early = tokio::time::timeout(Duration::from_millis(50), third.read_u8()).await;
+        let mut first = ask(address, "/").await;
+        assert!(answered(&mut first).await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let mut second = ask(address, "/").await;
+        assert!(answered(&mut second).await);
+        assert!(answered(&mut ask(address, "/").await).await);
+        let mut rest = Vec::new();
+        first.read_to_end(&mut rest).await.expect("it was closed in order");
+        second.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+        let mut more = [0; 64];
+        assert!(second.read(&mut more).await.is_ok_and(|read| read > 0), "the other one is still there");
+    }
+
+    #[tokio::test]
+    async fn when_all_are_busy_others_wait_and_what_is_urgent_does_not() {
+        let (address, _phase) = two_places(Duration::from_secs(600)).await;
+        let mut busy = vec![ask(address, "/slow").await, ask(address, "/slow").await];
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(answered(&mut ask(address, "/urgent").await).await);
+        let mut waits = ask(address, "/").await;
+        let early = tokio::time::timeout(Duration::from_millis(50), waits.read_u8()).await;
         assert!(early.is_err(), "both places are taken");
-        held.pop();
-        third.read_u8().await.expect("its turn has come");
+        busy.pop();
+        assert!(answered(&mut waits).await, "its turn has come");
     }
 
     #[test]
     fn a_client_has_thirty_seconds_and_two_thousand_have_a_place() {
-        let Limits { connections, patience } = Limits::default();
-        assert_eq!((connections, patience), (2_000, Duration::from_secs(30)));
+        let Limits { connections, urgent, patience } = Limits::default();
+        assert_eq!((connections, urgent, patience), (2_000, 32, Duration::from_secs(30)));
     }
 }

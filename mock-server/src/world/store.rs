@@ -1,0 +1,234 @@
+//! Lists and maps that are copied in no time: copies share what neither of them has changed since.
+//!
+//! A reset is a copy of the world as it was at the start, and whoever wants to see the whole world is given a copy, so
+//! both cost the same however large the world is.
+
+use std::{
+    borrow::{Borrow, Cow},
+    collections::HashMap,
+    fmt,
+    hash::Hash,
+    marker::PhantomData,
+    ops::{Index, IndexMut},
+    sync::Arc,
+};
+
+use schemars::JsonSchema;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{SeqAccess, Visitor},
+};
+
+/// How many items are shared or copied together.
+const CHUNK: usize = 64;
+
+/// A list. All chunks but the last are full.
+pub(crate) struct Shared<T>(Vec<Arc<Vec<Arc<T>>>>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Shared<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.0.last().map_or(0, |last| (self.0.len() - 1) * CHUNK + last.len())
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.0.iter().flat_map(|chunk| chunk.iter().map(Arc::as_ref))
+    }
+
+    pub(crate) fn push(&mut self, item: T) {
+        match self.0.last_mut().filter(|last| last.len() < CHUNK) {
+            Some(last) => Arc::make_mut(last).push(Arc::new(item)),
+            None => self.0.push(Arc::new(vec![Arc::new(item)])),
+        }
+    }
+}
+
+impl<T: PartialEq> Shared<T> {
+    /// Keeps once what both lists have in the same place.
+    pub(crate) fn share_with(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            if mine == theirs {
+                *mine = Arc::clone(theirs);
+                continue;
+            }
+            let items = Arc::make_mut(mine).iter_mut().zip(theirs.iter());
+            items
+                .filter(|(mine, theirs)| mine == theirs)
+                .for_each(|(mine, theirs)| *mine = Arc::clone(theirs));
+        }
+    }
+}
+
+impl<T> Index<usize> for Shared<T> {
+    type Output = T;
+    fn index(&self, at: usize) -> &T {
+        &self.0[at / CHUNK][at % CHUNK]
+    }
+}
+
+impl<T: Clone> IndexMut<usize> for Shared<T> {
+    fn index_mut(&mut self, at: usize) -> &mut T {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.0[at / CHUNK])[at % CHUNK])
+    }
+}
+
+impl<T> FromIterator<T> for Shared<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut all = Self::default();
+        items.into_iter().for_each(|item| all.push(item));
+        all
+    }
+}
+
+impl<T: Serialize> Serialize for Shared<T> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(self.iter())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Items<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
+            type Value = Shared<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Shared<T>, A::Error> {
+                let mut all = Shared::default();
+                while let Some(item) = items.next_element()? {
+                    all.push(item);
+                }
+                Ok(all)
+            }
+        }
+        d.deserialize_seq(Items(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Shared<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<T>::schema_name()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Vec::<T>::json_schema(generator)
+    }
+}
+
+/// A map. What changes after it was copied stands over what the copies have in common.
+#[derive(Debug)]
+pub(crate) struct Layered<K, V> {
+    base: Arc<HashMap<K, V>>,
+    /// `None`: taken out.
+    over: HashMap<K, Option<V>>,
+}
+
+impl<K: Clone, V: Clone> Clone for Layered<K, V> {
+    fn clone(&self) -> Self {
+        Self { base: Arc::clone(&self.base), over: self.over.clone() }
+    }
+}
+
+impl<K, V> Default for Layered<K, V> {
+    fn default() -> Self {
+        Self { base: Arc::default(), over: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, V> Layered<K, V> {
+    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        match self.over.get(key) {
+            Some(over) => over.as_ref(),
+            None => self.base.get(key),
+        }
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        match Arc::get_mut(&mut self.base) {
+            // Nobody else has it.
+            Some(base) if self.over.is_empty() => drop(base.insert(key, value)),
+            _ => drop(self.over.insert(key, Some(value))),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: K) {
+        match Arc::get_mut(&mut self.base) {
+            Some(base) if self.over.is_empty() => drop(base.remove(&key)),
+            _ => drop(self.over.insert(key, None)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(items: std::ops::Range<u32>) -> Shared<u32> {
+        items.collect()
+    }
+
+    #[test]
+    fn a_list_holds_what_was_put_in_across_its_chunks() {
+        for len in [0, 1, 63, 64, 65, 200] {
+            let list = list(0..len);
+            assert_eq!(list.len(), len as usize);
+            assert!(list.iter().copied().eq(0..len) && (0..len).all(|at| list[at as usize] == at));
+            let again: Shared<u32> =
+                serde_json::from_str(&serde_json::to_string(&list).expect("JSON")).expect("a list");
+            assert!(again.iter().eq(list.iter()));
+        }
+    }
+
+    #[test]
+    fn a_copy_of_a_list_does_not_see_what_the_other_changes() {
+        let before = list(0..130);
+        let mut after = before.clone();
+        after[70] = 7;
+        after.push(8);
+        assert_eq!((before[70], before.len()), (70, 130));
+        assert_eq!((after[70], after[130]), (7, 8));
+        assert!(Arc::ptr_eq(&before.0[0], &after.0[0]), "what did not change is kept once");
+    }
+
+    #[test]
+    fn what_two_lists_have_in_the_same_place_is_kept_once() {
+        let (old, mut new) = (list(0..130), list(0..130));
+        new[70] = 7;
+        new.share_with(&old);
+        assert!(Arc::ptr_eq(&old.0[0], &new.0[0]) && Arc::ptr_eq(&old.0[1][0], &new.0[1][0]));
+        assert_eq!((old[70], new[70]), (70, 7));
+    }
+
+    #[test]
+    fn a_copy_of_a_map_does_not_see_what_the_other_changes() {
+        let mut one = Layered::default();
+        one.insert("a", 1);
+        one.insert("b", 2);
+        let mut two = one.clone();
+        two.insert("a", 3);
+        two.insert("c", 4);
+        two.remove("b");
+        assert_eq!((one.get("a"), one.get("b"), one.get("c")), (Some(&1), Some(&2), None));
+        assert_eq!((two.get("a"), two.get("b"), two.get("c")), (Some(&3), None, Some(&4)));
+        drop(one);
+        two.insert("a", 5);
+        assert_eq!(two.get("a"), Some(&5), "also when nobody else has the base any more");
+    }
+}
