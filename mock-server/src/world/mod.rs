@@ -153,6 +153,7 @@ impl World {
             complaints: self.complaints.clone(),
             jobs: self.jobs.clone(),
             webhooks: self.webhooks.clone(),
+            told: VecDeque::new(),
             index: conversation::Index::default(),
             library: documents::Library::default(),
             limits: people::Limits::default(),
