@@ -14,7 +14,7 @@ use shared_inbox::Operation;
 
 use crate::{
     config::{For, Key, Launch},
-    settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings},
+    settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings, Structured},
 };
 
 const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
@@ -34,7 +34,7 @@ The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_I
 argument: every program on the machine could read it there. Each option can come from the variable that is named with
 it; the command line goes before it.
 
-What customers wrote comes to the model inside fences, without hidden characters and live links. A mail goes out only
+What customers wrote comes to the model marked, without hidden characters and live links. A mail goes out only
 after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
@@ -119,11 +119,17 @@ pub struct Options {
     /// Do not show these tools
     #[arg(long, global = true, env = "SHARED_INBOX_EXCLUDE_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
     pub exclude_tools: Vec<String>,
-    /// The most characters that one result may carry; longer ones are cut between items, with a note
+    /// The most characters that one result may carry: long fields are shortened, items beyond it left out, with a note
     #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
     pub max_chars: usize,
-    /// Give results as fenced text alone, for a client that shows the model the structured form, which is not fenced
-    #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch())]
+    /// Keep the model to the inbox with this address; more than once for more inboxes
+    #[arg(long, global = true, env = "SHARED_INBOX_MAILBOX", value_delimiter = ',', value_name = "ADDRESS", value_parser = address)]
+    pub mailbox: Vec<String>,
+    /// What the structured form of results holds, which some clients show the model instead of the text
+    #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, default_value_t = Structured::Safe, value_name = "FORM")]
+    pub structured: Structured,
+    /// The same as --structured=none
+    #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch(), conflicts_with = "structured")]
     pub text_only: bool,
     /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
     #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
@@ -146,6 +152,14 @@ fn max_chars(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n >= 1_000 => Ok(n),
         _ => Err("must be a number, 1000 or more".into()),
+    }
+}
+
+fn address(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.split_once('@') {
+        Some((name, host)) if !name.is_empty() && !host.is_empty() => Ok(text.to_owned()),
+        _ => Err("must be an inbox's address, such as help@shop.example".into()),
     }
 }
 
@@ -178,9 +192,11 @@ impl Options {
                 read_only: self.read_only,
                 only: self.tools.clone(),
                 except: self.exclude_tools.clone(),
+                in_inboxes: !self.mailbox.is_empty(),
             },
             max_chars: self.max_chars,
-            text_only: self.text_only,
+            structured: if self.text_only { Structured::None } else { self.structured },
+            mailboxes: self.mailbox.clone(),
             ..Settings::default()
         }
     }
@@ -223,8 +239,13 @@ impl Options {
         if self.max_chars != MAX_CHARS {
             flag("--max-chars", Some(self.max_chars.to_string()));
         }
-        if self.text_only {
-            flag("--text-only", None);
+        for address in &self.mailbox {
+            flag("--mailbox", Some(address.clone()));
+        }
+        match self.settings().structured {
+            Structured::Safe => {}
+            Structured::Exact => flag("--structured", Some("exact".into())),
+            Structured::None => flag("--structured", Some("none".into())),
         }
         if let Some(file) = &self.audit {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());

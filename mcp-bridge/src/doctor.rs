@@ -91,6 +91,7 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
     let scopes: Vec<_> = me.scopes.iter().map(ToString::to_string).collect();
     report.good(format!("scopes: {}", scopes.join(", ")));
     tools(report, settings, &me);
+    inboxes(report, settings, client).await;
     clock(report, answer.headers());
     rate(report, answer.headers());
 }
@@ -123,6 +124,23 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         }
         SendPolicy::Never => "sending: never (--send=never), every mail becomes a draft",
     });
+}
+
+async fn inboxes(report: &mut Report, settings: &Settings, client: &Client) {
+    if settings.mailboxes.is_empty() {
+        return;
+    }
+    let all = match client.mailboxes().deadline(PATIENCE).await {
+        Ok(all) => all,
+        Err(error) => return report.bad(explain(&error)),
+    };
+    for address in &settings.mailboxes {
+        if all.iter().any(|mailbox| mailbox.address.eq_ignore_ascii_case(address)) {
+            report.good(format!("inbox: the model is kept to {address} (--mailbox)"));
+        } else {
+            report.bad(format!("inbox: the key sees none with the address {address}, which --mailbox names"));
+        }
+    }
 }
 
 fn clock(report: &mut Report, headers: &http::HeaderMap) {

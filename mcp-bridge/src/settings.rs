@@ -38,12 +38,14 @@ pub struct Settings {
     pub filter: Filter,
     /// The most characters of a result, of its text and of its JSON each.
     pub max_chars: usize,
-    /// Leave out the structured form of results, which holds mail as it came.
-    pub text_only: bool,
     /// Where each call is written down.
     pub audit: Option<Arc<Audit>>,
     /// Tells the time between a question and its answer; another one is for tests.
     pub clock: Arc<dyn Clock>,
+    /// What the structured form of a result holds.
+    pub structured: Structured,
+    /// The addresses of the inboxes that the model is kept to; every inbox when there are none.
+    pub mailboxes: Vec<String>,
 }
 
 impl Settings {
@@ -61,11 +63,24 @@ impl Default for Settings {
             ask: Ask::Client,
             filter: Filter::default(),
             max_chars: MAX_CHARS,
-            text_only: false,
             audit: None,
             clock: Arc::new(TokioClock),
+            structured: Structured::Safe,
+            mailboxes: Vec::new(),
         }
     }
+}
+
+/// What the structured form of a result holds. Some clients show a model that form and not the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum Structured {
+    /// Cleaned, defused and marked like the text.
+    Safe,
+    /// Mail exactly as it came, for programs: with hidden characters, live links and no marks. Not for a model.
+    Exact,
+    /// Nothing: results are text alone.
+    None,
 }
 
 /// What happens to a call that wants to send a mail.
@@ -173,6 +188,8 @@ pub struct Filter {
     pub only: Vec<String>,
     /// Not these.
     pub except: Vec<String>,
+    /// Only tools that can be kept to chosen inboxes.
+    pub in_inboxes: bool,
 }
 
 /// Why a tool is not shown.
@@ -191,6 +208,9 @@ pub enum Hidden {
     /// It was named as unwanted.
     #[error("the bridge was started with --exclude-tools, which names it")]
     Excluded,
+    /// It belongs to no inbox.
+    #[error("the bridge was started with --mailbox, and this belongs to no inbox")]
+    NoInbox,
 }
 
 impl Filter {
@@ -205,6 +225,8 @@ impl Filter {
             Some(Hidden::Excluded)
         } else if !self.only.is_empty() && !self.only.iter().any(|one| one == name) {
             Some(Hidden::NotNamed)
+        } else if self.in_inboxes && operation == Operation::RecordSent {
+            Some(Hidden::NoInbox)
         } else {
             None
         }

@@ -227,8 +227,11 @@ fn spaces(line: &str) -> String {
 }
 
 fn odd_letters(text: &str) -> Option<String> {
-    let mut odd: Vec<_> =
-        text.chars().filter(|c| !c.is_ascii()).map(|c| format!("{c} (U+{:04X})", u32::from(c))).collect();
+    let mut odd: Vec<_> = text
+        .chars()
+        .filter(|c| !c.is_ascii())
+        .map(|c| format!("{} (U+{:04X})", one_line(&c.to_string(), Links::Broken, 1), u32::from(c)))
+        .collect();
     odd.dedup();
     let more = odd.len().saturating_sub(8);
     odd.truncate(8);

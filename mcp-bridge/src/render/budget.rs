@@ -1,6 +1,8 @@
-//! How much one result may carry, and where it is cut: between items, never inside one.
+//! How much one result may carry: fields are shortened, then items left out, and never an item cut in the middle.
 
 use std::ops::Range;
+
+use serde_json::Value;
 
 /// Which end of a list matters most, and is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,22 +14,90 @@ pub(crate) enum Keep {
 }
 
 /// The size of an item: characters of its text rendering, and of its JSON.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) text: usize,
     pub(crate) json: usize,
 }
 
+impl Size {
+    fn of(text: &str, json: &Value) -> Self {
+        // One more for the comma between items.
+        Self { text: chars(text), json: chars(&json.to_string()) + 1 }
+    }
+
+    /// What is left of `max` beside this and a note of so many characters.
+    pub(crate) fn room(self, max: usize, note: usize) -> usize {
+        max.saturating_sub(self.text.max(self.json) + note)
+    }
+}
+
+pub(crate) fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How much of each field is shown: all that its cap allows, or a part of that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale(usize);
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl Scale {
+    const ALL: [Self; 6] = [Self(1), Self(2), Self(4), Self(16), Self(64), Self(usize::MAX)];
+
+    /// What is left of a cap.
+    pub(crate) fn of(self, cap: usize) -> usize {
+        cap / self.0
+    }
+}
+
+/// An item in both forms.
+pub(crate) struct Part {
+    pub(crate) text: String,
+    pub(crate) json: Value,
+    pub(crate) size: Size,
+}
+
+impl Part {
+    /// The item, its fields shortened until it keeps to `limit` in both forms. One that cannot is as short as it gets.
+    pub(crate) fn within(limit: usize, make: impl Fn(Scale) -> (String, Value)) -> Self {
+        let mut parts = Scale::ALL.into_iter().map(|scale| {
+            let (text, json) = make(scale);
+            Self { size: Size::of(&text, &json), text, json }
+        });
+        let mut last = parts.next().expect("there is more than one scale");
+        while last.size.text > limit || last.size.json > limit {
+            match parts.next() {
+                Some(shorter) => last = shorter,
+                None => break,
+            }
+        }
+        last
+    }
+}
+
+/// What one item may take of this much room: a quarter, so that one long mail does not push out the others, but no
+/// less than a mail of some lines needs.
+pub(crate) fn share(room: usize) -> usize {
+    const FEW_LINES: usize = 1_500;
+    (room / 4).max(room.min(FEW_LINES))
+}
+
 /// The items that fit. A client hands a model either the text or the JSON, so each of them has to fit by itself.
-pub(crate) fn fit(max: usize, base: &Size, items: &[Size], keep: Keep) -> Range<usize> {
-    let (mut text, mut json) = (base.text, base.json);
-    let mut fits = |size: &Size| {
-        text += size.text;
-        json += size.json;
-        text <= max && json <= max
+pub(crate) fn fit(room: usize, items: &[Part], keep: Keep) -> Range<usize> {
+    let (mut text, mut json) = (0, 0);
+    let mut fits = |part: &Part| {
+        text += part.size.text;
+        json += part.size.json;
+        text <= room && json <= room
     };
     match keep {
-        Keep::First => 0..items.iter().take_while(|size| fits(size)).count(),
-        Keep::Last => items.len() - items.iter().rev().take_while(|size| fits(size)).count()..items.len(),
+        Keep::First => 0..items.iter().take_while(|part| fits(part)).count(),
+        Keep::Last => items.len() - items.iter().rev().take_while(|part| fits(part)).count()..items.len(),
     }
 }
 
@@ -35,21 +105,25 @@ pub(crate) fn fit(max: usize, base: &Size, items: &[Size], keep: Keep) -> Range<
 mod tests {
     use super::*;
 
-    fn sizes(all: &[(usize, usize)]) -> Vec<Size> {
-        all.iter().map(|&(text, json)| Size { text, json }).collect()
+    fn parts(all: &[(usize, usize)]) -> Vec<Part> {
+        let part = |&(text, json)| Part { text: String::new(), json: Value::Null, size: Size { text, json } };
+        all.iter().map(part).collect()
     }
 
     #[test]
     fn items_are_kept_whole_while_both_forms_fit() {
-        let items = sizes(&[(10, 5), (10, 5), (5, 30), (1, 1)]);
-        let base = Size { text: 5, json: 2 };
-        assert_eq!(fit(30, &base, &items, Keep::First), 0..2, "the third is small as text and large as JSON");
-        assert_eq!(fit(35, &base, &items, Keep::Last), 2..4);
-        assert_eq!(fit(1_000, &base, &items, Keep::Last), 0..4);
-        assert_eq!(
-            fit(1, &base, &items, Keep::First),
-            0..0,
-            "an item that is too large alone is left out whole"
-        );
+        let items = parts(&[(10, 5), (10, 5), (5, 30), (1, 1)]);
+        assert_eq!(fit(25, &items, Keep::First), 0..2, "the third is small as text and large as JSON");
+        assert_eq!(fit(31, &items, Keep::Last), 2..4);
+        assert_eq!(fit(1_000, &items, Keep::Last), 0..4);
+        assert_eq!(fit(1, &items, Keep::First), 0..0);
+    }
+
+    #[test]
+    fn an_item_that_is_too_long_is_shortened_by_its_fields() {
+        let make = |scale: Scale| ("x".repeat(scale.of(1_000)), Value::Null);
+        assert_eq!(Part::within(2_000, make).text.len(), 1_000);
+        assert_eq!(Part::within(300, make).text.len(), 250);
+        assert_eq!(Part::within(0, make).text.len(), 0);
     }
 }

@@ -1,6 +1,4 @@
 //! Cleaning of text that strangers wrote: what a reader cannot see is taken out, what a client would load is broken.
-//!
-//! Only the text rendering is cleaned. The structured content of a result keeps every character.
 
 use std::fmt;
 
@@ -57,17 +55,39 @@ impl fmt::Display for Tally {
 
 /// A text without what is hidden in it, and with nothing in it that a client would load by itself.
 ///
+/// Nothing is added but spaces, so that no part of what comes out was put together by the cleaning.
+///
 /// ```
 /// use shared_inbox_mcp::render::{Tally, clean};
 /// let mut tally = Tally::default();
 /// let text = clean("Hi\u{200b}! ![x](https://evil.example/?q=secret)", &mut tally);
-/// assert_eq!(text, "Hi! ! [x] (https[:]//evil.example/?q=secret)");
+/// assert_eq!(text, "Hi! ! [x] (https:/ /evil.example/?q=secret)");
 /// assert_eq!((tally.invisible, tally.links), (1, 3));
 /// ```
 pub fn clean(text: &str, tally: &mut Tally) -> String {
     let visible = strip(text, tally);
-    tally.lookalikes += visible.split(|c: char| !c.is_alphanumeric()).filter(|word| mixes(word)).count();
+    if !visible.is_ascii() {
+        tally.lookalikes += visible.split(|c: char| !c.is_alphanumeric()).filter(|word| mixes(word)).count();
+    }
     defuse(&visible, tally)
+}
+
+/// The first characters of a cleaned text, and how many more there are. However long the text is, no more of it is
+/// looked at than may be needed.
+pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut Tally) -> String {
+    // What is hidden is taken out before the rest is counted, so there must be more to look at than is shown.
+    let (near, far) = split(text, most.saturating_mul(4).saturating_add(1_000));
+    let cleaned = clean(near, tally);
+    let (shown, rest) = split(&cleaned, most);
+    match rest.chars().count() + far.chars().count() {
+        0 => shown.to_owned(),
+        _ if shown.is_empty() => "…".to_owned(),
+        more => format!("{shown}… ({more} more characters)"),
+    }
+}
+
+fn split(text: &str, chars: usize) -> (&str, &str) {
+    text.split_at(text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at))
 }
 
 /// How a character is dealt with.
@@ -82,7 +102,7 @@ pub(crate) enum Kind {
 pub(crate) fn kind(c: char) -> Kind {
     match c {
         '\n' | '\u{0b}' | '\u{0c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Kind::Newline,
-        '\t' => Kind::Plain,
+        ' '..='~' | '\t' => Kind::Plain,
         '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => {
             Kind::Direction
         }
@@ -100,14 +120,30 @@ pub(crate) fn kind(c: char) -> Kind {
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}'
         | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}'
+        | '\u{fff0}'..='\u{fffc}'
+        | '\u{13430}'..='\u{1345f}'
+        | '\u{16fe4}'
         | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d159}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0080}'..='\u{e0fff}' => Kind::Invisible,
+        // Format characters of scripts that have a shape only beside others.
+        '\u{0600}'..='\u{0605}'
+        | '\u{06dd}'
+        | '\u{070f}'
+        | '\u{0890}'..='\u{0891}'
+        | '\u{08e2}'
+        | '\u{110bd}'
+        | '\u{110cd}' => Kind::Invisible,
+        // Private use and no characters at all: what they look like, if anything, nobody knows.
+        '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{f0000}'.. => Kind::Invisible,
+        c if u32::from(c) & 0xfffe == 0xfffe => Kind::Invisible,
         _ => Kind::Plain,
     }
 }
 
+/// Takes out what nobody sees, and replaces brackets like those of our fences: before anything is broken, because a
+/// replaced bracket may begin a link.
 fn strip(text: &str, tally: &mut Tally) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -120,7 +156,11 @@ fn strip(text: &str, tally: &mut Tally) -> String {
             continue;
         }
         match kind(c) {
-            Kind::Plain => out.push(c),
+            Kind::Plain => {
+                let bracket = fence_like(c);
+                tally.fences += usize::from(bracket.is_some());
+                out.push(bracket.unwrap_or(c));
+            }
             Kind::Newline => out.push('\n'),
             Kind::Invisible => tally.invisible += 1,
             Kind::Direction => tally.direction += 1,
@@ -135,30 +175,34 @@ fn strip(text: &str, tally: &mut Tally) -> String {
 fn defuse(text: &str, tally: &mut Tally) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut before = ' ';
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        let next = rest.chars().next().unwrap_or(' ');
-        let broken = match c {
-            '!' if next == '[' => Some("! "),
-            ']' if matches!(next, '(' | '[' | ':') => Some("] "),
-            '<' if next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|') => Some("< "),
-            ':' if before.is_ascii_alphanumeric() && rest.starts_with("//") => Some("[:]"),
-            _ => None,
-        };
-        if let Some(broken) = broken {
-            tally.links += 1;
-            out.push_str(broken);
-        } else if let Some(bracket) = fence_like(c) {
-            tally.fences += 1;
-            out.push(bracket);
-        } else if c == '.' && starts_www(&out) {
-            tally.links += 1;
-            out.push_str("[.]");
-        } else {
-            out.push(c);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(c);
+        if c.is_ascii_alphanumeric() && !matches!(c, 'w' | 'W') {
+            before = c;
+            continue;
         }
+        let mut ahead = chars.clone();
+        let (next, after) = (ahead.next().unwrap_or(' '), ahead.next().unwrap_or(' '));
+        let live = match c {
+            '!' => next == '[',
+            ']' => matches!(next, '(' | '[' | ':'),
+            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|'),
+            '/' | '\\' if matches!(next, '/' | '\\') => {
+                before == ':' || (c == next && c == '/' && (after.is_alphanumeric() || after == '['))
+            }
+            'w' | 'W' => next == '.' && ends_in_word(&out, "www"),
+            ':' => {
+                !next.is_whitespace() && ["mailto:", "xmpp:"].iter().any(|scheme| ends_in_word(&out, scheme))
+            }
+            _ => false,
+        };
         before = c;
+        if live {
+            tally.links += 1;
+            out.push(' ');
+            before = ' ';
+        }
     }
     out
 }
@@ -166,22 +210,22 @@ fn defuse(text: &str, tally: &mut Tally) -> String {
 /// A harmless bracket for one of our fences' own, or for one that looks much like it.
 fn fence_like(c: char) -> Option<char> {
     match c {
-        '⟦' | '〚' | '⦗' | '⁅' => Some('['),
-        '⟧' | '〛' | '⦘' | '⁆' => Some(']'),
+        '⟦' | '〚' | '⦗' | '⁅' | '⟬' | '〘' => Some('['),
+        '⟧' | '〛' | '⦘' | '⁆' | '⟭' | '〙' => Some(']'),
         _ => None,
     }
 }
 
-/// Whether `written` ends in a word that is just `www`, which clients take for an address.
-fn starts_www(written: &str) -> bool {
-    let Some(at) = written.len().checked_sub(3) else { return false };
+/// Whether `written` ends in this word, in any case, and not in a longer one.
+fn ends_in_word(written: &str, word: &str) -> bool {
+    let Some(at) = written.len().checked_sub(word.len()) else { return false };
     written.is_char_boundary(at)
-        && written[at..].eq_ignore_ascii_case("www")
+        && written[at..].eq_ignore_ascii_case(word)
         && !written[..at].ends_with(|c: char| c.is_alphanumeric())
 }
 
 /// Whether a word has letters of the Latin alphabet beside letters made to look like them.
-fn mixes(word: &str) -> bool {
+pub(super) fn mixes(word: &str) -> bool {
     let latin = word.chars().any(|c| c.is_ascii_alphabetic());
     let other = word.chars().any(|c| {
         matches!(c,
@@ -215,7 +259,7 @@ mod tests {
     #[test]
     fn a_link_hidden_by_invisible_characters_is_defused_after_they_are_gone() {
         let (text, _) = cleaned("!\u{200b}[x]\u{2060}(ht\u{ad}tps:\u{200d}//evil.example)");
-        assert_eq!(text, "! [x] (https[:]//evil.example)");
+        assert_eq!(text, "! [x] (https:/ /evil.example)");
     }
 
     #[test]
@@ -228,15 +272,30 @@ mod tests {
             "<https://e.example>",
             "<img src=//e.example/x>",
             "https://e.example",
+            "https:\\\\e.example",
             "FTP://e.example",
+            "//e.example/x",
             "www.e.example",
             "WWW.e.example",
+            "www.(//e.example)",
+            "mailto:e@e.example?body=x",
         ] {
             let (text, tally) = cleaned(form);
             assert!(tally.links > 0, "{form}");
-            for live in ["![", "](", "][", "]:", "<h", "<i", "s://", "P://", "www.e", "WWW.e"] {
+            for live in ["![", "](", "][", "]:", "<h", "<i", "//", "\\\\", "www.", "WWW.", "mailto:e"] {
                 assert!(!text.contains(live), "{form} became {text}, which still has {live}");
             }
+        }
+    }
+
+    #[test]
+    fn brackets_of_a_fence_do_not_become_those_of_a_link() {
+        for (open, close) in [("⟦", "⟧"), ("〚", "〛"), ("⦗", "⦘"), ("⁅", "⁆"), ("⟬", "⟭"), ("〘", "〙")]
+        {
+            let (text, tally) =
+                cleaned(&format!("!{open}x{close}(//evil.example/p.png?d=SECRET) {open}r{close}: x"));
+            assert_eq!(text, "! [x] (/ /evil.example/p.png?d=SECRET) [r] : x");
+            assert_eq!((tally.fences, tally.links), (4, 4));
         }
     }
 

@@ -3,43 +3,55 @@
 use std::{fmt::Write, ops::Range};
 
 use serde_json::Value;
-use shared_inbox::{Conversation, Json, Message, Note, TimelineEvent, TimelineItem};
+use shared_inbox::{Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
 
-use super::{Block, Fence, Keep, Rendered, Size, Style, chars, fit, quoted, size, warning};
+use super::{
+    Block, Fence, Rendered, Style,
+    budget::{Keep, Part, Scale, chars, fit, share},
+    caps, counted, own, quoted, structured, value, warning,
+};
 
-/// A conversation; when it is too long, its latest items.
-pub fn conversation(style: &Style, c: &Conversation) -> Rendered {
-    let mut structured = serde_json::to_value(c).unwrap_or_default();
-    let sent = c.app_sent.as_ref().map(|sent| sent.as_str().to_owned());
-    // A recorded mail has no largest size. One that would crowd out the conversation is left out in both forms.
-    let sent_fits = sent.as_deref().is_none_or(|sent| chars(sent) <= style.max_chars / 4);
-    if !sent_fits && let Some(fields) = structured.as_object_mut() {
-        fields.remove("appSent");
-    }
-    let head = head(&style.fence, c, sent.as_deref().filter(|_| sent_fits));
-    let items = items(style, c);
-    let values = match structured.get_mut("timeline").map(Value::take) {
-        Some(Value::Array(values)) => values,
-        _ => Vec::new(),
+/// A conversation: its latest items, or this part of its timeline, as many as fit.
+pub fn conversation(style: &Style, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
+    let all = c.timeline.len();
+    // In the exact form nothing is shortened; a recorded mail that would crowd out the conversation is left out.
+    let sent_fits =
+        !style.exact || c.app_sent.as_ref().is_none_or(|sent| chars(sent.as_str()) <= style.max_chars / 4);
+    let head = Part::within(style.max_chars / 2, |scale| {
+        (head(&style.fence, c, scale), json(style, c, sent_fits, scale))
+    });
+    let room = head.size.room(style.max_chars, 300);
+    let (wanted, keep) = match part {
+        Some(part) => (part.start.min(all)..part.end.min(all), Keep::First),
+        None => (0..all, Keep::Last),
     };
-    let sizes: Vec<Size> = items.iter().zip(&values).map(|(text, value)| size(text, value)).collect();
-    let note = 350 + 2 * chars(c.id.as_str());
-    let base = Size { text: chars(&head) + note, json: chars(&structured.to_string()) + note };
-    let shown = fit(style.max_chars, &base, &sizes, Keep::Last);
-    let mut text = head;
-    structured["timeline"] = values.into_iter().skip(shown.start).collect();
+    let items: Vec<_> = c.timeline[wanted.clone()]
+        .iter()
+        .enumerate()
+        .map(|(i, one)| {
+            let number = wanted.start + i + 1;
+            Part::within(share(room), |scale| {
+                let mut text = format!("\n[{number} of {all}] ");
+                let writes = item(&style.fence, &mut text, one, scale);
+                (text, style.json(value(one), writes, scale))
+            })
+        })
+        .collect();
+    let fitting = fit(room, &items, keep);
+    let shown = wanted.start + fitting.start..wanted.start + fitting.end;
+    let Part { mut text, json: mut structured, .. } = head;
     let mut notes = Vec::new();
     if !sent_fits {
         notes.push("Cut: the mail that the app sent is left out, it is too long for one result.".to_owned());
     }
-    if shown.start > 0 {
+    if shown.len() < wanted.len() {
+        let (first, last) = match keep {
+            Keep::First => (shown.end + 1, wanted.end),
+            Keep::Last => (1, shown.start),
+        };
         notes.push(format!(
-            "Cut: the first {} of {} items are left out, the conversation is too long for one result. Read them as the \
-             resource inbox://conversations/{}/items/1-{}, or start the bridge with a larger --max-chars.",
-            shown.start,
-            items.len(),
-            c.id,
-            shown.start
+            "Cut: items {first} to {last} of {all} are left out, they are too much for one result. Read them with \
+             get_conversation and items \"{first}-{last}\"."
         ));
     }
     if !notes.is_empty() {
@@ -48,40 +60,35 @@ pub fn conversation(style: &Style, c: &Conversation) -> Rendered {
         // A client may hand on the JSON alone.
         structured["note"] = note.into();
     }
-    items[shown].iter().for_each(|item| text.push_str(item));
+    let (texts, values): (Vec<_>, Vec<_>) =
+        items.into_iter().skip(fitting.start).take(fitting.len()).map(|item| (item.text, item.json)).unzip();
+    text.extend(texts);
+    structured["timeline"] = values.into();
     Rendered { text, structured }
 }
 
-/// A part of a conversation's timeline, counted from 1; as many items from its start as fit.
-pub fn timeline(style: &Style, c: &Conversation, part: Range<usize>) -> String {
-    let items = items(style, c);
-    let part = part.start.min(items.len())..part.end.min(items.len());
-    let mut text = format!("Items of conversation {}, {} in all.\n", c.id, items.len());
-    if let Some(risk) = &c.risk {
-        text.push_str(&warning(risk));
+/// Everything but the timeline.
+fn json(style: &Style, c: &Conversation, sent: bool, scale: Scale) -> Value {
+    let mut all = value(c);
+    if let Value::Object(fields) = &mut all {
+        fields.insert("timeline".into(), Value::Array(Vec::new()));
+        if !sent {
+            fields.remove("appSent");
+        }
     }
-    text.push_str(&style.fence.explain());
-    let sizes: Vec<Size> =
-        items[part.clone()].iter().map(|text| Size { text: chars(text), json: 0 }).collect();
-    let shown = fit(style.max_chars, &Size { text: chars(&text) + 100, json: 0 }, &sizes, Keep::First);
-    items[part.start..part.start + shown.len()].iter().for_each(|item| text.push_str(item));
-    if shown.len() < part.len() {
-        let next = part.start + shown.len() + 1;
-        _ = writeln!(text, "\nCut: read on at inbox://conversations/{}/items/{next}-{}.", c.id, part.end);
-    }
-    text
+    style.with_about(style.json(all, &structured::CONVERSATION, scale), c.risk.as_deref().map(warning))
 }
 
-fn head(fence: &Fence, c: &Conversation, app_sent: Option<&str>) -> String {
+fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     let mut out = format!(
         "Conversation {} · {} · {} · last {}\n",
         c.id,
-        c.status,
+        own(c.status.as_str()),
         quoted(&c.mailbox),
         c.last_message_at
     );
     if let Some(risk) = &c.risk {
-        out.push_str(&warning(risk));
+        _ = writeln!(out, "{}", warning(risk));
     }
     if let Some(who) = &c.assignee {
         _ = writeln!(out, "Assigned to {} ({}).", quoted(&who.name), who.id);
@@ -93,71 +100,94 @@ fn head(fence: &Fence, c: &Conversation, app_sent: Option<&str>) -> String {
         _ = writeln!(out, "Urgency: {}.", quoted(urgency.as_str()));
     }
     if !c.tags.is_empty() {
-        let tags: Vec<_> = c.tags.iter().map(|tag| quoted(tag)).collect();
-        _ = writeln!(out, "Tags: {}.", tags.join(", "));
+        _ = writeln!(out, "Tags: {}.", some(&c.tags, scale.of(caps::TAGS), |tag| quoted(tag)));
     }
-    let team = c.team.people.iter().chain(&c.team.agents);
-    let team: Vec<_> = team.map(|m| format!("{} {}", quoted(&m.id.to_string()), quoted(&m.name))).collect();
+    let team: Vec<_> = c.team.people.iter().chain(&c.team.agents).collect();
     if !team.is_empty() {
-        _ = writeln!(out, "Can be assigned to: {}.", team.join(", "));
+        let member = |m: &&TeamMember| format!("{} {}", quoted(&m.id.to_string()), quoted(&m.name));
+        _ = writeln!(out, "Can be assigned to: {}.", some(&team, scale.of(caps::TEAM), member));
     }
     out.push_str(&fence.explain());
-    let mut block = Block::default();
-    block.field("subject", &c.subject).maybe("name", c.contact.name.as_deref());
-    block.maybe("address", c.contact.email.as_deref()).maybe("topic", c.topic.as_deref());
-    block.maybe("reference", c.reference.as_deref());
-    c.risk_reasons.iter().for_each(|reason| _ = block.field("reason for the warning", reason));
-    block.maybe("mail that the app sent", app_sent);
+    let mut block = Block::scaled(scale);
+    block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
+    block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
+        "topic",
+        c.topic.as_deref(),
+        caps::SHORT,
+    );
+    block.maybe("reference", c.reference.as_deref(), caps::SHORT);
+    for reason in c.risk_reasons.iter().take(caps::REASONS) {
+        block.field("reason for the warning", reason, caps::SUBJECT);
+    }
+    if let Some(sent) = &c.app_sent {
+        block.field("mail that the app sent", sent.as_str(), caps::DATA);
+    }
     fence.write(&mut out, &block);
     out
 }
 
-fn items(style: &Style, c: &Conversation) -> Vec<String> {
-    let all = c.timeline.len();
-    let number = |(i, one): (usize, &TimelineItem)| {
-        let mut out = format!("\n[{} of {all}] ", i + 1);
-        item(&style.fence, &mut out, one);
-        out
-    };
-    c.timeline.iter().enumerate().map(number).collect()
+/// The first of them, and how many more there are.
+pub(super) fn some<T>(all: &[T], most: usize, show: impl Fn(&T) -> String) -> String {
+    let mut shown: Vec<_> = all.iter().take(most).map(show).collect();
+    if all.len() > most {
+        shown.push(format!("{} more", all.len() - most));
+    }
+    shown.join(", ")
 }
 
-fn item(fence: &Fence, out: &mut String, one: &TimelineItem) {
+/// Writes the item's text, and says who writes what in its JSON.
+fn item(fence: &Fence, out: &mut String, one: &TimelineItem, scale: Scale) -> &'static structured::Writes {
     match one {
-        TimelineItem::Message(m) => message(fence, out, m),
-        TimelineItem::Note(n) => note(fence, out, n),
-        TimelineItem::Event(e) => event(fence, out, e),
-        TimelineItem::Unknown(raw) => {
-            out.push_str("item of a kind that is not known\n");
-            fence.write(out, Block::default().text(raw.as_str()));
+        TimelineItem::Message(m) => {
+            message(fence, out, m, scale);
+            &structured::MESSAGE
         }
-        _ => out.push_str("item of a kind that is not known\n"),
+        TimelineItem::Note(n) => {
+            note(fence, out, n, scale);
+            &structured::NOTE
+        }
+        TimelineItem::Event(e) => {
+            event(fence, out, e, scale);
+            &structured::EVENT
+        }
+        other => {
+            out.push_str("item of a kind that is not known\n");
+            fence.write(out, Block::scaled(scale).text(&value(other).to_string(), caps::DATA));
+            &structured::UNKNOWN
+        }
     }
 }
 
-fn message(fence: &Fence, out: &mut String, m: &Message) {
+fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
     _ = write!(out, "message {} · {} · {}", m.id, quoted(m.direction.as_str()), m.at);
     if let Some(status) = &m.status {
         _ = write!(out, " · {}", quoted(status.as_str()));
     }
     out.push('\n');
-    let mut block = Block::default();
-    block.maybe("name", m.from.name.as_deref()).field("address", &m.from.email);
-    for file in &m.attachments {
-        block.field("file", &format!("{} ({}, {} bytes)", file.filename, file.content_type, file.size));
+    let mut block = Block::scaled(scale);
+    block.maybe("name", m.from.name.as_deref(), caps::NAME).field("address", &m.from.email, caps::ADDRESS);
+    let most = scale.of(caps::FILES);
+    for file in m.attachments.iter().take(most) {
+        // Its type must stay in sight behind a long name.
+        let name: String = file.filename.chars().take(scale.of(caps::FILE)).collect();
+        let file = format!("{name} ({}, {} bytes)", file.content_type, file.size);
+        block.field("file", &file, caps::FILE + caps::SHORT);
     }
-    fence.write(out, block.text(&m.text));
+    if m.attachments.len() > most {
+        block.field("and", &counted(m.attachments.len() - most, "more file"), caps::SHORT);
+    }
+    fence.write(out, block.text(&m.text, caps::WORDS));
 }
 
 /// Notes are the team's own, but people and agents paste mail into them.
-fn note(fence: &Fence, out: &mut String, n: &Note) {
+fn note(fence: &Fence, out: &mut String, n: &Note, scale: Scale) {
     _ = writeln!(out, "internal note {} · by {} · {}", n.id, quoted(&n.author), n.at);
-    fence.write(out, Block::default().text(&n.body));
+    fence.write(out, Block::scaled(scale).text(&n.body, caps::WORDS));
 }
 
-fn event(fence: &Fence, out: &mut String, e: &TimelineEvent) {
+fn event(fence: &Fence, out: &mut String, e: &TimelineEvent, scale: Scale) {
     _ = writeln!(out, "event {} · by {} · {}", quoted(&e.event), quoted(&e.actor), e.at);
     if e.data != Json::default() {
-        fence.write(out, Block::default().text(e.data.as_str()));
+        fence.write(out, Block::scaled(scale).text(e.data.as_str(), caps::DATA));
     }
 }

@@ -3,9 +3,13 @@
 //! made because somebody typed. A filter that hides a tool closes its completions too.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
-use shared_inbox::{ConversationId, Operation};
+use shared_inbox::{ConversationId, ConversationSummary, Operation};
 
-use super::{Bridge, Linked};
+use super::{
+    Bridge, Linked,
+    inboxes::{self, Denied, Pace},
+};
+use crate::render;
 
 impl Bridge {
     pub(super) async fn completions(&self, request: &CompleteRequestParams) -> CompleteResult {
@@ -14,19 +18,18 @@ impl Bridge {
         let in_prompt = matches!(request.r#ref, Reference::Prompt(_));
         let shown = |operation| self.filter.hides(operation, linked.scopes()).is_none();
         let found = match request.argument.name.as_str() {
-            "mailbox" if shown(Operation::ListMailboxes) => mailboxes(linked, &typed, in_prompt).await,
+            "mailbox" if shown(Operation::ListMailboxes) => self.mailboxes(linked, &typed, in_prompt).await,
             "tag" if shown(Operation::ListTags) => tags(linked, &typed).await,
             "teammate" if shown(Operation::GetConversation) => {
                 let named =
                     request.context.as_ref().and_then(|c| c.get_argument("conversation")?.parse().ok());
-                teammates(linked, &typed, named).await
+                self.teammates(linked, &typed, named).await
             }
-            "conversation" | "id" if shown(Operation::ListConversations) => {
-                conversations(linked, &typed).await
-            }
+            "conversation" | "id" if shown(Operation::ListConversations) => self.ids(linked, &typed).await,
             _ => Ok(Vec::new()),
         };
         let mut values = found.unwrap_or_default();
+        values.retain(|value| is_what_it_looks_like(value));
         let total = values.len();
         values.truncate(CompletionInfo::MAX_VALUES);
         let more = values.len() < total;
@@ -34,42 +37,57 @@ impl Bridge {
             .map(CompleteResult::new)
             .unwrap_or_default()
     }
+
+    /// In a prompt an inbox goes by its address, in a resource by its id.
+    async fn mailboxes(&self, linked: &Linked, typed: &str, in_prompt: bool) -> Found {
+        let all = self.inboxes.mailboxes(&linked.client, Pace::Spare).await?.into_iter();
+        let fits = all.filter(|m| has(typed, &[m.id.as_str(), &m.name, &m.address]));
+        Ok(fits.map(|m| if in_prompt { m.address } else { m.id.to_string() }).collect())
+    }
+
+    async fn conversations(
+        &self,
+        linked: &Linked,
+        limit: Option<u32>,
+    ) -> Result<Vec<ConversationSummary>, Denied> {
+        let input = inboxes::list(None, limit);
+        self.inboxes.conversations(&linked.client, input, Pace::Spare).await
+    }
+
+    /// A team belongs to a conversation: the one that was named, or else the newest.
+    async fn teammates(&self, linked: &Linked, typed: &str, named: Option<ConversationId>) -> Found {
+        let id = match named {
+            Some(id) => id,
+            None => match self.conversations(linked, Some(1)).await?.into_iter().next() {
+                Some(newest) => newest.id,
+                None => return Ok(Vec::new()),
+            },
+        };
+        let team = self.inboxes.conversation(&linked.client, &id, Pace::Spare).await?.team;
+        let all = team.people.into_iter().chain(team.agents);
+        Ok(all.filter(|m| has(typed, &[&m.id.to_string(), &m.name])).map(|m| m.name).collect())
+    }
+
+    async fn ids(&self, linked: &Linked, typed: &str) -> Found {
+        let all = self.conversations(linked, None).await?.into_iter();
+        Ok(all.filter(|c| has(typed, &[c.id.as_str(), &c.subject])).map(|c| c.id.to_string()).collect())
+    }
 }
 
-type Found = Result<Vec<String>, shared_inbox::Error>;
+type Found = Result<Vec<String>, Denied>;
 
 fn has(typed: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| text.to_lowercase().contains(typed))
 }
 
-/// In a prompt an inbox goes by its address, in a resource by its id.
-async fn mailboxes(linked: &Linked, typed: &str, in_prompt: bool) -> Found {
-    let all = linked.client.mailboxes().bulk().no_wait().await?.into_iter();
-    let fits = all.filter(|m| has(typed, &[m.id.as_str(), &m.name, &m.address]));
-    Ok(fits.map(|m| if in_prompt { m.address } else { m.id.to_string() }).collect())
+/// A name with something hidden in it, or an endless one, is not offered: it would go into a prompt as it is, and a
+/// cleaned one would be another name.
+fn is_what_it_looks_like(value: &str) -> bool {
+    render::own(value) == value
 }
 
 async fn tags(linked: &Linked, typed: &str) -> Found {
     let mut all = linked.client.tags().bulk().no_wait().await?;
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     Ok(all.into_iter().filter(|t| has(typed, &[&t.name])).map(|t| t.name).collect())
-}
-
-/// A team belongs to a conversation: the one that was named, or else the newest.
-async fn teammates(linked: &Linked, typed: &str, named: Option<ConversationId>) -> Found {
-    let id = match named {
-        Some(id) => id,
-        None => match linked.client.conversations().limit(1).bulk().no_wait().await?.into_iter().next() {
-            Some(newest) => newest.id,
-            None => return Ok(Vec::new()),
-        },
-    };
-    let team = linked.client.conversation(&id).get().bulk().no_wait().await?.team;
-    let all = team.people.into_iter().chain(team.agents);
-    Ok(all.filter(|m| has(typed, &[&m.id.to_string(), &m.name])).map(|m| m.name).collect())
-}
-
-async fn conversations(linked: &Linked, typed: &str) -> Found {
-    let all = linked.client.conversations().bulk().no_wait().await?.into_iter();
-    Ok(all.filter(|c| has(typed, &[c.id.as_str(), &c.subject])).map(|c| c.id.to_string()).collect())
 }

@@ -11,8 +11,12 @@ use rmcp::{
 };
 use shared_inbox::{ConversationId, MailboxId, Operation};
 
-use super::{Bridge, Linked, explain};
-use crate::render::{self, Tally, clean};
+use super::{
+    Bridge, Linked, Pace,
+    inboxes::{self, Denied},
+    said, tools,
+};
+use crate::render;
 
 const TEXT: &str = "text/plain";
 pub(super) const CONVERSATION: &str = "inbox://conversations/{id}";
@@ -40,11 +44,7 @@ impl Place {
             ["conversations"] => Self::Conversations(None),
             ["mailboxes", id, "conversations"] => Self::Conversations(Some(id.parse().ok()?)),
             ["conversations", id] => Self::Conversation(id.parse().ok()?),
-            ["conversations", id, "items", range] => {
-                let (first, last) = range.split_once('-')?;
-                let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-                Self::Items(id.parse().ok()?, first.checked_sub(1)?..last.max(first))
-            }
+            ["conversations", id, "items", range] => Self::Items(id.parse().ok()?, tools::range(range)?),
             _ => return None,
         })
     }
@@ -130,7 +130,7 @@ impl Bridge {
             return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
         }
         self.text(place, linked).await.map_err(|e| {
-            let said = clean(&explain(&e), &mut Tally::default());
+            let said = said(&e.explain());
             if e.is_not_found() {
                 ErrorData::resource_not_found(said, None)
             } else {
@@ -139,24 +139,27 @@ impl Bridge {
         })
     }
 
-    async fn text(&self, place: &Place, linked: &Linked) -> Result<String, shared_inbox::Error> {
+    async fn text(&self, place: &Place, linked: &Linked) -> Result<String, Denied> {
         let (client, style) = (&linked.client, self.style());
-        Ok(match place {
-            Place::Me => about(linked),
-            Place::Mailboxes => render::mailboxes(&style, &client.mailboxes().await?).text,
-            Place::Tags => render::tags(&style, &client.tags().await?).text,
+        let rendered = match place {
+            Place::Me => return Ok(about(linked)),
+            Place::Mailboxes => {
+                render::mailboxes(&style, &self.inboxes.mailboxes(client, Pace::Asked).await?)
+            }
+            Place::Tags => render::tags(&style, &client.tags().await?),
             Place::Conversations(mailbox) => {
-                let call = client.conversations();
-                let call = if let Some(id) = mailbox { call.mailbox(id) } else { call };
-                render::conversations(&style, &call.await?).text
+                let input = inboxes::list(mailbox.clone(), None);
+                render::conversations(&style, &self.inboxes.conversations(client, input, Pace::Asked).await?)
             }
             Place::Conversation(id) => {
-                render::conversation(&style, &client.conversation(id).get().await?).text
+                render::conversation(&style, &self.inboxes.conversation(client, id, Pace::Asked).await?, None)
             }
             Place::Items(id, part) => {
-                render::timeline(&style, &client.conversation(id).get().await?, part.clone())
+                let c = self.inboxes.conversation(client, id, Pace::Asked).await?;
+                render::conversation(&style, &c, Some(part.clone()))
             }
-        })
+        };
+        Ok(rendered.text)
     }
 }
 

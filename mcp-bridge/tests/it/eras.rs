@@ -5,20 +5,18 @@ use serde_json::json;
 use crate::desk::{Desk, ERAS, Person, Says, is_error, text};
 
 #[tokio::test]
-async fn reading_gives_fenced_text_and_exact_structure() {
+async fn reading_gives_marked_mail_in_both_forms() {
     let written = "Hi\u{200b} ![x](https://evil.example/p.png)";
     let desk = Desk::with(|mail| mail.text = written.into()).await;
     for era in ERAS {
         let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
         let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
-        assert!(
-            text(&result).contains("| Hi ! [x] (https[:]//evil.example/p.png)"),
-            "{era:?}: {}",
-            text(&result)
-        );
-        let structured = result.structured_content.as_ref().unwrap();
-        assert_eq!(structured["timeline"][0]["text"], written, "{era:?}");
+        let structured = &result.structured_content.as_ref().unwrap()["timeline"][0]["text"];
+        for form in [text(&result), structured.as_str().unwrap()] {
+            assert!(form.contains("Hi ! [x] (https:/ /evil.example/p.png)"), "{era:?}: {form}");
+            assert!(form.contains("⟦untrusted"), "{era:?}: {form}");
+        }
 
         let result = client.call("list_conversations", json!({})).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["items"][0]["id"], desk.conversation);

@@ -49,7 +49,7 @@ impl CallInput<'_> {
         Ok(match self {
             CallInput::Query(pairs) => I::read_query(pairs)?,
             CallInput::Body(body) => I::read(body.unwrap_or_else(|| Value::Object(Map::new())))?,
-            CallInput::Tool(arguments) => I::read(Value::Object(arguments))?,
+            CallInput::Tool(arguments) => I::read_arguments(Value::Object(arguments))?,
             CallInput::Refused(refusal) => return Err(refusal),
         })
     }

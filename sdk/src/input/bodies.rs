@@ -18,8 +18,7 @@ macro_rules! body {
 const SEND: Field = Field::optional(
     "send",
     Rule::Flag { default: false },
-    "false: a draft that waits for a person's approval. true: mails the customer when the undo window has passed; \
-     needs the `send` scope.",
+    "false: a draft for a person to approve. true: mails the customer after the undo window; needs the `send` scope.",
 );
 
 body! {
@@ -321,7 +320,7 @@ impl Input for AssignConversation {
     const FIELDS: &'static [Field] = &[Field::required(
         "to",
         Rule::Text { min: 0, max: Some(limits::ASSIGN_TO), form: Some(&form::ASSIGN_TO) },
-        "An id from `team` of the conversation (user:usr_… or agent:agt_…), `me`, or `none` to unassign.",
+        "An id from `team` (user:usr_… or agent:agt_…), `me`, or `none` to unassign.",
     )];
 }
 
@@ -337,8 +336,7 @@ impl Input for Reply {
         Field::optional(
             "documents",
             Rule::List { min: 0, max: Some(limits::DOCUMENTS), of: &DOCUMENT },
-            "Documents to ask for. A private upload link and a checklist are added under the reply, and reminders \
-             follow; do not write a link.",
+            "Documents to ask for; an upload link and a checklist are added, and reminders follow.",
         ),
     ];
 }
@@ -364,11 +362,7 @@ const DOCUMENT: Rule = Rule::Object(DocumentItem::FIELDS);
 
 impl Input for DocumentItem {
     const FIELDS: &'static [Field] = &[
-        Field::required(
-            "label",
-            Rule::text(0, limits::DOCUMENT_LABEL),
-            "What it is called in the checklist.",
-        ),
+        Field::required("label", Rule::text(0, limits::DOCUMENT_LABEL), "Its name in the checklist."),
         Field::optional("description", Rule::text(0, limits::DOCUMENT_DESCRIPTION), "More about it."),
         Field::optional("required", Rule::Flag { default: true }, "false marks it nice to have."),
     ];

@@ -56,6 +56,24 @@ pub trait Input: Serialize + DeserializeOwned {
         serde_json::from_value(value).map_err(|error| crate::Problem::new("body", error.to_string()).into())
     }
 
+    /// Reads the arguments of a tool, as a model writes them: an optional field that is `null` or an empty text is not
+    /// given, and `10.0` is a whole number. Strict modes of model vendors send exactly these.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use shared_inbox::{Input, input::ListConversations};
+    ///
+    /// let list = ListConversations::read_arguments(json!({ "q": "", "mailbox": null, "limit": 10.0 }))?;
+    /// assert_eq!((list.q, list.mailbox, list.limit), (None, None, Some(10)));
+    /// # Ok::<(), shared_inbox::Problems>(())
+    /// ```
+    fn read_arguments(mut value: Value) -> Result<Self, Problems> {
+        if let Value::Object(fields) = &mut value {
+            rule::relax_fields(Self::FIELDS, fields);
+        }
+        Self::read(value)
+    }
+
     /// Reads the pairs of a query string. A parameter that is named twice or empty is a problem.
     fn read_query<K: AsRef<str>, V: AsRef<str>>(pairs: &[(K, V)]) -> Result<Self, Problems> {
         let mut fields = Map::new();

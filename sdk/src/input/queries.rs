@@ -9,7 +9,7 @@ use crate::{Assigned, DocumentKind, MailboxId, Problems, View, limits, model::sh
 const LIMIT: Field = Field::optional(
     "limit",
     Rule::Integer { min: limits::LIST_MIN, max: limits::LIST_MAX, default: limits::LIST_DEFAULT },
-    "How many items to give at the most.",
+    "The most items to give.",
 );
 
 /// Which conversations to list.
@@ -50,8 +50,7 @@ impl Input for ListConversations {
         Field::optional(
             "view",
             Rule::OneOf { words: &["open", "waiting", "snoozed", "closed", "all"], default: Some("open") },
-            "Which conversations: open, waiting on the customer, snoozed or closed. `all` takes every status and \
-             goes only together with `reference`.",
+            "waiting: on the customer. `all` goes only together with `reference`.",
         ),
         Field::optional(
             "mailbox",
@@ -62,7 +61,7 @@ impl Input for ListConversations {
         Field::optional(
             "assigned",
             Rule::OneOf { words: &["me", "unassigned"], default: None },
-            "`me`: assigned to this key's agent; `unassigned`: assigned to nobody.",
+            "To this key's agent, or to nobody.",
         ),
         LIMIT,
         Field::optional("reference", Rule::any_text(1), "Only conversations that carry this app reference."),

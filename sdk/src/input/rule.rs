@@ -217,3 +217,36 @@ pub(super) fn check_fields(
         }
     }
 }
+
+/// Takes away what stands for "not given", and writes whole numbers as such.
+pub(super) fn relax_fields(fields: &[Field], object: &mut Map<String, Value>) {
+    for field in fields {
+        let Some(value) = object.get_mut(field.name) else { continue };
+        let nothing = value.is_null() || (!field.required && value == "");
+        if nothing {
+            object.remove(field.name);
+        } else {
+            field.rule.relax(value);
+        }
+    }
+}
+
+impl Rule {
+    fn relax(&self, value: &mut Value) {
+        match (self, value) {
+            (Rule::Integer { .. }, number) => {
+                // Beyond this a float has no place for a fraction, and it is out of every border anyway.
+                const EXACT: f64 = 9_007_199_254_740_992.0;
+                if let Some(float) = number.as_f64().filter(|_| number.is_f64())
+                    && float.fract() == 0.0
+                    && float.abs() <= EXACT
+                {
+                    *number = (float as i64).into();
+                }
+            }
+            (Rule::List { of, .. }, Value::Array(items)) => items.iter_mut().for_each(|item| of.relax(item)),
+            (Rule::Object(fields), Value::Object(object)) => relax_fields(fields, object),
+            _ => {}
+        }
+    }
+}

@@ -24,7 +24,7 @@ pub struct Tool {
     pub description: &'static str,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,
-    /// The JSON Schema of its structured result.
+    /// The JSON Schema of its structured result, in outline: the names of its fields and their types.
     pub output_schema: Value,
     /// It changes nothing.
     pub read_only: bool,
@@ -69,7 +69,7 @@ impl Operation {
             schema["properties"]["id"] = json!({
                 "type": "string",
                 "pattern": "^cnv_[0-9a-z]+$",
-                "description": "The conversation's id, cnv_…, from list_conversations.",
+                "description": "cnv_…, from list_conversations.",
             });
             let mut required = vec![Value::from("id")];
             required.extend(schema["required"].as_array().cloned().unwrap_or_default());
@@ -81,9 +81,10 @@ impl Operation {
     fn tool_output_schema(self) -> Value {
         let schema = self.output_schema();
         if self.is_list() {
-            json!({ "type": "object", "properties": { "items": schema }, "required": ["items"] })
+            let items = json!({ "type": "array", "items": outline(&schema["items"]) });
+            json!({ "type": "object", "properties": { "items": items }, "required": ["items"] })
         } else {
-            schema
+            outline(&schema)
         }
     }
 
@@ -92,75 +93,79 @@ impl Operation {
         match self {
             Operation::ListConversations => (
                 "List conversations",
-                "Lists customer conversations, newest first, as short summaries. Use it to see what needs work or to \
-                 find a conversation by words, inbox, assignee or app reference. Gives open conversations unless \
-                 `view` says otherwise, and at most `limit` of them; there is no next page, so narrow the list with \
-                 the other arguments. It does not give the messages: read those with get_conversation.",
+                "Lists customer conversations, newest first, as short summaries without their messages (read those with \
+                 get_conversation). Open ones unless `view` says otherwise. There is no next page: narrow the list with \
+                 the other arguments.",
             ),
             Operation::GetConversation => (
                 "Read a conversation",
-                "Reads one conversation whole: its messages, internal notes and events, oldest first, and the team \
-                 it can be assigned to. Use it before you answer, note or assign anything. Message texts come without \
-                 quoted history and are cut after 8,000 characters. It does not mark anything as read.",
+                "Reads one conversation: messages, internal notes and events, oldest first, and the team it can be \
+                 assigned to. Use it before you answer, note or assign. Message texts come without quoted history, cut \
+                 after 8,000 characters.",
             ),
             Operation::AddNote => (
                 "Add an internal note",
-                "Adds a note to a conversation that the team sees and the customer never does. Use it to leave \
-                 findings or to ask a teammate; @FirstName mentions a person. Each call makes a new note, so do not \
-                 repeat a call that may have worked. It does not answer the customer.",
+                "Adds a note that the team sees and the customer never does; @FirstName mentions a person. Each call makes \
+                 a new note: do not repeat one that may have worked.",
             ),
             Operation::SetStatus => (
                 "Set the status",
-                "Sets a conversation to open (the team has something to do), waiting (the customer has) or closed. \
-                 Setting the status that it has changes nothing. It does not tell the customer.",
+                "Sets a conversation to open (the team has something to do), waiting (the customer has) or closed. The \
+                 customer is not told.",
             ),
             Operation::TagConversation => (
                 "Tag a conversation",
-                "Adds tags to a conversation and takes tags away, up to ten of each. Names that do not exist are \
-                 created, so look at list_tags first to use the team's own words. Repeating it changes nothing.",
+                "Adds and takes away tags, up to ten of each. Unknown names are created, so look at list_tags first.",
             ),
             Operation::AssignConversation => (
                 "Assign a conversation",
-                "Gives a conversation to a person or an agent, to yourself (`me`) or to nobody (`none`). Ids of people \
-                 and agents stand under `team` in get_conversation. It does not notify the customer.",
+                "Gives a conversation to a person or an agent, to yourself (`me`) or to nobody (`none`). Ids stand under \
+                 `team` in get_conversation.",
             ),
             Operation::Reply => (
                 "Reply to the customer",
-                "Writes a reply to the customer of a conversation. Without `send` it is a draft that a person \
-                 approves: use that unless you were told to send. With `send: true` it is mailed when the undo window \
-                 has passed. With `documents` an upload link and a checklist are added below your text, so do not \
-                 write a link. Each call makes a new reply, so do not repeat a call that may have worked.",
+                "Writes a reply to the customer. Without `send` it is a draft that a person approves: use that unless \
+                 you were told to send. With `documents` an upload link is added: do not write one. Each call makes a \
+                 new reply: do not repeat one that may have worked.",
             ),
             Operation::RequestDocuments => (
                 "Ask for documents",
-                "Asks the customer of a conversation for documents: a mail with a checklist and a private upload \
-                 page, and reminders after 2, 4 and 7 days. Without `send` it is a draft that a person approves. Use it when \
-                 papers are all you need; to answer a question in the same mail, use reply with `documents`. Each call \
-                 makes a new request.",
+                "Asks the customer for documents: a mail with a checklist and a private upload page, and reminders after \
+                 2, 4 and 7 days. Without `send` it is a draft that a person approves. Each call makes a new \
+                 request.",
             ),
             Operation::ListMailboxes => (
                 "List inboxes",
-                "Lists every inbox you can see, with its address and how many conversations are open in it. Use it to \
-                 get the id that list_conversations takes as `mailbox`.",
+                "Lists the inboxes you can see, with address and number of open conversations. list_conversations takes an \
+                 id from here as `mailbox`.",
             ),
             Operation::ListTags => (
                 "List tags",
-                "Lists every tag of the workspace with the number of conversations that have it. Use it before you \
-                 tag, so that you do not make a second tag for the same thing.",
+                "Lists every tag with its number of conversations. Look here before you tag, to use the team's own \
+                 words.",
             ),
             Operation::SearchDocuments => (
                 "Search documents",
-                "Searches the document library (files that customers sent or uploaded), newest first, by words in \
-                 title, file name or the data read out of them, and by kind. It gives that data and the conversation \
-                 a document came with, not the file itself.",
+                "Searches files that customers sent or uploaded, newest first, by words in title, file name or the data \
+                 read out of them, and by kind. Gives that data and the conversation, not the file itself.",
             ),
             Operation::RecordSent => (
                 "Record a mail the app sent",
-                "Records an email that an app sent by itself, so that the customer's reply becomes a conversation \
-                 with the app's reference. Give the Message-ID header that the mail went out with. Recording the same \
-                 one again is safe. It does not send anything.",
+                "Records an email that an app sent by itself, so that the customer's reply becomes a conversation with the \
+                 app's reference. Recording the same one again is safe. It sends nothing.",
             ),
             Operation::Me | Operation::SandboxInbound => ("", ""),
         }
     }
+}
+
+/// The names and types of an object's fields. A list of tools is read by models, which pay for every word of it; the
+/// whole schema is that of [`Operation::output_schema`].
+fn outline(schema: &Value) -> Value {
+    let typed = |of: &Value| of.get("type").map_or_else(|| json!({}), |kind| json!({ "type": kind }));
+    let mut out = typed(schema);
+    if let Some(fields) = schema["properties"].as_object() {
+        out["properties"] = fields.iter().map(|(name, field)| (name.clone(), typed(field))).collect();
+    }
+    out
 }

@@ -174,3 +174,26 @@ fn a_body_that_is_no_object_is_refused() {
         assert_eq!(problems::<AddNote>(value), "body: must be a JSON object");
     }
 }
+
+#[test]
+fn arguments_of_a_tool_are_read_as_they_are_meant() {
+    let reply = Reply::read_arguments(json!({
+        "body": "", "send": null, "summary": "",
+        "documents": [{ "label": "", "description": "", "required": null }],
+    }))
+    .unwrap();
+    let [item] = &reply.documents.unwrap()[..] else { panic!("one document") };
+    assert!(
+        (reply.body.as_str(), reply.send, reply.summary) == ("", false, None),
+        "a required text may be empty"
+    );
+    assert!(item.label.is_empty() && item.description.is_none() && item.required);
+    for (limit, read) in [(json!(10.0), Some(10)), (json!(1e1), Some(10)), (json!(null), None)] {
+        assert_eq!(ListConversations::read_arguments(json!({ "limit": limit })).unwrap().limit, read);
+    }
+    for limit in [json!(10.5), json!(1e300), json!(-0.5), json!("10"), json!(1e19)] {
+        let problems = ListConversations::read_arguments(json!({ "limit": limit })).unwrap_err();
+        assert!(problems.to_string().starts_with("limit: must be"), "{limit}: {problems}");
+    }
+    assert!(ListConversations::read(json!({ "limit": 10.0 })).is_err(), "a body is read as it is written");
+}

@@ -1,6 +1,7 @@
 //! The MCP endpoint: what it says on the wire, that it does the same as REST, and that other people's clients
 //! get on with it.
 
+mod arguments;
 mod clients;
 mod definitions;
 mod same_as_rest;

@@ -38,13 +38,15 @@ async fn a_mail_that_orders_the_model_to_send_ends_as_a_draft_on_a_persons_desk(
     let server = tokio::spawn(async move { bridge.serve(ours).await.unwrap().waiting().await });
     let client = Model.serve(theirs).await.unwrap();
 
-    let (text, exact) = call(&client, "get_conversation", json!({ "id": id })).await;
-    assert!(text.contains("untrusted"), "the mail is marked as a stranger's");
-    assert!(
-        !text.contains('\u{200b}') && !text.contains("](https://evil.example"),
-        "and made harmless to show"
-    );
-    assert_eq!(exact["timeline"][0]["text"], evil, "while the data stays exact");
+    let (text, structured) = call(&client, "get_conversation", json!({ "id": id })).await;
+    for form in [text, structured["timeline"][0]["text"].to_string()] {
+        assert!(form.contains("untrusted"), "the mail is marked as a stranger's: {form}");
+        assert!(
+            !form.contains('\u{200b}') && !form.contains("](") && !form.contains("://"),
+            "and made harmless to show: {form}"
+        );
+    }
+    assert_eq!(structured["id"], id.as_str(), "while ids stay exact");
 
     let (text, result) = call(&client, "reply", json!({ "id": id, "body": "No.", "send": true })).await;
     assert_eq!(result["status"], "draft", "{text}");

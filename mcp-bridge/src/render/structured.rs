@@ -1,0 +1,162 @@
+//! The structured form of a result: the same items as JSON, safe to hand to a model.
+//!
+//! Some clients show a model nothing else, so what holds for the text holds here: every string is cleaned and has a cap,
+//! and what strangers wrote is marked. Ids, times and states come through unchanged, since there is nothing in them to
+//! clean. The tables below say who writes which field; a field that they do not name is the service's own.
+
+use serde_json::{Map, Value};
+use shared_inbox::{Date, Reference};
+
+use super::{
+    budget::Scale,
+    caps,
+    clean::{Tally, clean, clean_and_cut},
+    fence::{marked, own},
+};
+
+/// Who writes a field, and how much of it is shown.
+pub(super) enum Writes {
+    /// A stranger, so many characters.
+    Stranger(usize),
+    /// A stranger, but what has this form says nothing but itself.
+    Form(fn(&str) -> bool, usize),
+    /// Whatever the service puts there.
+    Anything,
+    /// A list of so many.
+    Each(&'static Writes, usize),
+    /// The team or the service, in fields of an object; these are the others.
+    Fields(&'static [(&'static str, Writes)]),
+}
+
+use Writes::{Anything, Each, Fields, Form, Stranger};
+
+const TEAM: Writes = Fields(&[]);
+const PERSON: Writes = Fields(&[("name", Stranger(caps::NAME)), ("email", Stranger(caps::ADDRESS))]);
+
+pub(super) const CONVERSATION: Writes = Fields(&[
+    ("subject", Stranger(caps::SUBJECT)),
+    ("snippet", Stranger(caps::SNIPPET)),
+    ("contact", PERSON),
+    ("assignee", TEAM),
+    ("topic", Stranger(caps::SHORT)),
+    ("reference", Form(is_reference, caps::SHORT)),
+    ("tags", Each(&TEAM, caps::TAGS)),
+    ("riskReasons", Each(&Stranger(caps::SUBJECT), caps::REASONS)),
+    ("appSent", Anything),
+    ("team", Fields(&[("people", Each(&TEAM, caps::TEAM)), ("agents", Each(&TEAM, caps::TEAM))])),
+]);
+
+pub(super) const MESSAGE: Writes = Fields(&[
+    ("from", PERSON),
+    ("text", Stranger(caps::WORDS)),
+    (
+        "attachments",
+        Each(
+            &Fields(&[
+                ("filename", Stranger(caps::FILE)),
+                ("contentType", Form(is_content_type, caps::SHORT)),
+            ]),
+            caps::FILES,
+        ),
+    ),
+]);
+
+pub(super) const NOTE: Writes = Fields(&[("body", Stranger(caps::WORDS))]);
+pub(super) const EVENT: Writes = Fields(&[("data", Anything)]);
+pub(super) const UNKNOWN: Writes = Anything;
+
+pub(super) const DOCUMENT: Writes = Fields(&[
+    ("title", Stranger(caps::SUBJECT)),
+    ("filename", Stranger(caps::FILE)),
+    (
+        "fields",
+        Fields(&[
+            ("vendor", Stranger(caps::NAME)),
+            ("currency", Form(is_currency, caps::SHORT)),
+            ("date", Form(is_date, caps::SHORT)),
+            ("dueDate", Form(is_date, caps::SHORT)),
+            ("reference", Stranger(caps::SHORT)),
+        ]),
+    ),
+]);
+
+/// For inboxes, tags and answers to a change.
+pub(super) const SERVICE: Writes = TEAM;
+
+impl Writes {
+    /// The value as a model may see it.
+    pub(super) fn safe(&self, value: Value, scale: Scale) -> Value {
+        match (self, value) {
+            (Stranger(most), Value::String(text)) => marked(&text, scale.of(*most)).into(),
+            (Form(fits, _), Value::String(text)) if fits(&text) && is_clean(&text) => text.into(),
+            (Form(_, most), Value::String(text)) => marked(&text, scale.of(*most)).into(),
+            (Each(of, most), Value::Array(items)) => {
+                items.into_iter().take(scale.of(*most)).map(|item| of.safe(item, scale)).collect()
+            }
+            (Fields(named), Value::Object(fields)) => {
+                let field = |(name, value): (String, Value)| match named.iter().find(|(one, _)| *one == name)
+                {
+                    Some((_, writes)) => (name, writes.safe(value, scale)),
+                    None if value.is_string() => (key(name), TEAM.safe(value, scale)),
+                    None => (key(name), anything(value, scale, caps::DEPTH)),
+                };
+                Value::Object(fields.into_iter().take(caps::FIELDS).map(field).collect())
+            }
+            (Fields(_), Value::String(text)) => own(&text).into(),
+            (_, plain @ (Value::Null | Value::Bool(_) | Value::Number(_))) => plain,
+            (_, value) => anything(value, scale, caps::DEPTH),
+        }
+    }
+}
+
+/// JSON of any form. Words as a program writes them stand for themselves; all else may be a stranger's.
+fn anything(value: Value, scale: Scale, depth: usize) -> Value {
+    let most = scale.of(caps::MEMBERS);
+    match value {
+        Value::String(text) if is_word(&text) => text.into(),
+        Value::String(text) => marked(&text, scale.of(caps::SNIPPET)).into(),
+        Value::Array(_) | Value::Object(_) if depth == 0 => "…".into(),
+        Value::Array(items) => {
+            items.into_iter().take(most).map(|item| anything(item, scale, depth - 1)).collect()
+        }
+        Value::Object(fields) => {
+            let field = |(name, value)| (key(name), anything(value, scale, depth - 1));
+            Value::Object(fields.into_iter().take(most).map(field).collect::<Map<_, _>>())
+        }
+        plain => plain,
+    }
+}
+
+fn key(name: String) -> String {
+    if is_word(&name) { name } else { clean_and_cut(&name, caps::KEY, &mut Tally::default()) }
+}
+
+/// An id, a time, a state, the name of a field.
+fn is_word(text: &str) -> bool {
+    let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+    text.len() <= caps::KEY && text.bytes().all(part) && is_clean(text)
+}
+
+fn is_clean(text: &str) -> bool {
+    clean(text, &mut Tally::default()) == text
+}
+
+fn is_reference(text: &str) -> bool {
+    Reference::parse(text).is_ok()
+}
+
+fn is_date(text: &str) -> bool {
+    text.parse::<Date>().is_ok()
+}
+
+fn is_currency(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase())
+}
+
+fn is_content_type(text: &str) -> bool {
+    let part = |part: &str| {
+        (1..=caps::KEY).contains(&part.len())
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-'))
+    };
+    text.split_once('/').is_some_and(|(kind, form)| part(kind) && part(form))
+}

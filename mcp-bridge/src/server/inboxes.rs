@@ -1,0 +1,234 @@
+//! The one door to what is in the inboxes. It keeps the model to those that the person chose, if they chose any: what is
+//! in another inbox is not there, in any tool, resource, prompt or completion.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use shared_inbox::{
+    Call, Client, Conversation, ConversationId, ConversationSummary, Document, Error, Mailbox, MailboxId,
+    input::{ListConversations, SearchDocuments},
+    limits,
+};
+use tokio::sync::OnceCell;
+
+use super::explain;
+
+/// How many conversations one search of documents looks up: each costs a request.
+const LOOKUPS: usize = 20;
+/// How many conversations are remembered with their inbox.
+const REMEMBERED: usize = 2_000;
+
+/// Why there is nothing to read.
+pub(super) enum Denied {
+    /// The service said so, or was not there to say anything.
+    Service(Error),
+    /// There is no such conversation in the chosen inboxes.
+    NotHere,
+    /// The choice of inboxes does not allow it, or does not work.
+    Inbox(String),
+}
+
+impl From<Error> for Denied {
+    fn from(error: Error) -> Self {
+        Self::Service(error)
+    }
+}
+
+impl Denied {
+    pub(super) fn explain(&self) -> String {
+        match self {
+            Self::Service(error) => explain(error),
+            Self::NotHere => {
+                "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
+                    .into()
+            }
+            Self::Inbox(why) => why.clone(),
+        }
+    }
+
+    pub(super) fn is_not_found(&self) -> bool {
+        match self {
+            Self::Service(error) => error.is_not_found(),
+            Self::NotHere => true,
+            Self::Inbox(_) => false,
+        }
+    }
+}
+
+/// How much a read matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Somebody asked for it.
+    Asked,
+    /// Only with what the rate limit has to spare.
+    Spare,
+}
+
+impl Pace {
+    fn of<I, O>(self, call: Call<I, O>) -> Call<I, O> {
+        if self == Self::Spare { call.bulk().no_wait() } else { call }
+    }
+}
+
+/// The inboxes that the model may see.
+pub(super) struct Inboxes {
+    addresses: Vec<String>,
+    chosen: OnceCell<Vec<Mailbox>>,
+    /// Whether a conversation is in one of them. A conversation stays in its inbox.
+    known: Mutex<HashMap<ConversationId, bool>>,
+}
+
+impl Inboxes {
+    /// Those with these addresses; all, if there are none.
+    pub(super) fn new(addresses: Vec<String>) -> Self {
+        Self { addresses, chosen: OnceCell::new(), known: Mutex::default() }
+    }
+
+    fn all(&self) -> bool {
+        self.addresses.is_empty()
+    }
+
+    fn has(&self, address: &str) -> bool {
+        self.addresses.iter().any(|one| one.eq_ignore_ascii_case(address))
+    }
+
+    pub(super) async fn mailboxes(&self, client: &Client, pace: Pace) -> Result<Vec<Mailbox>, Denied> {
+        let mut found = pace.of(client.mailboxes()).await?;
+        if self.all() {
+            return Ok(found);
+        }
+        found.retain(|mailbox| self.has(&mailbox.address));
+        let missing = |address: &&String| !found.iter().any(|m| m.address.eq_ignore_ascii_case(address));
+        if let Some(address) = self.addresses.iter().find(missing) {
+            return Err(Denied::Inbox(format!(
+                "The bridge was started with --mailbox {address}, and the key sees no inbox with this address."
+            )));
+        }
+        Ok(found)
+    }
+
+    async fn chosen(&self, client: &Client, pace: Pace) -> Result<&[Mailbox], Denied> {
+        self.chosen.get_or_try_init(|| self.mailboxes(client, pace)).await.map(Vec::as_slice)
+    }
+
+    pub(super) async fn conversations(
+        &self,
+        client: &Client,
+        input: ListConversations,
+        pace: Pace,
+    ) -> Result<Vec<ConversationSummary>, Denied> {
+        if self.all() {
+            return Ok(pace.of(client.conversations().input(input)).await?.into_vec());
+        }
+        let chosen = self.chosen(client, pace).await?.iter().map(|mailbox| &mailbox.id);
+        let asked: Vec<&MailboxId> = match &input.mailbox {
+            Some(id) => chosen.filter(|one| *one == id).collect(),
+            None => chosen.collect(),
+        };
+        if asked.is_empty() {
+            let why = "mailbox: is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
+            return Err(Denied::Inbox(why.into()));
+        }
+        // The list has no way to name several inboxes, and gives an inbox by a name that others may have too.
+        let mut all = Vec::new();
+        for id in asked {
+            let mut of_one = input.clone();
+            of_one.mailbox = Some(id.clone());
+            all.extend(pace.of(client.conversations().input(of_one)).await?);
+        }
+        all.sort_by_key(|c| std::cmp::Reverse(c.last_message_at));
+        all.truncate(input.limit.unwrap_or(limits::LIST_DEFAULT) as usize);
+        let mut known = self.known();
+        all.iter().for_each(|c| remember(&mut known, &c.id, true));
+        Ok(all)
+    }
+
+    pub(super) async fn conversation(
+        &self,
+        client: &Client,
+        id: &ConversationId,
+        pace: Pace,
+    ) -> Result<Conversation, Denied> {
+        match pace.of(client.conversation(id).get()).await {
+            Ok(conversation) if self.all() => Ok(conversation),
+            Ok(conversation) => {
+                let here = self.has(&conversation.mailbox);
+                remember(&mut self.known(), id, here);
+                if here { Ok(conversation) } else { Err(Denied::NotHere) }
+            }
+            // The same answer as for what is in another inbox.
+            Err(error) if !self.all() && error.is_not_found() => Err(Denied::NotHere),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Fails when the conversation is not to be touched. Costs nothing when every inbox may be.
+    pub(super) async fn admit(&self, client: &Client, id: &ConversationId) -> Result<(), Denied> {
+        if self.all() {
+            return Ok(());
+        }
+        self.conversation(client, id, Pace::Asked).await.map(drop)
+    }
+
+    /// Documents, and how many were left out because nobody looked where they came from.
+    pub(super) async fn documents(
+        &self,
+        client: &Client,
+        input: SearchDocuments,
+    ) -> Result<(Vec<Document>, usize), Denied> {
+        if self.all() {
+            return Ok((client.documents().input(input).await?.into_vec(), 0));
+        }
+        // The search knows no inboxes: those that are wanted may stand behind others.
+        let most = input.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
+        let found = client.documents().input(input).limit(limits::LIST_MAX).await?;
+        let (mut here, mut lookups, mut unseen) = (Vec::new(), 0, 0);
+        for document in found {
+            if here.len() == most {
+                break;
+            }
+            // A document of no conversation is in no inbox.
+            let Some(id) = document.conversation_id.clone() else { continue };
+            let known = self.known().get(&id).copied();
+            let is_here = match known {
+                Some(known) => known,
+                None if lookups == LOOKUPS => {
+                    unseen += 1;
+                    continue;
+                }
+                None => {
+                    lookups += 1;
+                    match self.conversation(client, &id, Pace::Asked).await {
+                        Ok(_) => true,
+                        Err(Denied::NotHere) => false,
+                        Err(error) => return Err(error),
+                    }
+                }
+            };
+            if is_here {
+                here.push(document);
+            }
+        }
+        Ok((here, unseen))
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The open conversations of this inbox, or of all, so many.
+pub(super) fn list(mailbox: Option<MailboxId>, limit: Option<u32>) -> ListConversations {
+    let mut list = ListConversations::default();
+    (list.mailbox, list.limit) = (mailbox, limit);
+    list
+}
+
+fn remember(known: &mut HashMap<ConversationId, bool>, id: &ConversationId, here: bool) {
+    if known.len() >= REMEMBERED {
+        known.clear();
+    }
+    known.insert(id.clone(), here);
+}
