@@ -15,7 +15,7 @@ pub(crate) fn decode<T: DeserializeOwned>(answer: &Answer) -> Result<T> {
     })
 }
 
-/// Where it does not fit. To know that at every step costs a fifth of the reading, so it is read again for it.
+/// Where it does not fit. To know that at every step would be paid by every good answer, so it is read again for it.
 fn path<T: DeserializeOwned>(body: &[u8]) -> String {
     let mut json = serde_json::Deserializer::from_slice(body);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
