@@ -21,7 +21,7 @@ use crate::receiver::Receiver;
 /// use http::{Request, Response};
 /// use http_body_util::Full;
 /// use shared_inbox_webhooks::{Event, Receiver, Secret, Signer, Verified, Verifier, VerifyLayer};
-/// use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///
 /// async fn hook(request: Request<Full<Bytes>>) -> Result<Response<String>, std::convert::Infallible> {
 ///     let verified = request.extensions().get::<Verified<Bytes>>().expect("the layer is in front");
@@ -34,16 +34,16 @@ use crate::receiver::Receiver;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
 /// let receiver = Receiver::new(Verifier::new([secret.clone()]));
-/// let mut service = ServiceBuilder::new().layer(VerifyLayer::new(receiver)).service(service_fn(hook));
+/// let service = ServiceBuilder::new().layer(VerifyLayer::new(receiver)).service(service_fn(hook));
 ///
 /// let body = r#"{"id": "evt_1", "type": "moon.rose"}"#;
 /// let now = std::time::UNIX_EPOCH.elapsed()?.as_secs();
 /// let mut request = Request::post("/hook").body(Full::new(Bytes::from(body)))?;
-/// assert_eq!(service.ready().await?.call(request.clone()).await?.status(), 400);
+/// assert_eq!(service.clone().oneshot(request.clone()).await?.status(), 400);
 /// for (name, value) in Signer::new([secret]).sign("evt_1", now, body.as_bytes()).pairs() {
 ///     request.headers_mut().insert(name, value.parse()?);
 /// }
-/// assert_eq!(service.ready().await?.call(request).await?.body(), "moon.rose");
+/// assert_eq!(service.oneshot(request).await?.body(), "moon.rose");
 /// # Ok(())
 /// # }
 /// ```
