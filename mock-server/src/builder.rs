@@ -51,6 +51,7 @@ pub struct MockServerBuilder {
     pub(crate) control_token: Option<String>,
     pub(crate) patience: Duration,
     pub(crate) log: bool,
+    pub(crate) console: bool,
 }
 
 /// Connections that wait to be accepted; a test may open hundreds at once.
@@ -111,6 +112,7 @@ impl Default for MockServerBuilder {
             control_token: None,
             patience: Limits::default().patience,
             log: false,
+            console: true,
         }
     }
 }
@@ -189,6 +191,12 @@ impl MockServerBuilder {
         self
     }
 
+    /// Leaves out the console: there is nothing at `/`.
+    pub fn no_console(mut self) -> Self {
+        self.console = false;
+        self
+    }
+
     /// Starts the server; it accepts connections when this returns.
     ///
     /// # Panics
@@ -254,7 +262,10 @@ impl MockServerBuilder {
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
         let limits = Limits { patience: self.patience, ..Limits::default() };
-        Ok((App::new(hub, bound, self.control_token.as_deref(), limits, self.log, stop), listener))
+        Ok((
+            App::new(hub, bound, self.control_token.as_deref(), limits, self.log, self.console, stop),
+            listener,
+        ))
     }
 }
 

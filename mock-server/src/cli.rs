@@ -69,6 +69,9 @@ struct Options {
     /// Print the ready document as one line instead of the banner
     #[arg(long)]
     json: bool,
+    /// Leave out the console, the page at `/`
+    #[arg(long)]
+    no_console: bool,
     /// No line on stderr for each request
     #[arg(long)]
     quiet: bool,
@@ -135,6 +138,7 @@ fn schema() -> Result<(), String> {
 
 fn serve(options: Options) -> Result<(), String> {
     let (json, ready_file) = (options.json, options.ready_file.clone());
+    let console = cfg!(feature = "console") && !options.no_console;
     if let Some(file) = &ready_file {
         // One that a former run left behind would speak too soon.
         let _ = std::fs::remove_file(file);
@@ -155,7 +159,7 @@ fn serve(options: Options) -> Result<(), String> {
         let signalled = signal().map_err(|error| format!("cannot wait for signals: {error}"))?;
         let ready = app.control().ready();
         let server = tokio::spawn(app.serve(listener));
-        announce(&ready, json, ready_file.as_deref())?;
+        announce(&ready, json, console, ready_file.as_deref())?;
         signalled.await;
         phase.send_replace(Phase::Ending);
         let _ = server.await;
@@ -174,6 +178,7 @@ impl Options {
         builder.start_at = self.start_at;
         builder.rate_limit = self.rate_limit.0;
         builder.control_token = self.control_token;
+        builder.console = !self.no_console;
         if let Some(file) = &self.seed {
             let document = std::fs::read(file)
                 .map_err(|error| format!("--seed {}: cannot be read: {error}", file.display()))?;
@@ -183,7 +188,7 @@ impl Options {
     }
 }
 
-fn announce(ready: &Ready, json: bool, file: Option<&Path>) -> Result<(), String> {
+fn announce(ready: &Ready, json: bool, console: bool, file: Option<&Path>) -> Result<(), String> {
     let document = serde_json::to_string(ready).map_err(|error| error.to_string())?;
     if let Some(file) = file {
         write_whole(file, &document)
@@ -191,7 +196,7 @@ fn announce(ready: &Ready, json: bool, file: Option<&Path>) -> Result<(), String
     }
     let mut out = io::stdout().lock();
     // A closed stdout does not keep anyone from using the server.
-    let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", ready.banner()) };
+    let _ = if json { writeln!(out, "{document}") } else { writeln!(out, "{}", ready.banner(console)) };
     let _ = out.flush();
     Ok(())
 }

@@ -42,7 +42,8 @@ use tokio::sync::{oneshot, watch};
 pub use builder::{MockServerBuilder, StartError};
 pub use cli::run as run_program;
 pub use control::{
-    Control, Controlled, ExpectTime, Expectation, Expected, Met, NewWorld, SnapshotEntry, WorldDifference,
+    Control, Controlled, ExpectTime, Expectation, Expected, Line, Met, NewWorld, SnapshotEntry,
+    WorldDifference,
 };
 pub use ready::{Ready, ReadyKeys};
 pub use server::{
@@ -50,18 +51,19 @@ pub use server::{
     difference::Changed,
     exam::{ExamCase, ExamReport},
     faults::{Bundle, Effect, Fault, FaultRule, Latency},
-    journal::{JournalEntry, Transport},
+    journal::{JournalEntry, Order, RequestFilter, Transport},
     realm::{Advanced, ClockReading},
     sse::{Cause, Change},
     target::Targets,
 };
 pub use world::{
-    Approval, Approved, Assignment, BookingRecord, By, CreateWebhook, CreatedWebhook, DeliveryFilter,
-    DeliveryOutcome, DeliveryView, Discard, FiredJob, HelperDraft, HookScope, HookState, InboundMail,
-    JobEntry, KeyEntry, MadeKey, MailboxEntry, NewBooking, NewKey, NewMailbox, NewUser, Noted, OutboxKind,
-    OutboxMail, Outcome, Plan, Received, Refusal, RequestEntry, RotatedSecret, Snooze, Sorting, StampClock,
-    StatusChange, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User, Waiting,
-    WebhookView, World,
+    Approval, Approved, Assignment, BookingRecord, By, ConversationEntry, ConversationFilter,
+    ConversationView, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome,
+    DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope, HookState, InboundMail,
+    JobEntry, KeyEntry, LineDelivery, LineStep, MadeKey, MailboxEntry, NewBooking, NewKey, NewMailbox,
+    NewUser, Noted, OutboxKind, OutboxMail, Outcome, Page, Part, Plan, Received, Refusal, RequestEntry,
+    RotatedSecret, SentTry, Signed, Snooze, Sorting, StampClock, StatusChange, StepKind, Stop, TagChange,
+    TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User, Waiting, WebhookView, World,
 };
 
 use server::connection::Phase;

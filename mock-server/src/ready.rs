@@ -100,15 +100,15 @@ impl Addresses {
 
 impl Ready {
     /// What a person sees when the server has started.
-    pub(crate) fn banner(&self) -> String {
+    pub(crate) fn banner(&self, console: bool) -> String {
         let Ready { base_url, mcp_url, control_url, console_url, keys, .. } = self;
+        let console = if console { format!("\n  Console   {console_url}") } else { String::new() };
         format!(
             "shared-inbox-mock {version} is ready
 
   REST      {base_url}
   MCP       {mcp_url}
-  Control   {control_url}
-  Console   {console_url}
+  Control   {control_url}{console}
 
   Live key  {live}
   Test key  {test}

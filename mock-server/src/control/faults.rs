@@ -14,7 +14,9 @@ impl Control {
     /// 400 for a rule that makes no sense.
     pub async fn add_fault(&self, rule: FaultRule) -> Controlled<Fault> {
         rule.check().map_err(|problem| Refusal::new(400, problem))?;
-        Ok(self.realm.faults(|faults, now| faults.add(rule, now)))
+        let added = self.realm.faults(|faults, now| faults.add(rule, now));
+        self.realm.say("faults");
+        Ok(added)
     }
 
     /// The rules, and how often each has fired.
@@ -25,6 +27,7 @@ impl Control {
     /// Removes all rules.
     pub async fn clear_faults(&self) {
         self.realm.faults(|faults, _| faults.clear());
+        self.realm.say("faults");
     }
 
     /// Removes one rule.
@@ -34,6 +37,7 @@ impl Control {
     /// 404 when there is none with this id.
     pub async fn remove_fault(&self, id: &str) -> Controlled<()> {
         let removed = self.realm.faults(|faults, _| faults.remove(id));
+        self.realm.say("faults");
         if removed { Ok(()) } else { Err(Refusal::new(404, "There is no such fault.")) }
     }
 
@@ -48,7 +52,9 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn switch_on(&self, bundle: &str) -> Controlled<Vec<Fault>> {
-        self.realm.faults(|faults, now| faults.switch_on(bundle, now)).ok_or_else(no_bundle)
+        let on = self.realm.faults(|faults, now| faults.switch_on(bundle, now));
+        self.realm.say("faults");
+        on.ok_or_else(no_bundle)
     }
 
     /// Switches a bundle off.
@@ -57,7 +63,9 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn switch_off(&self, bundle: &str) -> Controlled<()> {
-        self.realm.faults(|faults, _| faults.switch_off(bundle)).ok_or_else(no_bundle)
+        let off = self.realm.faults(|faults, _| faults.switch_off(bundle));
+        self.realm.say("faults");
+        off.ok_or_else(no_bundle)
     }
 }
 

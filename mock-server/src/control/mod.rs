@@ -5,6 +5,7 @@
 //! embeds the server call the same methods.
 
 mod actions;
+mod browse;
 mod expect;
 mod faults;
 mod people;
@@ -18,10 +19,11 @@ use shared_inbox::Timestamp;
 
 use crate::{
     ready::Addresses,
-    server::{hub::Hub, realm::Realm, sse::Cause},
-    world::{Refusal, World},
+    server::{hub::Hub, realm::Realm},
+    world::{Behalf, Refusal, World},
 };
 
+pub use browse::Line;
 pub use expect::{ExpectTime, Expectation, Expected, Met};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
@@ -74,7 +76,11 @@ impl Control {
     }
 
     /// Does something to the world.
-    fn act<R>(&self, what: &str, act: impl FnOnce(&mut World, Timestamp) -> Controlled<R>) -> Controlled<R> {
-        self.realm.change(Cause::Control, what, act)
+    fn act<R>(
+        &self,
+        what: &'static str,
+        act: impl FnOnce(&mut World, Timestamp) -> Controlled<R>,
+    ) -> Controlled<R> {
+        self.realm.change(Behalf::Control(what), act)
     }
 }

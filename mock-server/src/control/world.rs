@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use shared_inbox::Timestamp;
 use tokio::{
-    sync::broadcast,
+    sync::{broadcast, watch},
     time::{Instant, timeout_at},
 };
 
@@ -186,6 +186,7 @@ impl Control {
     /// Forgets the requests so far.
     pub async fn clear_requests(&self) {
         self.realm.journal(|journal| journal.clear());
+        self.realm.say("requests");
     }
 
     /// What is due and when, soonest first.
@@ -196,6 +197,11 @@ impl Control {
     /// Every change of the world from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.realm.follow()
+    }
+
+    /// How many requests to the service have ended, as it changes.
+    pub(crate) fn ended_requests(&self) -> watch::Receiver<u64> {
+        self.realm.follow_journal()
     }
 
     /// A new world beside this one, with keys, data, clock, faults, journal and limits of its own.

@@ -6,14 +6,16 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 
-use super::{guard, hub::Hub, realm::Realm, sse::Cause};
-use crate::world::{Answer, CallInput, KeyHash, Refusal, World};
+use super::{guard, hub::Hub, realm::Realm};
+use crate::world::{Answer, Behalf, CallInput, KeyHash, Refusal, World};
 
 /// The agent behind a valid key.
 #[derive(Clone)]
 pub(crate) struct Caller {
     realm: Arc<Realm>,
     agent: AgentId,
+    /// The number of its request in the journal.
+    request: u64,
 }
 
 impl Caller {
@@ -24,9 +26,14 @@ impl Caller {
         let key = KeyHash::of(key);
         let known = hub.world_of(&key).and_then(|realm| {
             let agent = realm.enter(|world, _| world.authenticate(&key))?;
-            Some(Self { realm, agent })
+            Some(Self { realm, agent, request: 0 })
         });
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
+    }
+
+    /// In the request with this number.
+    pub(crate) fn asking(self, request: u64) -> Self {
+        Self { request, ..self }
     }
 
     pub(crate) fn realm(&self) -> &Arc<Realm> {
@@ -76,6 +83,6 @@ impl Caller {
         if operation.method() == Method::Get {
             return self.realm.enter(work);
         }
-        self.realm.change(Cause::Request, operation.path(), work)
+        self.realm.change(Behalf::Request(self.request, operation.path()), work)
     }
 }

@@ -27,7 +27,10 @@ use super::{
     faults::{Act, Struck, When},
     target::{Forbidden, Route, Targets},
 };
-use crate::world::{TryOutcome, TryRequest, webhooks::StampClock};
+use crate::world::{
+    Signed, TryOutcome, TryRequest,
+    webhooks::{StampClock, USER_AGENT},
+};
 
 /// Tries at once.
 const AT_ONCE: usize = 192;
@@ -128,11 +131,12 @@ impl Deliverer {
             Some(struck) => self.unlucky(&request, &headers, struck).await,
         };
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        match result {
+        let outcome = match result {
             Ok(status) => TryOutcome::answered(&request, at, status, took),
             Err(why @ NoAnswer::TimedOut(_)) => TryOutcome::timed_out(&request, at, why.to_string(), took),
             Err(why) => TryOutcome::unanswered(&request, at, why.to_string(), took),
-        }
+        };
+        outcome.signed(Signed::new(&headers.timestamp, &headers.signature))
     }
 
     /// A try that something happens to on its way.
@@ -224,7 +228,7 @@ impl Inner {
 
     fn build(&self, route: Route) -> Option<Client> {
         let builder = Client::builder()
-            .user_agent(concat!("shared-inbox-mock/", env!("CARGO_PKG_VERSION")))
+            .user_agent(USER_AGENT)
             .redirect(redirect::Policy::none())
             .retry(reqwest::retry::never())
             // A proxy would look the name up by itself.

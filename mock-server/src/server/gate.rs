@@ -85,6 +85,7 @@ async fn carry_out(
     realm: &Arc<Realm>,
 ) -> Reply {
     let mut record = Record::new(app, realm, &parts, caller.as_ref().ok());
+    let caller = caller.map(|caller| caller.asking(record.number));
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
     record.body = body.clone().unwrap_or_default();
     let path = parts.uri.path().to_owned();

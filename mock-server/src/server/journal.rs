@@ -7,11 +7,12 @@ use std::{borrow::Cow, collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{AgentId, Timestamp};
 
 use super::numbers;
+use crate::world::{Page, Part, Refusal, call_id, empty_as_none};
 
 /// Entries kept; the oldest goes first.
 const MAX_ENTRIES: usize = 10_000;
@@ -19,7 +20,7 @@ const MAX_ENTRIES: usize = 10_000;
 const MAX_BYTES: usize = 32 << 20;
 
 /// How a request came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Transport {
@@ -46,6 +47,8 @@ pub enum Transport {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct JournalEntry {
+    /// Its id, such as `call_17`.
+    pub id: String,
     /// When it came in, by the world's clock.
     pub at: Timestamp,
     /// How it came in.
@@ -82,6 +85,118 @@ impl std::fmt::Debug for JournalEntry {
     }
 }
 
+/// Which requests to list.
+///
+/// ```
+/// use shared_inbox_mock::{RequestFilter, Transport};
+/// let filter = RequestFilter::default().transport(Transport::Mcp).status("4xx");
+/// assert_eq!(filter.status.as_deref(), Some("4xx"));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RequestFilter {
+    /// Those that came in this way.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Those with this method.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Those with this text in the path, the query or the body.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// Oldest first unless said.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+}
+
+/// In which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Order {
+    /// The oldest first.
+    Oldest,
+    /// The newest first.
+    Newest,
+}
+
+impl std::fmt::Debug for RequestFilter {
+    /// Without the text, which may be a mail's.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestFilter")
+            .field("transport", &self.transport)
+            .field("method", &self.method)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RequestFilter {
+    /// Those that came in this way.
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// Those with this method.
+    pub fn method(mut self, method: impl Into<String>) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    pub fn status(mut self, status: impl Into<String>) -> Self {
+        self.status = Some(status.into());
+        self
+    }
+
+    /// Those with this text in the path, the query or the body.
+    pub fn text(mut self, q: impl Into<String>) -> Self {
+        self.q = Some(q.into());
+        self
+    }
+
+    /// The newest first.
+    pub fn newest(mut self) -> Self {
+        self.order = Some(Order::Newest);
+        self
+    }
+
+    fn fits(&self, entry: &Entry) -> bool {
+        self.transport.is_none_or(|transport| transport == entry.transport)
+            && self.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(entry.method.as_str()))
+            && self.status.as_ref().is_none_or(|status| answered(entry.status, status))
+            && self.q.as_ref().is_none_or(|q| entry.has(q))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let good = |status: &String| {
+            let status = status.as_bytes();
+            status == b"none"
+                || (status.len() == 3
+                    && (b'1'..=b'5').contains(&status[0])
+                    && (&status[1..] == b"xx" || status[1..].iter().all(u8::is_ascii_digit)))
+        };
+        match &self.status {
+            Some(status) if !good(status) => {
+                Err(Refusal::field("status", "must be a status, a class such as `4xx`, or `none`"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn answered(status: Option<u16>, wanted: &str) -> bool {
+    match (status, wanted.strip_suffix("xx")) {
+        (None, _) => wanted == "none",
+        (Some(status), Some(class)) => (status / 100).to_string() == class,
+        (Some(status), None) => status.to_string() == wanted,
+    }
+}
+
 /// A request as it is kept.
 pub(crate) struct Entry {
     /// Its place: requests are entered when they end, and a slow one ends after those that came later.
@@ -97,6 +212,15 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether a text is in it, whatever its case.
+    fn has(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let has = |part: &str| part.to_lowercase().contains(&text);
+        has(self.uri.path())
+            || has(self.uri.query().unwrap_or_default())
+            || has(&String::from_utf8_lossy(&self.body))
+    }
+
     fn size(&self) -> usize {
         self.uri.path().len() + self.uri.query().map_or(0, str::len) + self.body.len()
     }
@@ -115,6 +239,7 @@ impl Entry {
             _ => None,
         };
         JournalEntry {
+            id: call_id(self.number),
             at: self.at,
             transport: self.transport,
             method: self.method.to_string(),
@@ -154,9 +279,28 @@ impl Journal {
     }
 
     pub(crate) fn list(&self) -> Vec<JournalEntry> {
+        self.in_order().into_iter().map(Entry::present).collect()
+    }
+
+    fn in_order(&self) -> Vec<&Entry> {
         let mut oldest_first: Vec<&Entry> = self.entries.iter().collect();
         oldest_first.sort_by_key(|entry| entry.number);
-        oldest_first.into_iter().map(Entry::present).collect()
+        oldest_first
+    }
+
+    /// A part of those that a filter lets through.
+    pub(crate) fn browse(&self, filter: &RequestFilter, part: Part) -> Page<JournalEntry> {
+        let mut found = self.in_order();
+        found.retain(|entry| filter.fits(entry));
+        if filter.order == Some(Order::Newest) {
+            found.reverse();
+        }
+        part.of(&found, |entry| entry.present())
+    }
+
+    pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
+        let entry = self.entries.iter().find(|entry| call_id(entry.number) == wanted)?;
+        Some(entry.present())
     }
 
     pub(crate) fn clear(&mut self) {

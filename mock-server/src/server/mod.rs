@@ -5,6 +5,7 @@ mod body;
 pub(crate) mod caller;
 pub(crate) mod clock;
 pub(crate) mod connection;
+mod console;
 pub(crate) mod control;
 pub(crate) mod deliver;
 pub(crate) mod difference;
@@ -20,7 +21,6 @@ pub(crate) mod matching;
 mod mcp;
 mod numbers;
 pub(crate) mod openapi;
-mod page;
 pub(crate) mod realm;
 mod rest;
 pub(crate) mod snapshots;
@@ -54,6 +54,8 @@ pub(crate) struct App {
     addresses: Arc<Addresses>,
     limits: Limits,
     log: bool,
+    /// Whether the console is served.
+    console: bool,
     stop: watch::Receiver<Phase>,
     /// The OpenAPI document, written when someone first asks for it.
     openapi: OnceLock<Bytes>,
@@ -66,6 +68,7 @@ impl App {
         token: Option<&str>,
         limits: Limits,
         log: bool,
+        console: bool,
         stop: watch::Receiver<Phase>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -74,6 +77,7 @@ impl App {
             addresses: Arc::new(Addresses::new(address)),
             limits,
             log,
+            console,
             stop,
             openapi: OnceLock::new(),
         })
@@ -116,12 +120,9 @@ impl App {
         let response = if control::owns(&path) {
             let controlled = AssertUnwindSafe(control::handle(self, routes, request.map(Body::new)));
             controlled.catch_unwind().await.unwrap_or_else(|_| answer::of_status(500).map(Body::from))
-        } else if path == "/" && method == http::Method::GET {
-            page::page(&self.control().ready()).map(Body::from)
-        } else if path == "/" {
-            answer::wrong_method("GET").map(Body::from)
         } else {
-            answer::error(404, "There is nothing at this path.").map(Body::from)
+            let page = self.console.then(|| console::answer(&method, &path)).flatten();
+            page.unwrap_or_else(|| answer::error(404, "There is nothing at this path.")).map(Body::from)
         };
         if self.log {
             log::request(&method, &path, Some(response.status().as_u16()), started.elapsed(), None);

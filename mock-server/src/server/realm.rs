@@ -23,7 +23,7 @@ use serde::Serialize;
 use shared_inbox::Timestamp;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, broadcast, futures::Notified},
+    sync::{Notify, broadcast, futures::Notified, watch},
 };
 
 use super::{
@@ -35,7 +35,7 @@ use super::{
     snapshots::Snapshots,
     sse::{Cause, Change},
 };
-use crate::world::{Fired, FiredJob, Keys, Refusal, TryRequest, World};
+use crate::world::{Behalf, Fired, FiredJob, Keys, Refusal, TryRequest, World};
 
 /// A suspended machine does not run its timers; look at the clock now and then.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
@@ -124,6 +124,8 @@ pub(crate) struct Realm {
     waiting: AtomicUsize,
     /// Made for the first follower: its room for changes is many times what an empty world takes.
     changes: OnceLock<broadcast::Sender<Change>>,
+    /// How many requests have ended, for those who follow the journal.
+    ended: OnceLock<watch::Sender<u64>>,
     /// Tells the driver that something falls due earlier than it thinks.
     wake: Arc<Notify>,
     /// Tells a moving clock that a webhook try has ended.
@@ -178,6 +180,7 @@ impl Realm {
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
             changes: OnceLock::new(),
+            ended: OnceLock::new(),
             wake: Arc::default(),
             try_ended: Notify::new(),
             stirred: Notify::new(),
@@ -260,14 +263,22 @@ impl Realm {
         result
     }
 
-    /// The same, and tells the followers when it was done.
+    /// The same on someone's behalf, and tells the followers when it was done.
     pub(crate) fn change<R>(
         self: &Arc<Self>,
-        cause: Cause,
-        what: &str,
+        behalf: Behalf,
         act: impl FnOnce(&mut World, Timestamp) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
-        let result = self.enter(act);
+        let (cause, what) = match behalf {
+            Behalf::Request(_, what) => (Cause::Request, what),
+            Behalf::Control(what) => (Cause::Control, what),
+        };
+        let result = self.enter(|world, now| {
+            world.begin(behalf);
+            let result = act(world, now);
+            world.end();
+            result
+        });
         if result.is_ok() {
             self.tell(&mut self.lock(), cause, what);
         }
@@ -288,10 +299,8 @@ impl Realm {
             self.plan.runtime.spawn(async move {
                 let due = request.due;
                 let outcome = realm.plan.deliverer.perform(request, struck, || realm.try_time(due)).await;
-                let _ = realm.change(Cause::Job, "webhook-try-ended", |world, _| {
-                    world.finish_try(outcome);
-                    Ok(())
-                });
+                realm.enter(|world, _| world.finish_try(outcome));
+                realm.tell(&mut realm.lock(), Cause::Job, "webhook-try-ended");
                 realm.try_ended.notify_waiters();
             });
         }
@@ -339,8 +348,18 @@ impl Realm {
         }
     }
 
+    /// Tells the followers of something that is beside the world: its faults, its journal.
+    pub(crate) fn say(&self, what: &'static str) {
+        self.tell(&mut self.lock(), Cause::Control, what);
+    }
+
     pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
         self.changes.get_or_init(|| broadcast::Sender::new(FOLLOWED)).subscribe()
+    }
+
+    /// The number of the last request that has ended, as it changes.
+    pub(crate) fn follow_journal(&self) -> watch::Receiver<u64> {
+        self.ended.get_or_init(watch::Sender::default).subscribe()
     }
 
     /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.
@@ -552,10 +571,13 @@ impl Realm {
         act(&mut self.lock().journal)
     }
 
-    /// Enters a request that is over, and tells those who wait for one.
+    /// Enters a request that is over, and tells those who wait for one or follow them.
     pub(crate) fn enter_in_journal(&self, entry: Entry) {
         self.lock().journal.push(entry);
         self.stirred.notify_waiters();
+        if let Some(ended) = self.ended.get() {
+            ended.send_modify(|ended| *ended += 1);
+        }
     }
 }
 

@@ -76,17 +76,36 @@ impl Job {
     }
 }
 
+/// A job, and the step of a line that left it behind.
+#[derive(Debug, PartialEq, Eq)]
+struct Queued {
+    job: Job,
+    cause: Option<u64>,
+}
+
+/// A copy of a world has seen nothing yet: what is left to do there has no cause.
+impl Clone for Queued {
+    fn clone(&self) -> Self {
+        Self { job: self.job.clone(), cause: None }
+    }
+}
+
 /// The queue. Jobs that are due at the same time run in the order in which they were put in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Jobs {
-    queue: BTreeMap<(Timestamp, u64), Job>,
+    queue: BTreeMap<(Timestamp, u64), Queued>,
     next: u64,
 }
 
 impl Jobs {
     /// Puts a job in.
     pub fn push(&mut self, due: Timestamp, job: Job) {
-        self.queue.insert((due, self.next), job);
+        self.push_for(due, job, None);
+    }
+
+    /// Puts a job in that follows from a step of a line.
+    pub(super) fn push_for(&mut self, due: Timestamp, job: Job, cause: Option<u64>) {
+        self.queue.insert((due, self.next), Queued { job, cause });
         self.next += 1;
     }
 
@@ -95,28 +114,33 @@ impl Jobs {
         self.queue.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// Takes out the earliest job that is due at `now` or before.
-    pub fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job)> {
+    /// Takes out the earliest job that is due at `now` or before; gives its time, and the step that left it behind.
+    pub fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job, Option<u64>)> {
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
-        let ((due, _), job) = entry.remove_entry();
-        Some((due, job))
+        let ((due, _), Queued { job, cause }) = entry.remove_entry();
+        Some((due, job, cause))
     }
 
     /// Takes out one job that is due at exactly this time.
     pub fn cancel(&mut self, due: Timestamp, job: &Job) -> bool {
-        let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| *there == job);
+        let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| there.job == *job);
         let Some(key) = found.map(|(key, _)| *key) else { return false };
         self.queue.remove(&key).is_some()
     }
 
     /// Takes out all jobs of which `goes` says so.
     pub fn remove(&mut self, goes: impl Fn(&Job) -> bool) {
-        self.queue.retain(|_, job| !goes(job));
+        self.queue.retain(|_, there| !goes(&there.job));
     }
 
     /// All jobs, soonest first.
     pub fn iter(&self) -> impl Iterator<Item = (Timestamp, &Job)> {
-        self.queue.iter().map(|((due, _), job)| (*due, job))
+        self.caused().map(|(due, job, _)| (due, job))
+    }
+
+    /// All jobs, soonest first, each with the step that left it behind.
+    pub(super) fn caused(&self) -> impl Iterator<Item = (Timestamp, &Job, Option<u64>)> {
+        self.queue.iter().map(|((due, _), there)| (*due, &there.job, there.cause))
     }
 
     /// How many there are.

@@ -5,7 +5,7 @@
 //! [`World::prepare`] builds it anew. A copy of a world costs next to nothing (`store`).
 //!
 //! Things happen to a world in two ways: someone asks for them (`call`), or their time has come (`run`, from the queue
-//! in `jobs`). The rooms follow a mail on its way; each uses only those above it:
+//! in `jobs`); `line` knows which led to which. `browse` shows everything to whoever may see it all. The rooms follow a mail on its way; each uses only those above it:
 //!
 //! | room | holds |
 //! |---|---|
@@ -17,11 +17,13 @@
 //! | `seed` | worlds to start from |
 
 mod answer;
+mod browse;
 mod call;
 mod conversation;
 mod documents;
 mod ids;
 mod jobs;
+mod line;
 mod mail;
 mod people;
 mod run;
@@ -39,6 +41,8 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, Timestamp};
 
 pub use answer::{Answer, Refusal};
+pub(crate) use browse::empty_as_none;
+pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Part};
 pub use call::CallInput;
 pub use conversation::{
     Assignment, Item, MessageRecord, Noted, Snooze, Sorting, StatusChange, TagChange, TagRecord, TeamNote,
@@ -47,6 +51,8 @@ pub use conversation::{
 pub use documents::{DocumentRequest, Filed, RequestEntry, RequestedItem, Upload, Uploaded};
 pub use ids::{Fresh, Ids};
 pub use jobs::{Job, JobEntry, Jobs};
+pub(crate) use line::{Behalf, call_id};
+pub use line::{LineDelivery, LineStep, StepKind};
 pub use mail::{
     AppMail, AppMails, Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail,
     Outcome, Received, Stop, TeamReply, Waiting,
@@ -58,8 +64,9 @@ pub use people::{
 pub use run::{Fired, FiredJob};
 pub use seed::InvalidWorld;
 pub use webhooks::{
-    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope, HookState,
-    RotatedSecret, StampClock, TestSent, Try, TryOutcome, TryRequest, WebhookView, Webhooks,
+    CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope,
+    HookState, RotatedSecret, SentTry, Signed, StampClock, TestSent, Try, TryOutcome, TryRequest,
+    WebhookView, Webhooks,
 };
 
 use store::Shared;
@@ -110,6 +117,8 @@ pub struct World {
     library: documents::Library,
     #[serde(skip)]
     limits: people::Limits,
+    #[serde(skip)]
+    lines: line::Lines,
 }
 
 impl fmt::Debug for World {
@@ -157,6 +166,7 @@ impl World {
             index: conversation::Index::default(),
             library: documents::Library::default(),
             limits: people::Limits::default(),
+            lines: line::Lines::default(),
         }
     }
 
@@ -208,6 +218,7 @@ impl World {
             index: conversation::Index::default(),
             library: documents::Library::default(),
             limits: people::Limits::default(),
+            lines: line::Lines::default(),
         }
     }
 }

@@ -38,21 +38,29 @@ impl World {
     /// Runs the one earliest job that is due at `now` or before, at its own due time.
     pub fn run_due(&mut self, now: Timestamp) -> Option<Fired> {
         loop {
-            let (at, job) = self.jobs.pop_due(now)?;
+            let (at, job, cause) = self.jobs.pop_due(now)?;
             let fired = FiredJob { at, job: job.kind().to_owned() };
-            match &job {
-                Job::Send { message } => self.send(message, at),
-                Job::SandboxReply { message, invoice } => self.write_back(message, *invoice, at),
-                Job::Reminder { request, number } => self.remind(request, *number, at),
-                Job::Wake { conversation } => self.wake(conversation.as_str()),
-                Job::ForgetAppMail { message_id, livemode } => self.app_mail.forget(*livemode, message_id),
-                Job::WebhookTry { endpoint, event } => match self.start_try(endpoint, event, at) {
+            if let Job::WebhookTry { endpoint, event } = &job {
+                match self.start_try(endpoint, event, at) {
                     Some(request) => return Some(Fired::Try(fired, request)),
                     // Not to be made, or not yet: nothing happened.
                     None => continue,
-                },
+                }
             }
+            self.on_behalf(cause, &job, at, |world| world.run(&job, at));
             return Some(Fired::Done(fired));
+        }
+    }
+
+    fn run(&mut self, job: &Job, at: Timestamp) {
+        match job {
+            Job::Send { message } => self.send(message, at),
+            Job::SandboxReply { message, invoice } => self.write_back(message, *invoice, at),
+            Job::Reminder { request, number } => self.remind(request, *number, at),
+            Job::Wake { conversation } => self.wake(conversation.as_str()),
+            Job::ForgetAppMail { message_id, livemode } => self.app_mail.forget(*livemode, message_id),
+            // Its outcome comes from outside.
+            Job::WebhookTry { .. } => {}
         }
     }
 

@@ -298,6 +298,7 @@ async fn the_journal_shows_each_request_and_no_key() {
         "agentId",
         "at",
         "durationMs",
+        "id",
         "method",
         "path",
         "query",

@@ -117,17 +117,6 @@ async fn a_body_over_the_limit_answers_413() {
     raw(&kit, "/conversations/cnv_1/notes", "application/json", &huge).await.error(413);
 }
 
-#[tokio::test]
-async fn the_root_is_a_page_with_the_addresses() {
-    let kit = Kit::start().await;
-    let page = kit.ask(kit.http().get(&kit.mock.ready().console_url)).await;
-    assert_eq!(page.status, 200);
-    assert!(page.headers["content-type"].to_str().is_ok_and(|kind| kind.starts_with("text/html")));
-    let policy = page.headers["content-security-policy"].to_str().expect("text");
-    assert!(policy.starts_with("default-src 'none'"), "{policy}");
-    assert!(page.text.contains(kit.mock.base_url()) && page.text.contains("curl"));
-}
-
 async fn raw(kit: &Kit, path: &str, content_type: &str, body: &str) -> Reply {
     let request = kit
         .http()

@@ -11,12 +11,16 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, on},
 };
-use http::{Method, StatusCode};
+use http::{HeaderName, Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::input::{Asked, Search, Take, Taken};
-use crate::{control::Control, server::answer, world::Refusal};
+use crate::{
+    control::Control,
+    server::answer,
+    world::{Page, Part, Refusal},
+};
 
 /// A call of the control API.
 pub(super) struct Call {
@@ -238,6 +242,51 @@ where
         }
     })
 }
+
+/// A part of a long list, which can be waited for; a header says how long the whole is.
+pub(super) fn paged<A, T, F, Fut>(
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    act: F,
+) -> Call
+where
+    A: Take + Clone + Sync,
+    T: Serialize + JsonSchema + Send + 'static,
+    F: Fn(Control, A, Part) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
+{
+    type Asked<A> = (A, (Search<Part>, Search<Wait>));
+    get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): Asked<A>| {
+        let act = act.clone();
+        async move {
+            let enough = wait.least.unwrap_or(1);
+            let look = || act(it.clone(), asked.clone(), part);
+            let found = match wait.span()? {
+                None => look().await?,
+                Some(span) => it.wait_for(span, look, |found| found.items.len() >= enough).await?,
+            };
+            Ok(Paged(found))
+        }
+    })
+}
+
+/// A part of a list.
+struct Paged<T>(Page<T>);
+
+impl<T: Serialize + JsonSchema + Send + 'static> Give for Paged<T> {
+    fn given(generator: &mut SchemaGenerator) -> Given {
+        json_given::<Vec<T>>(200, generator)
+    }
+    fn give(self) -> Response {
+        let mut response = json_response(200, &self.0.items);
+        response.headers_mut().insert(TOTAL, self.0.total.into());
+        response
+    }
+}
+
+/// How many there are in all, of which the answer is a part.
+const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
 
 /// How long to wait for a list to have something in it.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]

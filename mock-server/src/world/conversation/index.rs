@@ -19,7 +19,7 @@ use super::{
     search::{Searched, Words},
 };
 use crate::world::{
-    World,
+    StepKind, World,
     people::{Key, KeyHash},
     store::Layered,
 };
@@ -260,6 +260,27 @@ impl World {
         }
         if moves {
             self.touch(at);
+        }
+        self.step_of_item(at);
+    }
+
+    /// Notes that the last item of a timeline has come.
+    fn step_of_item(&mut self, at: usize) {
+        let last = self.conversations[at].timeline.len() - 1;
+        match &self.conversations[at].timeline[last] {
+            Item::Message(message) => {
+                let now = message.at;
+                self.step_of_message((at, last), now);
+            }
+            Item::Note(note) => {
+                let (id, now) = (note.id.clone(), note.at);
+                self.step(StepKind::Note, id.as_str(), "written", Some(at), now);
+            }
+            Item::Event(event) => {
+                let (what, now) = (event.event.clone(), event.at);
+                let id = self.conversations[at].id.clone();
+                self.step(StepKind::Conversation, id.as_str(), &what, Some(at), now);
+            }
         }
     }
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use shared_inbox::{
-    Assigned, Contact, ConversationId, Mailbox, Status, Timestamp, Urgency, View, input::ListConversations,
-    limits,
+    Assigned, Contact, ConversationId, ConversationSummary, Mailbox, Status, Timestamp, Urgency, View,
+    input::ListConversations, limits,
 };
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     read::{ShownAssignee, start},
     search::{Plan, Query},
 };
-use crate::world::{Answer, Refusal, World};
+use crate::world::{Answer, ConversationFilter, Refusal, World};
 
 /// Characters of a snippet.
 const SNIPPET: usize = 140;
@@ -44,6 +44,17 @@ struct Narrowed {
     assignee: Option<u32>,
 }
 
+/// Where the conversations of a view are.
+fn slots(view: &View) -> Vec<Slot> {
+    match view {
+        View::All => Slot::ALL.to_vec(),
+        View::Waiting => vec![Slot::Waiting],
+        View::Snoozed => vec![Slot::Snoozed],
+        View::Closed => vec![Slot::Closed],
+        _ => vec![Slot::Open],
+    }
+}
+
 impl World {
     pub(in crate::world) fn list(&self, key: usize, asked: &ListConversations) -> Result<Answer, Refusal> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
@@ -52,13 +63,7 @@ impl World {
                 .inboxes_of(key)
                 .filter(|at| asked.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id))
                 .collect(),
-            slots: match &asked.view {
-                Some(View::All) => Slot::ALL.to_vec(),
-                Some(View::Waiting) => vec![Slot::Waiting],
-                Some(View::Snoozed) => vec![Slot::Snoozed],
-                Some(View::Closed) => vec![Slot::Closed],
-                _ => vec![Slot::Open],
-            },
+            slots: slots(asked.view.as_ref().unwrap_or(&View::Open)),
             assignee: asked.assigned.as_ref().map(|assigned| match assigned {
                 Assigned::Me => self.index.actor(&self.keys[key].agent_id.clone().into()).unwrap_or(u32::MAX),
                 _ => NOBODY,
@@ -129,6 +134,43 @@ impl World {
             risk: thread.risk.as_deref(),
             reference: thread.reference.as_deref(),
         }
+    }
+
+    /// The same, for keeps.
+    pub(in crate::world) fn owned_summary(&self, at: usize) -> ConversationSummary {
+        let it = self.summary(at);
+        ConversationSummary {
+            id: it.id.clone(),
+            subject: it.subject.to_owned(),
+            snippet: it.snippet.to_owned(),
+            status: it.status.clone(),
+            contact: it.contact.clone(),
+            mailbox: it.mailbox.to_owned(),
+            last_message_at: it.last_message_at,
+            message_count: it.message_count as u64,
+            assignee: self.conversations[at].assignee.as_ref().map(|who| self.assignee(who)),
+            tags: it.tags.to_vec(),
+            topic: it.topic.map(str::to_owned),
+            urgency: it.urgency.cloned(),
+            risk: it.risk.map(str::to_owned),
+            reference: it.reference.map(str::to_owned),
+        }
+    }
+
+    /// Conversations of all inboxes, newest first.
+    pub(in crate::world) fn find_anywhere(&self, filter: &ConversationFilter) -> Vec<usize> {
+        let wanted = |at: &usize| filter.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id);
+        let narrowed = Narrowed {
+            mailboxes: (0..self.mailboxes.len()).filter(wanted).collect(),
+            slots: slots(filter.view.as_ref().unwrap_or(&View::All)),
+            assignee: None,
+        };
+        let query = filter.q.as_deref().map(Query::new);
+        let fits = |at: &usize| {
+            query.as_ref().is_none_or(|query| self.index.words.has(*at, query))
+                && filter.tag.as_ref().is_none_or(|tag| self.conversations[*at].tags.contains(tag))
+        };
+        self.newest(&narrowed).filter(fits).collect()
     }
 
     pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<Answer, Refusal> {

@@ -57,7 +57,7 @@ impl World {
         if let Some(until) = snooze.until {
             self.conversations[at].snoozed_until = Some(until);
             let conversation = self.conversations[at].id.clone();
-            self.jobs.push(until, Job::Wake { conversation });
+            self.later(until, Job::Wake { conversation }, now);
         }
         let actor = self.name_of_doer(by.as_ref());
         self.append(at, Item::event(now, &actor, "snoozed", [("until", json!(snooze.until))]));

@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use crate::world::{
-    Answer, Refusal, World,
+    Answer, Refusal, StepKind, World,
     conversation::{Newest, Plan, Query, Ranked, Searched, Words, rank},
 };
 
@@ -74,6 +74,7 @@ impl World {
         self.documents.push(Filed { mailbox: self.conversations[at].mailbox.clone(), document });
         self.shelve(at_end);
         self.library.words.reread(at_end, &self.documents[at_end]);
+        self.step(StepKind::Document, id.as_str(), "filed", Some(at), now);
         id
     }
 
@@ -122,5 +123,18 @@ impl World {
             };
         let found: Vec<&Document> = found.into_iter().map(|at| &self.documents[at].document).collect();
         Answer::json(200, &found)
+    }
+
+    /// Documents of all inboxes, newest first.
+    pub(in crate::world) fn find_documents(
+        &self,
+        q: Option<&str>,
+        kind: Option<&DocumentKind>,
+    ) -> Vec<usize> {
+        let shelves = self.library.shelves.iter();
+        let shelves = shelves.filter(|((_, of), _)| kind.is_none() || of.as_ref() == kind);
+        let query = q.map(Query::new);
+        let matches = |at: &usize| query.as_ref().is_none_or(|query| self.library.words.has(*at, query));
+        Newest::of(shelves.map(|(_, shelf)| shelf)).filter(matches).collect()
     }
 }

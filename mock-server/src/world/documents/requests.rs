@@ -166,6 +166,20 @@ impl DocumentRequest {
         self.items.iter().all(|item| !item.required || !item.documents.is_empty())
     }
 
+    /// As the control API shows it.
+    pub(in crate::world) fn entry(&self) -> RequestEntry {
+        RequestEntry {
+            id: self.id.clone(),
+            conversation_id: self.conversation.clone(),
+            message_id: self.message.clone(),
+            items: self.items.clone(),
+            due_date: self.due_date.clone(),
+            link: self.link(),
+            sent_at: self.sent_at,
+            completed_at: self.completed_at,
+        }
+    }
+
     fn link(&self) -> String {
         format!("https://upload.shared-inbox.example/{}", self.token)
     }
@@ -206,17 +220,7 @@ fn add_under(text: &mut String, part: &str) {
 impl World {
     /// Every document request, oldest first.
     pub fn document_requests(&self) -> Vec<RequestEntry> {
-        let entry = |request: &DocumentRequest| RequestEntry {
-            id: request.id.clone(),
-            conversation_id: request.conversation.clone(),
-            message_id: request.message.clone(),
-            items: request.items.clone(),
-            due_date: request.due_date.clone(),
-            link: request.link(),
-            sent_at: request.sent_at,
-            completed_at: request.completed_at,
-        };
-        self.document_requests.iter().map(entry).collect()
+        self.document_requests.iter().map(DocumentRequest::entry).collect()
     }
 
     /// Forgets a request that never went out.
@@ -289,7 +293,7 @@ impl World {
         record.sent_at = Some(now);
         if record.completed_at.is_none() {
             for (number, after) in (1..).zip(limits::REMINDERS) {
-                self.jobs.push(now + after, Job::Reminder { request: request.clone(), number });
+                self.later(now + after, Job::Reminder { request: request.clone(), number }, now);
             }
         }
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
 
-use crate::world::{Job, World};
+use crate::world::{Job, StepKind, World};
 
 /// A recorded mail.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -159,7 +159,8 @@ impl World {
             return;
         }
         let job = Job::ForgetAppMail { message_id: message_id.clone(), livemode };
-        self.jobs.push(now + limits::APP_MAIL_KEPT, job);
+        self.step(StepKind::AppMail, &message_id, "recorded", None, now);
+        self.later(now + limits::APP_MAIL_KEPT, job, now);
         self.app_mail.insert(AppMail {
             message_id,
             livemode,

@@ -10,7 +10,7 @@ use shared_inbox::{
 };
 
 use super::Outcome;
-use crate::world::{By, Job, Refusal, World, conversation::Item, people::SERVICE};
+use crate::world::{By, Job, Refusal, StepKind, World, conversation::Item, people::SERVICE};
 
 /// A person approves a draft.
 ///
@@ -185,6 +185,7 @@ impl World {
         let message = message.id.clone();
         self.set_message_status(place, MessageStatus::Draft);
         self.jobs.cancel(sends_at, &Job::Send { message });
+        self.step_of_message(place, now);
         Ok(())
     }
 
@@ -196,6 +197,7 @@ impl World {
             return Err(Refusal::conflict("Only a draft can be thrown away; this message is none."));
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
+        self.step(StepKind::Message, message_id.as_str(), "discarded", Some(place.0), now);
         self.take_out(place);
         if let Some(request) = request {
             self.forget_request(&request);
@@ -213,6 +215,7 @@ impl World {
         match message.status {
             Some(MessageStatus::Scheduled) => {
                 message.bounces = true;
+                self.step(StepKind::Message, id, "will bounce", Some(place.0), now);
                 return Ok(());
             }
             Some(MessageStatus::Sent) => {}
@@ -224,6 +227,7 @@ impl World {
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
         self.set_message_status(place, MessageStatus::Failed);
+        self.step_of_message(place, now);
         let left = self.outbox.iter().position(|mail| mail.message_id.as_ref() == Some(&message_id));
         if let Some(left) = left {
             self.outbox[left].outcome = Outcome::Failed;

@@ -113,10 +113,14 @@ impl World {
                 self.append(at, event);
             }
             Magic::Reply => {
-                self.jobs.push(now + ANSWER_AFTER, Job::SandboxReply { message: id.clone(), invoice: false });
+                self.later(
+                    now + ANSWER_AFTER,
+                    Job::SandboxReply { message: id.clone(), invoice: false },
+                    now,
+                );
             }
             Magic::Docs => {
-                self.jobs.push(now + ANSWER_AFTER, Job::SandboxReply { message: id.clone(), invoice: true });
+                self.later(now + ANSWER_AFTER, Job::SandboxReply { message: id.clone(), invoice: true }, now);
             }
             Magic::OutOfOffice => {
                 let text = "I am out of the office and will answer when I am back.";

@@ -7,7 +7,7 @@ use shared_inbox::{
 
 use super::{OutboxKind, OutboxMail, Outcome};
 use crate::world::{
-    Job, World,
+    Job, StepKind, World,
     conversation::{Item, MessageRecord},
 };
 
@@ -112,6 +112,9 @@ impl World {
         }
         message.request = request_id.clone();
         self.append(at, Item::Message(message));
+        if let Some(request) = &request_id {
+            self.step(StepKind::DocumentRequest, request.as_str(), "asked", Some(at), now);
+        }
         let sends_at = writing.send.then(|| self.schedule(&id, now));
         let note = match (sends_at, self.mailbox_of(at).sandbox) {
             (Some(_), _) => {
@@ -137,7 +140,8 @@ impl World {
         let sends_at = now + self.undo_window(self.index.places[place.0].mailbox);
         self.set_message_status(place, MessageStatus::Scheduled);
         self.message_mut(place).sends_at = Some(sends_at);
-        self.jobs.push(sends_at, Job::Send { message: id.clone() });
+        self.step_of_message(place, now);
+        self.later(sends_at, Job::Send { message: id.clone() }, now);
         sends_at
     }
 
@@ -189,6 +193,7 @@ impl World {
             (MessageStatus::Failed, Outcome::Failed)
         };
         self.set_message_status(place, status);
+        self.step_of_message(place, now);
         self.outbox.push(OutboxMail {
             at: now,
             kind,

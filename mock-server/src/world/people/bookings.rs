@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{BookingId, BookingTypeId, ConversationId, Timestamp, UserId};
 
-use crate::world::{Fresh, Refusal, World};
+use crate::world::{Fresh, Refusal, StepKind, World};
 
 /// A booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,6 +93,7 @@ impl World {
             ends_at: new.ends_at,
             cancelled: false,
         });
+        self.step(StepKind::Booking, id.as_str(), "made", None, now);
         self.tell_booking(self.bookings.len() - 1, now);
         Ok(id)
     }
@@ -105,6 +106,7 @@ impl World {
             return Err(Refusal::conflict("This booking is cancelled already."));
         }
         self.bookings[at].cancelled = true;
+        self.step(StepKind::Booking, id, "cancelled", None, now);
         self.tell_booking(at, now);
         Ok(())
     }

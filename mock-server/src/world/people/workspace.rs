@@ -216,7 +216,7 @@ impl World {
         (0..self.mailboxes.len()).map(|i| self.mailbox_entry(i)).collect()
     }
 
-    fn mailbox_entry(&self, at: usize) -> MailboxEntry {
+    pub(in crate::world) fn mailbox_entry(&self, at: usize) -> MailboxEntry {
         let record = &self.mailboxes[at];
         MailboxEntry {
             id: record.id.clone(),

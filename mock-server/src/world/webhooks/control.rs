@@ -6,12 +6,12 @@ use shared_inbox::{Event, EventId, EventKind, Timestamp, WebhookId, WorkspaceId,
 use shared_inbox_webhooks::Secret;
 
 use super::{
-    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryOutcome, DeliveryView, HookState, Notice,
-    RotatedSecret, TestSent, TryOutcome, TryRequest, WebhookView, Webhooks,
+    CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, HookState,
+    Notice, RotatedSecret, SentTry, TestSent, Try, TryOutcome, TryRequest, WebhookView, Webhooks,
     endpoint::{Endpoint, Keys},
 };
 use crate::world::{
-    Job, Jobs, Refusal, World,
+    Job, Jobs, LineDelivery, Refusal, StepKind, World,
     mail::{OutboxKind, OutboxMail, Outcome},
     people::Plan,
 };
@@ -107,6 +107,7 @@ impl World {
             raw: None,
         };
         let event_id = event.id.clone();
+        self.step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
         self.remember(event.clone());
         self.webhooks.send(event, vec![id], &mut self.jobs, now);
         Ok(TestSent { event_id })
@@ -159,10 +160,42 @@ impl World {
                 created_at: it.created_at(),
                 outcome: delivery.outcome,
                 next_try_at: delivery.next_try_at,
-                tries: delivery.tries.clone(),
+                tries: delivery.tries.iter().map(Try::unsigned).collect(),
             })
         };
         Ok(self.webhooks.log.values().rev().filter_map(view).collect())
+    }
+
+    /// The way of an event to each webhook that hears it.
+    pub(in crate::world) fn ways_of(&self, event: &str) -> Vec<LineDelivery> {
+        let recorded = EventId::parse(event).ok().and_then(|event| self.webhooks.recorded(&event));
+        let way = |(id, delivery): (&WebhookId, &super::Delivery)| LineDelivery {
+            webhook_id: id.clone(),
+            url: self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()).unwrap_or_default(),
+            outcome: delivery.outcome,
+            next_try_at: delivery.next_try_at,
+            tries: delivery.tries.iter().map(Try::unsigned).collect(),
+        };
+        recorded.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
+    }
+
+    /// One delivery of the log, with exactly what was sent.
+    pub fn delivery(&self, id: &str, event: &str, now: Timestamp) -> Result<DeliveryDetail, Refusal> {
+        let id = self.webhook(id)?;
+        let none = || Refusal::no_such("delivery");
+        let event = EventId::parse(event).map_err(|_| none())?;
+        let it = self.webhooks.recorded(&event).ok_or_else(none)?;
+        let delivery = it.deliveries.get(&id).filter(|delivery| delivery.in_log(it.created_at(), now));
+        let delivery = delivery.ok_or_else(none)?;
+        Ok(DeliveryDetail {
+            event_id: event,
+            event_type: it.event.kind.event_type().to_owned(),
+            created_at: it.created_at(),
+            outcome: delivery.outcome,
+            next_try_at: delivery.next_try_at,
+            tries: delivery.tries.iter().map(|made| SentTry::of(made, &it.event.id)).collect(),
+            body: String::from_utf8(it.body()).unwrap_or_default(),
+        })
     }
 
     /// Sends an event of the log again, with the same id, at once and then by the whole schedule.
@@ -170,7 +203,10 @@ impl World {
         let id = self.webhook(id)?;
         let event = EventId::parse(event).map_err(|_| Refusal::no_such("delivery"))?;
         self.sendable(&id)?;
-        self.webhooks.redeliver(&id, &event, &mut self.jobs, now).ok_or_else(|| Refusal::no_such("delivery"))
+        let again = self.webhooks.redeliver(&id, &event, &mut self.jobs, now);
+        again.ok_or_else(|| Refusal::no_such("delivery"))?;
+        self.step(StepKind::Event, event.as_str(), "redelivered", None, now);
+        Ok(())
     }
 
     /// What an exam of this webhook's receiver needs.
@@ -195,7 +231,12 @@ impl World {
 
     /// Takes in what came of a try.
     pub fn finish_try(&mut self, outcome: TryOutcome) {
+        let event = outcome.event.clone();
         if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
+            self.follow_on(&event);
+            let what = if notice.state == HookState::Off { "turned off" } else { "paused" };
+            self.step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
+            self.end();
             self.tell_owner(&notice);
         }
     }

@@ -39,6 +39,32 @@ pub struct Try {
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
+    /// What it was signed with; not known of tries that were made before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signed>,
+}
+
+impl Try {
+    /// As lists show it: what it was signed with is for those who look at the one delivery.
+    pub(super) fn unsigned(&self) -> Self {
+        Self { signed: None, ..self.clone() }
+    }
+}
+
+/// The headers of a try that were made for it alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Signed {
+    /// `webhook-timestamp`.
+    pub timestamp: String,
+    /// `webhook-signature`.
+    pub signature: String,
+}
+
+impl Signed {
+    pub(crate) fn new(timestamp: &str, signature: &str) -> Self {
+        Self { timestamp: timestamp.to_owned(), signature: signature.to_owned() }
+    }
 }
 
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -140,7 +166,7 @@ pub struct TryOutcome {
 impl TryOutcome {
     /// The try made for `request` at `at` was answered with `status` after `duration_ms`.
     pub fn answered(request: &TryRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        Self::of(request, Try { at, status: Some(status), error: None, duration_ms })
+        Self::of(request, Try { at, status: Some(status), error: None, duration_ms, signed: None })
     }
 
     /// The try made for `request` at `at` got no answer.
@@ -150,7 +176,7 @@ impl TryOutcome {
         error: impl Into<String>,
         duration_ms: u64,
     ) -> Self {
-        Self::of(request, Try { at, status: None, error: Some(error.into()), duration_ms })
+        Self::of(request, Try { at, status: None, error: Some(error.into()), duration_ms, signed: None })
     }
 
     /// The same, because the time for an answer was over.
@@ -161,6 +187,12 @@ impl TryOutcome {
         duration_ms: u64,
     ) -> Self {
         Self { timed_out: true, ..Self::unanswered(request, at, error, duration_ms) }
+    }
+
+    /// With these headers, made for this try alone.
+    pub(crate) fn signed(mut self, signed: Signed) -> Self {
+        self.made.signed = Some(signed);
+        self
     }
 
     fn of(request: &TryRequest, made: Try) -> Self {

@@ -14,7 +14,7 @@ use shared_inbox::{
 
 use super::{Audience, Inbox};
 use crate::world::{
-    World,
+    StepKind, World,
     conversation::start,
     people::{Plan, kind_of},
 };
@@ -34,6 +34,7 @@ impl World {
         url: Option<String>,
         summary: &str,
         kind: EventKind,
+        at: Option<usize>,
         now: Timestamp,
     ) {
         if self.workspace.plan == Plan::Free {
@@ -50,6 +51,7 @@ impl World {
             kind,
             raw: None,
         };
+        self.step(StepKind::Event, event.id.as_str(), event.kind.event_type(), at, now);
         self.remember(event.clone());
         self.webhooks.emit(event, audience, &mut self.jobs, now);
     }
@@ -73,7 +75,7 @@ impl World {
         let inbox = mailbox.owner.clone().map_or(Inbox::Team, Inbox::Private);
         let audience = Audience { livemode: !mailbox.sandbox, inbox };
         let url = url(&self.conversations[at].id);
-        self.emit(&audience, Some(url), summary, kind, now);
+        self.emit(&audience, Some(url), summary, kind, Some(at), now);
     }
 
     fn event_assignee(&self, at: usize) -> Option<EventAssignee> {
@@ -211,7 +213,14 @@ impl World {
         match conversation.and_then(|id| self.conversation(id.as_str()).ok()) {
             Some(at) => self.emit_in(at, &summary, kind, now),
             None => {
-                self.emit(&Audience { livemode: true, inbox: Inbox::Workspace }, None, &summary, kind, now);
+                self.emit(
+                    &Audience { livemode: true, inbox: Inbox::Workspace },
+                    None,
+                    &summary,
+                    kind,
+                    None,
+                    now,
+                );
             }
         }
     }

@@ -18,10 +18,12 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{Event, EventId, Problems, Timestamp, UserId, WebhookId, limits};
 
 pub use control::Examinee;
-pub use delivery::{DeliveryOutcome, Try, TryOutcome, TryRequest};
+pub use delivery::{DeliveryOutcome, Signed, Try, TryOutcome, TryRequest};
 pub use endpoint::{HookScope, HookState, StampClock};
+pub(crate) use view::USER_AGENT;
 pub use view::{
-    CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, RotatedSecret, TestSent, WebhookView,
+    CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, RotatedSecret, SentTry,
+    TestSent, WebhookView,
 };
 
 use delivery::{Delivery, Token};
@@ -87,6 +89,12 @@ impl Recorded {
     fn created_at(&self) -> Timestamp {
         // As documented, so it has one.
         self.event.created_at.unwrap_or(Timestamp::from_millis(0))
+    }
+
+    /// What is sent, the same for every try.
+    fn body(&self) -> Vec<u8> {
+        // An event is made of ids, flags and texts, which JSON can always hold.
+        serde_json::to_vec(&self.event).unwrap_or_default()
     }
 }
 
@@ -243,8 +251,7 @@ impl Webhooks {
             kind: it.event.kind.event_type().to_owned(),
             held: delivery.held,
             url: endpoint.url.clone(),
-            // An event is made of ids, flags and texts, which JSON can always hold.
-            body: serde_json::to_vec(&it.event).unwrap_or_default().into(),
+            body: it.body().into(),
             keys: endpoint.keys.clone(),
             timestamps: endpoint.timestamps,
             slow: endpoint.slow,
@@ -440,6 +447,10 @@ impl Webhooks {
         if !dropped.is_empty() {
             jobs.remove(|job| matches!(job, Job::WebhookTry { event, .. } if dropped.contains(event)));
         }
+    }
+
+    fn recorded(&self, event: &EventId) -> Option<&Recorded> {
+        self.log.get(self.numbers.get(event)?)
     }
 
     fn delivery_mut(&mut self, id: &WebhookId, event: &EventId) -> Option<&mut Delivery> {

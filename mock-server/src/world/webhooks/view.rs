@@ -1,12 +1,13 @@
 //! What the control API takes and gives for webhooks.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::IntoDeserializer};
+use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, EventKind, Problems, Timestamp, UserId, WebhookId};
 
 use super::{DeliveryOutcome, HookScope, HookState, StampClock, Try};
+use crate::world::empty_as_none;
 
 /// The longest address of a receiver.
 const URL: usize = 2_048;
@@ -234,13 +235,6 @@ impl DeliveryFilter {
     }
 }
 
-fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
-    match Option::<String>::deserialize(d)? {
-        Some(text) if !text.is_empty() => T::deserialize(text.into_deserializer()).map(Some),
-        _ => Ok(None),
-    }
-}
-
 /// One event in the log of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -260,3 +254,74 @@ pub struct DeliveryView {
     /// Every try so far, oldest first.
     pub tries: Vec<Try>,
 }
+
+/// One event in the log of a webhook, with exactly what was sent.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DeliveryDetail {
+    /// The event.
+    pub event_id: EventId,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub event_type: String,
+    /// When it happened.
+    pub created_at: Timestamp,
+    /// How its delivery stands.
+    pub outcome: DeliveryOutcome,
+    /// When it is tried next, or again.
+    pub next_try_at: Option<Timestamp>,
+    /// Every try so far, oldest first.
+    pub tries: Vec<SentTry>,
+    /// The body of every try, to the byte.
+    pub body: String,
+}
+
+impl fmt::Debug for DeliveryDetail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeliveryDetail")
+            .field("event_id", &self.event_id)
+            .field("event_type", &self.event_type)
+            .field("outcome", &self.outcome)
+            .field("tries", &self.tries.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A try with its headers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SentTry {
+    /// When it was sent, on the mock's clock.
+    pub at: Timestamp,
+    /// The status it was answered with.
+    pub status: Option<u16>,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// How long it took, in real milliseconds.
+    pub duration_ms: u64,
+    /// Its headers, as they were sent; none for a try of an older document.
+    pub headers: Option<BTreeMap<String, String>>,
+}
+
+impl SentTry {
+    pub(super) fn of(made: &Try, event: &EventId) -> Self {
+        let headers = |signed: &super::Signed| {
+            [
+                ("content-type", "application/json"),
+                ("user-agent", USER_AGENT),
+                ("webhook-id", event.as_str()),
+                ("webhook-timestamp", &signed.timestamp),
+                ("webhook-signature", &signed.signature),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into()
+        };
+        let Try { at, status, error, duration_ms, signed } = made.clone();
+        Self { at, status, error, duration_ms, headers: signed.as_ref().map(headers) }
+    }
+}
+
+/// How the service calls itself to receivers.
+pub(crate) const USER_AGENT: &str = concat!("shared-inbox-mock/", env!("CARGO_PKG_VERSION"));

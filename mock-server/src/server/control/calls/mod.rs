@@ -1,6 +1,7 @@
 //! The table of calls, one file for each family.
 
 mod actions;
+mod browse;
 mod expect;
 mod faults;
 mod people;
@@ -29,6 +30,11 @@ pub(super) fn all() -> Vec<Family> {
             name: "Actions",
             about: "What people do in the app, what its helpers do, and what customers do.",
             calls: actions::calls(),
+        },
+        Family {
+            name: "Browse",
+            about: "Everything there is, whoever it belongs to.",
+            calls: browse::calls(),
         },
         Family { name: "Webhooks", about: "What an owner does with a webhook.", calls: webhooks::calls() },
         Family { name: "Failures", about: "Failures on demand.", calls: faults::calls() },

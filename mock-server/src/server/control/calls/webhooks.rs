@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     control::Control,
     server::control::{
-        call::{Accepted, Call, Done, Gone, Made, Shown, delete, list, post},
+        call::{Accepted, Call, Done, Gone, Made, Shown, delete, get, list, paged, post},
         input::{Id, Input, Search},
     },
 };
@@ -50,12 +50,21 @@ pub(super) fn calls() -> Vec<Call> {
             "Sends to a webhook again",
             |it: Control, Id(id)| async move { it.resume_webhook(id).await.map(|()| Done) },
         ),
-        list(
+        paged(
             "/webhooks/{id}/deliveries",
             "list_deliveries",
             "The log of a webhook, newest first",
-            |it: Control, (Id(id), Search(filter))| async move { it.deliveries(id, filter).await },
+            |it: Control, (Id(id), Search(filter)), part| async move {
+                it.find_deliveries(id, filter, part).await
+            },
         ),
+        get(
+            "/webhooks/{id}/deliveries/{event}",
+            "get_delivery",
+            "One delivery, with the exact body and headers of each try",
+            |it: Control, (Id(id), Id(event))| async move { it.delivery(id, event).await.map(Shown) },
+        )
+        .about("Signatures are there; the secret is not."),
         post(
             "/webhooks/{id}/deliveries/{event}/redeliver",
             "redeliver",

@@ -10,8 +10,8 @@ use crate::{
     control::Control,
     server::{
         control::{
-            call::{Call, Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, list, post, put},
-            input::{Id, Input, Stopping, Whole},
+            call::{Call, Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, list, paged, post, put},
+            input::{Id, Input, Search, Stopping, Whole},
             openapi,
         },
         realm::Until,
@@ -49,10 +49,27 @@ pub(super) fn calls() -> Vec<Call> {
              fell due or was under way has ended. A real clock runs on from the later time.",
         )
         .conflict("The world was replaced or reset meanwhile."),
-        list("/requests", "list_requests", "The requests to the service so far, oldest first", |it: Control, ()| async move {
-            Ok(it.requests().await)
+        paged(
+            "/requests",
+            "list_requests",
+            "The requests to the service so far, oldest first",
+            |it: Control, Search(filter), part| async move { it.find_requests(filter, part).await },
+        )
+        .about("The last 10,000, or a part of them. Keys never appear."),
+        get("/requests/{id}", "get_request", "One request", |it: Control, Id(id)| async move {
+            it.request(&id).await.map(Shown)
+        }),
+        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, Id(id)| async move {
+            Ok(Shown(it.line(id).await))
         })
-        .about("The last 10,000. Keys never appear."),
+        .about(
+            "For the id of a request, a message, a note, an event, a document request, a booking or a conversation: \
+             the request or control call that began it, what it made, the jobs that it left behind, the events that \
+             they caused, and each try to deliver them. Empty for what was there from the start of the world.",
+        ),
+        get("/ready", "ready", "The addresses and the two keys of this world", |it: Control, ()| async move {
+            Ok(Shown(it.ready()))
+        }),
         delete("/requests", "clear_requests", "Forgets the requests so far", |it: Control, ()| async move {
             it.clear_requests().await;
             Ok(Gone)
@@ -60,9 +77,15 @@ pub(super) fn calls() -> Vec<Call> {
         list("/jobs", "list_jobs", "What is due and when, soonest first", |it: Control, ()| async move {
             Ok(it.jobs().await)
         }),
-        get("/events", "follow", "Follows the world's changes", |it: Control, Stopping(stop)| async move {
-            Ok(Raw(sse::follow(it.changes(), stop)))
-        })
+        get(
+            "/events",
+            "follow",
+            "Follows the world's changes",
+            |it: Control, (Search(following), Stopping(stop)): (Search<sse::Following>, _)| async move {
+                let requests = following.requests.then(|| it.ended_requests());
+                Ok(Raw(sse::follow(it.changes(), requests, stop)))
+            },
+        )
         .about("Server-sent events, one for each change, for pages and tools that follow the world."),
         list("/worlds", "list_worlds", "The worlds of this server, the main one first", |it: Control, ()| async move {
             Ok(it.worlds().await)

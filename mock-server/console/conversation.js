@@ -1,0 +1,95 @@
+// One conversation: who it is with, what was said, what waits, and everything a person can do about it.
+
+import { fill, h, icon, part, patch, words } from './dom.js';
+import { forInput, fromInput, clock, until } from './clock.js';
+import { composer, writeIn } from './compose.js';
+import { Panel } from './panel.js';
+import { at } from './route.js';
+import { item } from './timeline.js';
+import { ask, attempt, badge, button, choose, empty, failed, loading } from './ui.js';
+import { checklist } from './uploads.js';
+
+class Conversation extends Panel {
+	chosen = '';
+	length = -1;
+	/** @type {{ head: HTMLElement, timeline: HTMLElement, foot: HTMLElement } | null} */
+	parts = null;
+
+	async refresh() {
+		const { id } = this.route;
+		this.className = 'pane one-pane';
+		if (!id) {
+			this.chosen = '';
+			fill(this, empty('inbox', 'No conversation chosen', 'Choose one from the list, or write in as a customer.'));
+			return;
+		}
+		const turn = (this.turn += 1);
+		if (id !== this.chosen) {
+			this.chosen = id;
+			this.parts = null;
+			fill(this, loading());
+		}
+		try {
+			const data = await this.api.get(`/conversations/${encodeURIComponent(id)}`);
+			if (turn === this.turn) this.draw(data);
+		} catch (error) {
+			if (turn !== this.turn) return;
+			this.parts = null;
+			fill(this, this.back(), failed(error, () => this.refresh()));
+		}
+	}
+
+	back() {
+		return h('a.back', { href: at('inbox', null, this.route.query) }, icon('back'), 'Conversations');
+	}
+
+	/** @param {any} it */
+	draw(it) {
+		if (!this.parts) {
+			this.parts = { head: h('header.one-head'), timeline: h('div.timeline', { role: 'log', 'aria-label': 'Timeline', tabindex: 0 }), foot: h('div') };
+			fill(this, this.parts.head, this.parts.timeline, this.parts.foot);
+			this.length = -1;
+		}
+		const { head, timeline, foot } = this.parts;
+		patch(head, [
+			part('title', [it.subject, it.id], () => h('div.title', {}, this.back(), words(it.subject || '(no subject)', 'h1'), h('a.line-link', { href: at('line', it.id), title: 'Everything that led to and followed from this conversation' }, icon('line'), 'Line'))),
+			part('who', [it.contact, it.mailbox, it.status, it.snoozedUntil, it.topic, it.urgency, it.reference], () => h('div.who', {},
+				words(it.contact.name || it.contact.email || 'Somebody', 'b'), it.contact.name && it.contact.email ? words(`<${it.contact.email}>`) : null, h('span.to', {}, 'to ', words(it.mailbox.name)),
+				it.mailbox.sandbox ? badge('sandbox', 'sandbox') : it.mailbox.owner ? badge('private', 'private') : null,
+				it.snoozedUntil ? h('span.badge.b-snoozed', {}, 'wakes ', until(it.snoozedUntil)) : null,
+				it.topic ? h('span.badge', {}, words(it.topic)) : null, it.urgency && it.urgency !== 'normal' ? badge(it.urgency) : null,
+				it.reference ? h('span.badge', { title: 'The reference of your app' }, 'ref ', words(it.reference, 'code')) : null)),
+			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.length ? h('ul', {}, it.riskReasons.map((/** @type {string} */ why) => words(why, 'li'))) : null))) : null,
+			part('actions', [it.status, it.assignee, it.team, it.tags, it.snoozedUntil], () => this.actions(it)),
+			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => h('div.asked', {}, it.documentRequests.map((/** @type {any} */ request) => checklist(this.api, request, it.documents)))) : null,
+		]);
+		const near = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 120;
+		patch(timeline, it.timeline.map((/** @type {any} */ entry, /** @type {number} */ i) => part(entry.id ?? `event-${i}`, entry, () => item(this.context, entry, it))));
+		patch(foot, [part(`composer-${it.id}`, [it.team.people], () => composer(this.context, it.id, it))]);
+		if (this.length !== it.timeline.length && (near || this.length < 0)) timeline.scrollTop = timeline.scrollHeight;
+		this.length = it.timeline.length;
+	}
+
+	/** @param {any} it */
+	actions(it) {
+		const path = `/conversations/${it.id}`;
+		const status = /** @type {[string, string][]} */ ([['open', 'Open'], ['waiting', 'Waiting'], ['closed', 'Closed']]);
+		const people = /** @type {[string, string][]} */ ([['none', 'Nobody'], ...it.team.people.map((/** @type {any} */ one) => [one.id, one.name]), ...it.team.agents.map((/** @type {any} */ one) => [one.id, `${one.name} (agent)`])]);
+		const has = it.assignee ? `${it.assignee.type}:${it.assignee.id}` : 'none';
+		if (!people.some(([value]) => value === has)) people.push([has, it.assignee.name]);
+		return h('div.actions', {},
+			h('div.segments', { role: 'group', 'aria-label': 'Status' }, status.map(([value, text]) => button(text, () => attempt(() => this.api.post(`${path}/status`, { status: value })), { 'aria-pressed': String(it.status === value), 'data-focus': `status-${value}` }))),
+			choose('Assigned to', people, has, (to) => attempt(() => this.api.post(`${path}/assign`, { to }))),
+			it.snoozedUntil ? button('Wake up', () => attempt(() => this.api.post(`${path}/snooze`, { until: null }))) : button('Snooze', () => this.snooze(path)),
+			button('Mail from customer', () => writeIn(this.context, it)),
+			h('span.tags', {}, it.tags.map((/** @type {string} */ tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(`${path}/tags`, { remove: [tag] })) }, '×'))),
+				button('+ Tag', () => ask('Add a tag', [{ name: 'tag', label: 'Tag', required: true, props: { maxlength: 40 } }], 'Add', ({ tag }) => this.api.post(`${path}/tags`, { add: [tag] })), { kind: 'quiet' })));
+	}
+
+	/** @param {string} path */
+	snooze(path) {
+		const tomorrow = new Date(clock.now() + 86_400_000).setUTCHours(9, 0, 0, 0);
+		ask('Snooze until', [{ name: 'until', label: 'Until (UTC)', type: 'datetime-local', value: forInput(tomorrow), required: true }], 'Snooze', ({ until: then }) => this.api.post(`${path}/snooze`, { until: fromInput(then) }));
+	}
+}
+customElements.define('si-conversation', Conversation);

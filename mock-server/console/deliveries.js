@@ -1,0 +1,94 @@
+// The delivery log of a webhook: every event, every try, with exactly what was sent.
+
+import { fill, h, icon, part, patch, words } from './dom.js';
+import { dayAndTime, timeOfDay, until, when } from './clock.js';
+import { curlTry } from './copy.js';
+import { WindowedList } from './list.js';
+import { Panel } from './panel.js';
+import { at, go } from './route.js';
+import { attempt, badge, button, choose, copier, empty, facts, failed, json, lineLink } from './ui.js';
+import { statusBadge } from './requests.js';
+
+const OUTCOMES = /** @type {Record<string, string>} */ ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
+
+class Deliveries extends Panel {
+	listed = '';
+	bar = h('div.filters.wide');
+	detail = h('div.detail.delivery');
+	list = /** @type {WindowedList} */ (document.createElement('si-list'));
+
+	/** @param {import('./route.js').Route & { hook: any }} route */
+	async show(route) {
+		this.hook = route.hook;
+		return super.show(route);
+	}
+
+	get filters() {
+		const { outcome = '', type = '' } = this.route.query;
+		return { outcome, type };
+	}
+
+	async load() {
+		const { id, more } = this.route;
+		if (!more) return {};
+		try {
+			return { one: await this.api.get(`/webhooks/${id}/deliveries/${encodeURIComponent(more)}`) };
+		} catch (error) {
+			return { error };
+		}
+	}
+
+	/** @param {{ one?: any, error?: unknown }} data */
+	draw({ one, error }) {
+		const hook = this.hook;
+		if (!this.list.isConnected) this.append(this.bar, this.list, this.detail);
+		const { outcome, type } = this.filters;
+		const id = /** @type {string} */ (this.route.id);
+		patch(this.bar, [part('bar', [this.filters, this.route.more], () => h('div.selects', {}, h('h2', {}, 'Deliveries'), h('span.gap'),
+			choose('Outcome', [['', 'All'], ['pending', 'Pending'], ['delivered', 'Delivered'], ['failed', 'Failed']], outcome, (value) => go(at('webhooks', id, { ...this.filters, outcome: value }))),
+			choose('Event', [['', 'Any event'], ...hook.events.map((/** @type {string} */ name) => [name, name])], type, (value) => go(at('webhooks', id, { ...this.filters, type: value })))))]);
+		const wanted = JSON.stringify([id, this.filters]);
+		this.list.chosen = this.route.more ?? '';
+		if (wanted !== this.listed) {
+			this.listed = wanted;
+			this.list.show({
+				label: 'Deliveries',
+				height: 46,
+				fetch: (offset, limit, signal) => this.api.page(`/webhooks/${id}/deliveries`, { ...this.filters, offset, limit }, signal),
+				key: (it) => it.eventId,
+				row: (it) => h('a.row.request-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) }, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.hint', {}, it.tries.length === 1 ? '1 try' : `${it.tries.length} tries`), it.nextTryAt && it.tries.length ? h('span.hint', {}, 'next ', until(it.nextTryAt)) : null, h('span.gap'), h('span.hint.time', {}, timeOfDay(it.createdAt))),
+				empty: () => empty('hook', outcome || type ? 'Nothing fits' : 'Nothing was sent yet', 'Send a test event, or let something happen in an inbox that this webhook hears about.'),
+			});
+		} else {
+			this.list.choose(this.route.more ?? '');
+			this.list.refresh();
+		}
+		const { detail } = this;
+		this.classList.toggle('has-one', Boolean(this.route.more));
+		if (error) fill(detail, failed(error, () => this.refresh()));
+		else if (!one) fill(detail);
+		else patch(detail, [part(one.eventId, one, () => this.one(one))]);
+	}
+
+	/** @param {any} it */
+	one(it) {
+		const { url, id } = this.hook;
+		return h('div', {}, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
+			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), lineLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
+			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextTryAt ? until(it.nextTryAt) : null]]),
+			h('ol.tries', {}, it.tries.map((/** @type {any} */ made, /** @type {number} */ i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
+				made.error ? h('p.problem', {}, made.error) : null,
+				made.headers ? h('details', {}, h('summary', {}, 'Headers'), json(Object.entries(made.headers).map(([name, value]) => `${name}: ${value}`).join('\n'))) : null))),
+			h('h3', {}, 'Body'), json(pretty(it.body)));
+	}
+}
+customElements.define('si-deliveries', Deliveries);
+
+/** @param {string} text */
+function pretty(text) {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return text;
+	}
+}

@@ -1,0 +1,66 @@
+// The causal line: from a request to everything that it led to, and back.
+
+import { h, icon, part, patch, words } from './dom.js';
+import { dayAndTime, timeOfDay, until } from './clock.js';
+import { Panel } from './panel.js';
+import { at } from './route.js';
+import { badge, empty } from './ui.js';
+import { statusBadge } from './requests.js';
+
+/** @type {Record<string, string>} */
+const SIGNS = { request: 'list', control: 'people', job: 'clock', message: 'inbox', note: 'file', conversation: 'inbox', event: 'bolt', document: 'file', booking: 'calendar', 'document-request': 'file', webhook: 'hook' };
+
+class Line extends Panel {
+	get heading() {
+		return 'Line';
+	}
+
+	get hearsRequests() {
+		return true;
+	}
+
+	async load() {
+		const { id } = this.route;
+		return id ? this.api.get(`/lines/${encodeURIComponent(id)}`) : { id: null, steps: [] };
+	}
+
+	/** @param {{ id: string | null, steps: any[] }} data */
+	draw({ id, steps }) {
+		patch(this, [
+			part('head', id, () => h('header.panel-head', {}, h('h1', {}, 'What led to what'), h('p', {}, id ? ['Everything on the line of ', h('code', {}, id), ', oldest first.'] : 'Open a line from a request, a message, an event or a job.'))),
+			steps.length ? part('tree', [steps, id], () => this.tree(steps, id)) : part('none', id, () => empty('line', 'No line is known', id ? 'It was there from the start of this world, or is older than what the server remembers.' : '')),
+		]);
+	}
+
+	/** @param {any[]} steps @param {string | null} id */
+	tree(steps, id) {
+		/** @type {Map<number | null, any[]>} */
+		const under = new Map();
+		const there = new Set(steps.map((it) => it.number));
+		for (const step of steps) {
+			const cause = there.has(step.cause) ? step.cause : null;
+			under.set(cause, [...(under.get(cause) ?? []), step]);
+		}
+		/** @type {(cause: number | null) => any} */
+		const level = (cause) => h(cause === null ? 'ol.line' : 'ol', {}, (under.get(cause) ?? []).map((step) => h('li', {}, this.step(step, id), under.has(step.number) ? level(step.number) : null)));
+		return level(null);
+	}
+
+	/** @param {any} it @param {string | null} id */
+	step(it, id) {
+		const box = h(`div.step.k-${it.kind}${it.id === id ? '.this' : ''}`, {},
+			icon(SIGNS[it.kind] ?? 'line'),
+			h('span.what', {}, h('b', {}, it.kind.replace('-', ' ')), ' ', words(it.what)),
+			it.id ? (it.id === id ? h('code.id', {}, it.id) : h('a.id', { href: at('line', it.id) }, it.id)) : null,
+			it.kind === 'request' ? h('a', { href: at('requests', it.id) }, 'Show it') : null,
+			it.conversationId && it.kind !== 'event' ? h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Show it') : null,
+			it.dueAt ? badge('waits', 'waiting') : null,
+			h('span.gap'), it.dueAt ? until(it.dueAt) : h('span.hint', { title: `${dayAndTime(it.at)} UTC` }, timeOfDay(it.at)));
+		if (!it.deliveries?.length) {
+			return it.kind === 'event' && it.deliveries ? h('div', {}, box, h('p.hint.nobody', {}, 'No webhook hears this.')) : box;
+		}
+		return h('div', {}, box, h('ul.deliveries', {}, it.deliveries.map((/** @type {any} */ to) => h('li', {}, icon('hook'), h('a', { href: at('webhooks', `${to.webhookId}/${it.id}`) }, words(to.url, 'span', { class: 'mono' })), badge(to.outcome, { pending: 'waiting', delivered: 'sent' }[/** @type {'pending'} */ (to.outcome)] ?? 'failed'),
+			h('span.tries-line', {}, to.tries.map((/** @type {any} */ made) => statusBadge(made.status))), to.nextTryAt ? h('span.hint', {}, 'next ', until(to.nextTryAt)) : null))));
+	}
+}
+customElements.define('si-line', Line);

@@ -1,0 +1,180 @@
+// The page around the panels: where you are, which world it is, what time it is there, and whether the page still hears
+// of what happens.
+
+import { Api } from './api.js';
+import { clock, dayAndTime, timeOfDay } from './clock.js';
+import { fill, h, icon } from './dom.js';
+import { Live } from './live.js';
+import { at, route } from './route.js';
+import { ask, copier, dialog, facts } from './ui.js';
+import { curlList } from './copy.js';
+import './approvals.js';
+import './bookings.js';
+import './documents.js';
+import './faults.js';
+import './inbox.js';
+import './keys.js';
+import './line.js';
+import './outbox.js';
+import './requests.js';
+import './time.js';
+import './webhooks.js';
+import './worlds.js';
+
+/** @typedef {import('./panel.js').Panel} Panel */
+
+/** Name in the address, text, icon. @type {[string, string, string][][]} */
+const PANELS = [
+	[['inbox', 'Inbox', 'inbox'], ['approvals', 'Approvals', 'check'], ['documents', 'Documents', 'file'], ['bookings', 'Bookings', 'calendar'], ['outbox', 'Outbox', 'out']],
+	[['requests', 'Requests', 'list'], ['webhooks', 'Webhooks', 'hook'], ['time', 'Time', 'clock'], ['faults', 'Faults', 'bolt']],
+	[['keys', 'Team and keys', 'key'], ['worlds', 'Worlds', 'globe']],
+];
+
+const api = new Api(new URLSearchParams(location.search).get('world'));
+const live = new Live(api);
+/** @type {{ api: Api, live: Live, ready: any }} */
+const context = { api, live, ready: null };
+const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+/** @type {Panel | null} */
+let panel = null;
+
+function top() {
+	const sign = h('span.sign', { id: 'sign', role: 'status' });
+	const time = h('a.clock', { href: at('time'), id: 'clock' });
+	const where = h('a.world', { href: at('worlds'), title: 'Worlds' }, icon('globe'), api.world ?? 'main world');
+	fill(/** @type {HTMLElement} */ (document.getElementById('top')),
+		h('a.brand', { href: at('inbox') }, h('img', { src: '/console/icon.svg', alt: '', width: 24, height: 24 }), h('span', {}, 'shared-inbox ', h('b', {}, 'mock'))),
+		where, h('span.gap'), sign, time,
+		h('button.quiet', { type: 'button', onclick: connect, title: 'Addresses and keys' }, icon('plug'), h('span', {}, 'Connect')));
+	const tick = () => fill(time, icon('clock'), h('span', { title: dayAndTime(clock.now()) }, timeOfDay(clock.now())), clock.stands ? h('em', {}, 'stands') : null);
+	clock.addEventListener('tick', tick);
+	live.addEventListener('state', connection);
+	connection();
+}
+
+function connection() {
+	const sign = /** @type {HTMLElement} */ (document.getElementById('sign'));
+	const texts = { connecting: 'Connecting…', live: 'Live', lost: 'Connection lost' };
+	sign.className = `sign ${live.state}`;
+	fill(sign, h('i'), texts[live.state]);
+	document.body.classList.toggle('lost', live.state === 'lost');
+	document.getElementById('lost')?.remove();
+	if (live.state === 'lost') {
+		const text = `The connection to the server was lost at ${live.since.toTimeString().slice(0, 8)}. What you see is from before; it is read anew as soon as the server answers.`;
+		main.before(h('p.lost-note', { id: 'lost', role: 'alert' }, icon('alert'), text));
+	}
+}
+
+/** @type {Map<string, HTMLElement>} */
+const links = new Map();
+function nav() {
+	for (const group of PANELS) {
+		for (const [name, text, sign] of group) links.set(name, h('a', { href: at(name) }, icon(sign), h('span', {}, text), name === 'approvals' ? h('b.count', { id: 'waiting', hidden: true }) : null));
+	}
+	fill(/** @type {HTMLElement} */ (document.getElementById('nav')), PANELS.map((group) => h('div', {}, group.map(([name]) => links.get(name)))));
+}
+
+/** @param {string} panel */
+function here(panel) {
+	for (const [name, link] of links) {
+		if (name === (panel === 'line' ? 'requests' : panel)) link.setAttribute('aria-current', 'page');
+		else link.removeAttribute('aria-current');
+	}
+}
+
+let waiting = 0;
+function count() {
+	const sign = document.getElementById('waiting');
+	if (!sign) return;
+	sign.hidden = waiting === 0;
+	fill(sign, waiting, h('span.unseen', {}, ' waiting'));
+}
+
+async function surroundings() {
+	try {
+		const [reading, approvals] = await Promise.all([api.get('/clock'), api.get('/approvals')]);
+		clock.set(reading);
+		waiting = approvals.length;
+		count();
+	} catch {
+		// The panel says what is wrong.
+	}
+}
+
+function show() {
+	const to = route();
+	const name = `si-${to.panel}`;
+	if (!customElements.get(name)) {
+		location.hash = at('inbox');
+		return;
+	}
+	if (panel?.localName !== name) {
+		panel = /** @type {Panel} */ (document.createElement(name));
+		panel.context = context;
+		fill(main, panel);
+		main.scrollTop = 0;
+	}
+	here(to.panel);
+	panel.show(to);
+	document.title = `${panel.heading} · shared-inbox-mock`;
+}
+
+function connect() {
+	const { base_url, mcp_url, control_url, keys } = context.ready;
+	const value = (/** @type {string} */ text) => h('div.with-button', {}, h('code', {}, text), copier('Copy', () => text));
+	dialog('Connect your app', facts([['REST', value(base_url)], ['MCP', value(mcp_url)], ['Control API', value(control_url)], ['Live key', value(keys.live)], ['Test key', value(keys.test)]]),
+		h('h3', {}, 'Try it'), h('div.with-button', {}, h('pre', { tabindex: 0 }, curlList(base_url, keys.live)), copier('Copy', () => curlList(base_url, keys.live))));
+}
+
+let asking = false;
+api.addEventListener('token-needed', () => {
+	if (asking) return;
+	asking = true;
+	const wrong = api.token !== null;
+	const box = ask('This server asks for its control token', [{ name: 'token', label: 'Control token', required: true, props: { type: 'password' } }], 'Unlock', async ({ token }) => {
+		api.token = token;
+		location.reload();
+	}, { intro: h('p', {}, wrong ? 'That token was not right. ' : '', 'It is what the server was started with as --control-token. It stays in this tab until you close it.') });
+	box.addEventListener('close', () => (asking = false));
+});
+
+/** Many changes in a short while are one; while nobody looks, they wait. */
+let due = 0;
+let missed = false;
+/** @param {boolean} all whether more than the requests has changed */
+function soon(all) {
+	if (!all && !panel?.hearsRequests) return;
+	missed ||= all;
+	if (due || document.hidden) return;
+	due = setTimeout(() => {
+		due = 0;
+		if (missed) surroundings();
+		missed = false;
+		panel?.refresh();
+	}, 150);
+}
+live.addEventListener('change', () => soon(true));
+live.addEventListener('stale', () => {
+	api.get('/ready').then((ready) => (context.ready = ready), () => {});
+	soon(true);
+});
+live.addEventListener('request', () => soon(false));
+document.addEventListener('visibilitychange', () => soon(true));
+addEventListener('hashchange', show);
+
+async function start() {
+	top();
+	nav();
+	try {
+		context.ready = await api.get('/ready');
+	} catch (error) {
+		const gone = /** @type {any} */ (error).status === 404 && api.world;
+		fill(main, h('div.empty.bad', { role: 'alert' }, icon('alert'), h('p.title', {}, gone ? `There is no world ${api.world}` : 'The server does not answer'), h('p', {}, gone ? 'It was deleted, or the server was started anew since.' : /** @type {any} */ (error).message), h('a.button', { href: '/' }, 'Go to the main world')));
+		if (/** @type {any} */ (error).status !== 401) setTimeout(() => gone || location.reload(), 3_000);
+		return;
+	}
+	await surroundings();
+	live.start();
+	show();
+}
+start();

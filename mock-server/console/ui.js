@@ -1,0 +1,239 @@
+// What panels are made of: buttons, forms in dialogs, signs of success and failure.
+
+import { add, fill, h, icon, words } from './dom.js';
+import { at, home } from './route.js';
+
+/** @typedef {import('./dom.js').Child} Child */
+
+/** A short word that goes away by itself. @param {string} text @param {'good' | 'bad'} [kind] */
+export function toast(text, kind = 'good') {
+	const place = /** @type {HTMLElement} */ (document.getElementById('toasts'));
+	const note = h(`div.toast.${kind}`, { role: kind === 'bad' ? 'alert' : 'status' }, text);
+	place.append(note);
+	while (place.childElementCount > 4) place.firstElementChild?.remove();
+	setTimeout(() => note.remove(), kind === 'bad' ? 9_000 : 4_000);
+}
+
+/**
+ * Does something, and says when it was refused.
+ * @template T
+ * @param {() => Promise<T>} work
+ * @param {string} [done] what to say afterwards
+ * @returns {Promise<T | undefined>}
+ */
+export async function attempt(work, done) {
+	try {
+		const result = await work();
+		if (done) toast(done);
+		return result;
+	} catch (error) {
+		toast(error instanceof Error ? error.message : String(error), 'bad');
+	}
+}
+
+/**
+ * A button that cannot be pressed twice while its work goes on.
+ * @param {Child} label @param {() => unknown} work @param {import('./dom.js').Props & { kind?: string }} [props]
+ */
+export function button(label, work, { kind = '', ...props } = {}) {
+	const element = h(`button${kind ? `.${kind}` : ''}`, {
+		type: 'button',
+		...props,
+		onclick: async () => {
+			element.disabled = true;
+			try {
+				await work();
+			} finally {
+				element.disabled = false;
+			}
+		},
+	}, label);
+	return element;
+}
+
+/** @param {string} text @param {string} [said] */
+export async function copy(text, said = 'Copied') {
+	try {
+		await navigator.clipboard.writeText(text);
+		toast(said);
+	} catch {
+		// Without permission, or on an address that the browser does not trust: show it, selected.
+		const area = h('textarea', { rows: 12, readonly: true, 'aria-label': 'Text to copy' });
+		area.value = text;
+		dialog('Copy this', area);
+		area.select();
+	}
+}
+
+/** A button that copies. @param {string} label @param {() => string | Promise<string>} text */
+export function copier(label, text) {
+	return button(label, () => attempt(async () => copy(await text())), { kind: 'small' });
+}
+
+/**
+ * A window over the page, closed by its button, by Escape, or by what it was for.
+ * @param {string} title @param {...Child} content
+ */
+export function dialog(title, ...content) {
+	const heading = h('h2', { id: 'dialog-title' }, title);
+	const close = h('button.quiet.close', { type: 'button', 'aria-label': 'Close', onclick: () => box.close() }, '×');
+	/** @type {HTMLDialogElement} */
+	const box = h('dialog', { 'aria-labelledby': 'dialog-title' }, h('header', {}, heading, close));
+	add(box, content);
+	box.addEventListener('close', () => box.remove());
+	document.body.append(box);
+	box.showModal();
+	return box;
+}
+
+/**
+ * @typedef {object} Field
+ * @property {string} name
+ * @property {string} label
+ * @property {'text' | 'area' | 'select' | 'checks' | 'check' | 'datetime-local' | 'number' | 'date' | 'email' | 'url' | 'file'} [type]
+ * @property {string} [hint]
+ * @property {any} [value]
+ * @property {[string, string][]} [options] value and text of each
+ * @property {boolean} [required]
+ * @property {import('./dom.js').Props} [props]
+ */
+
+/** @param {Field} field */
+function control(field) {
+	const { name, type = 'text', value, options = [], required } = field;
+	const props = { name, id: `f-${name}`, required, ...field.props };
+	if (type === 'area') return h('textarea', { rows: 5, dir: 'auto', ...props, value: value ?? '' });
+	if (type === 'select') {
+		return h('select', props, options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
+	}
+	if (type === 'checks') {
+		const box = ([v, text] = ['', '']) => h('label.check', {}, h('input', { type: 'checkbox', name, value: v, checked: value?.includes(v) }), text);
+		return h('div.checks', { role: 'group', 'aria-labelledby': `l-${name}` }, options.map((it) => box(it)));
+	}
+	if (type === 'check') return h('label.check', {}, h('input', { type: 'checkbox', ...props, checked: value }), field.label);
+	return h('input', { type, autocomplete: 'off', ...(type === 'text' ? { dir: 'auto' } : {}), ...props, value: value ?? '' });
+}
+
+/**
+ * A form in a dialog. What the server refuses is said in it, and nothing that was typed is lost.
+ * @param {string} title
+ * @param {Field[]} fields
+ * @param {string} action the word on its button
+ * @param {(values: Record<string, any>) => Promise<unknown>} submit
+ * @param {{ intro?: Child, kind?: string }} [more]
+ */
+export function ask(title, fields, action, submit, { intro, kind = 'primary' } = {}) {
+	const problem = h('p.problem', { role: 'alert', hidden: true });
+	const send = h(`button.${kind}`, { type: 'submit' }, action);
+	const row = (/** @type {Field} */ field) => {
+		const input = control(field);
+		const label = field.type === 'check' ? null
+			: field.type === 'checks' ? h('span.label', { id: `l-${field.name}` }, field.label)
+			: h('label', { for: `f-${field.name}` }, field.label, field.required ? null : h('span.optional', {}, 'optional'));
+		return h('div.field', {}, label, input, field.hint ? h('p.hint', {}, field.hint) : null);
+	};
+	const form = h('form', {
+		onsubmit: async (/** @type {SubmitEvent} */ event) => {
+			event.preventDefault();
+			const data = new FormData(form);
+			/** @type {Record<string, any>} */
+			const values = {};
+			for (const { name, type } of fields) {
+				values[name] = type === 'checks' ? data.getAll(name) : type === 'check' ? data.has(name) : data.get(name);
+				if (values[name] === '') values[name] = undefined;
+			}
+			send.disabled = true;
+			try {
+				await submit(values);
+				box.close();
+			} catch (error) {
+				fill(problem, error instanceof Error ? error.message : String(error));
+				problem.hidden = false;
+			} finally {
+				send.disabled = false;
+			}
+		},
+	}, intro ?? null, fields.map(row), problem, h('footer', {}, h('button', { type: 'button', onclick: () => box.close() }, 'Cancel'), send));
+	const box = dialog(title, form);
+	/** @type {HTMLElement | null} */ (form.querySelector('input, textarea, select'))?.focus();
+	return box;
+}
+
+/** Something that cannot be undone. @param {string} title @param {string} text @param {string} action @param {() => Promise<unknown>} work */
+export function confirm(title, text, action, work) {
+	return ask(title, [], action, work, { intro: h('p', {}, text), kind: 'danger' });
+}
+
+/** A secret, shown this once. @param {string} title @param {string} secret @param {string} hint */
+export function reveal(title, secret, hint) {
+	const field = h('input.secret', { readonly: true, 'aria-label': title, onfocus: () => field.select() });
+	field.value = secret;
+	const box = dialog(title, h('p', {}, hint), h('div.with-button', {}, field, copier('Copy', () => secret)),
+		h('footer', {}, h('button.primary', { type: 'button', onclick: () => box.close() }, 'Done')));
+	return box;
+}
+
+/** Nothing is here, and what would bring something. @param {string} name @param {string} title @param {Child} hint @param {Child} [action] */
+export function empty(name, title, hint, action) {
+	return h('div.empty', {}, icon(name), h('p.title', {}, title), h('p', {}, hint), action ?? null);
+}
+
+/** @param {unknown} error @param {() => unknown} again */
+export function failed(error, again) {
+	const text = error instanceof Error ? error.message : String(error);
+	return h('div.empty.bad', { role: 'alert' }, icon('alert'), h('p.title', {}, 'This could not be loaded'), h('p', {}, text), button('Try again', again));
+}
+
+export function loading() {
+	return h('div.loading', { role: 'status' }, h('span.spinner', {}), 'Loading…');
+}
+
+/** @param {string} text @param {string} [kind] */
+export function badge(text, kind = text) {
+	return h(`span.badge.b-${kind}`, {}, text);
+}
+
+/** An id, with a link to where it is shown. @param {string} id */
+export function ident(id) {
+	const place = home(id);
+	return place ? h('a.id', { href: place }, id) : h('code.id', {}, id);
+}
+
+/** The way to the causal line of an id. @param {string} id @param {string} [label] */
+export function lineLink(id, label = 'Line') {
+	return h('a.line-link', { href: at('line', id), title: 'What led to this, and what it led to', 'data-focus': `line-${id}` }, icon('line'), label);
+}
+
+/** JSON as it is read best. @param {unknown} value */
+export function json(value) {
+	return words(typeof value === 'string' ? value : JSON.stringify(value, null, 2), 'pre', { tabindex: 0 });
+}
+
+/** Pairs of names and values. @param {[string, Child][]} pairs */
+export function facts(pairs) {
+	return h('dl.facts', {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
+}
+
+/**
+ * A row of links that choose one of a few things.
+ * @param {string} label @param {[string, string][]} choices value and text @param {string} chosen @param {(value: string) => string} href
+ */
+export function tabs(label, choices, chosen, href) {
+	return h('nav.tabs', { 'aria-label': label }, choices.map(([value, text]) => h('a', { href: href(value), 'aria-current': value === chosen ? 'true' : null, 'data-focus': `tab-${value}` }, text)));
+}
+
+/**
+ * A choice in a filter bar.
+ * @param {string} label @param {[string, string][]} options @param {string} value @param {(value: string) => void} change
+ */
+export function choose(label, options, value, change) {
+	return h('select', { 'aria-label': label, 'data-focus': label, onchange: (/** @type {any} */ event) => change(event.target.value) },
+		options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
+}
+
+/** A table whose rows are built by `patch`. @param {string} label @param {string[]} heads */
+export function table(label, heads) {
+	const body = h('tbody');
+	const whole = h('div.scroll', { tabindex: 0, role: 'region', 'aria-label': label }, h('table', {}, h('thead', {}, h('tr', {}, heads.map((head) => h('th', { scope: 'col' }, head || h('span.unseen', {}, 'Actions'))))), body));
+	return { whole, body };
+}

@@ -1,0 +1,117 @@
+//! Looking at everything, whoever it belongs to: conversations, documents, requests, and what led to what.
+
+use serde::Serialize;
+use shared_inbox::{Document, Tag};
+
+use super::{Control, Controlled};
+use crate::{
+    server::journal::{JournalEntry, RequestFilter},
+    world::{
+        ConversationEntry, ConversationFilter, ConversationView, DeliveryDetail, DeliveryFilter,
+        DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal,
+    },
+};
+
+/// What led to something, and what it led to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Line {
+    /// What was asked about.
+    pub id: String,
+    /// The steps, oldest first; then the jobs that still wait. Empty when nothing is known.
+    pub steps: Vec<LineStep>,
+}
+
+impl Control {
+    /// Conversations of all inboxes, private ones and the sandbox included, newest first.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a part or a view that there is not.
+    pub async fn conversations(
+        &self,
+        filter: ConversationFilter,
+        part: Part,
+    ) -> Controlled<Page<ConversationEntry>> {
+        self.read(|world, _| world.browse(&filter, part))
+    }
+
+    /// A conversation of any inbox, with everything in it.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn conversation(&self, id: impl AsRef<str>) -> Controlled<ConversationView> {
+        self.read(|world, _| world.view(id.as_ref()))
+    }
+
+    /// Documents of all inboxes, newest first.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a part or a kind that there is not.
+    pub async fn documents(&self, filter: DocumentFilter, part: Part) -> Controlled<Page<Document>> {
+        self.read(|world, _| world.browse_documents(&filter, part))
+    }
+
+    /// All tags, with the number of conversations of all inboxes that have them.
+    pub async fn tags(&self) -> Vec<Tag> {
+        self.read(|world, _| world.all_tags())
+    }
+
+    /// A part of the journal, or all of it.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a part or a status that there is not.
+    pub async fn find_requests(&self, filter: RequestFilter, part: Part) -> Controlled<Page<JournalEntry>> {
+        part.check()?;
+        filter.check()?;
+        Ok(self.realm.journal(|journal| journal.browse(&filter, part.or_whole())))
+    }
+
+    /// One request of the journal.
+    ///
+    /// # Errors
+    ///
+    /// 404 when the journal does not have it, or no longer.
+    pub async fn request(&self, id: &str) -> Controlled<JournalEntry> {
+        let found = self.realm.journal(|journal| journal.find(id));
+        found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))
+    }
+
+    /// A part of the log of a webhook, or all of it, newest first.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such webhook, 400 for a part that there is not.
+    pub async fn find_deliveries(
+        &self,
+        webhook: impl AsRef<str>,
+        filter: DeliveryFilter,
+        part: Part,
+    ) -> Controlled<Page<DeliveryView>> {
+        part.check()?;
+        let found = self.deliveries(webhook, filter).await?;
+        Ok(part.or_whole().of(&found, Clone::clone))
+    }
+
+    /// One delivery, with exactly what was sent.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such webhook or event.
+    pub async fn delivery(
+        &self,
+        webhook: impl AsRef<str>,
+        event: impl AsRef<str>,
+    ) -> Controlled<DeliveryDetail> {
+        self.read(|world, now| world.delivery(webhook.as_ref(), event.as_ref(), now))
+    }
+
+    /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.
+    pub async fn line(&self, id: impl AsRef<str>) -> Line {
+        let id = id.as_ref();
+        Line { id: id.to_owned(), steps: self.read(|world, _| world.line(id)) }
+    }
+}

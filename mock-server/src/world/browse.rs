@@ -1,0 +1,335 @@
+//! What someone sees who looks over everybody's shoulder: every inbox, private ones and the sandbox included, whole.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::IntoDeserializer};
+use shared_inbox::{
+    Assignee, Contact, ConversationId, ConversationSummary, Document, DocumentKind, MailboxId, MessageStatus,
+    Status, Tag, Team, Timestamp, Turn, Urgency, View,
+};
+
+use super::{BookingRecord, DocumentRequest, Item, MailboxEntry, Refusal, RequestEntry, World};
+
+/// Items of a page unless said otherwise, and at most.
+const PAGE: usize = 100;
+const MOST: usize = 1_000;
+
+/// A part of a list, and how long the whole is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// The part.
+    pub items: Vec<T>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// Which part of a list.
+///
+/// ```
+/// use shared_inbox_mock::world::Part;
+/// let part: Part = serde_json::from_str(r#"{ "offset": "200", "limit": "50" }"#)?;
+/// assert_eq!(part, Part::new(200, 50));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Part {
+    /// So many are left out first.
+    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
+    pub offset: Option<usize>,
+    /// At most so many, from 1 to 1000; 100 unless said.
+    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// A query's value, which is text; an empty one is none.
+pub(super) fn from_text<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: std::str::FromStr<Err: fmt::Display>,
+{
+    match Option::<String>::deserialize(d)? {
+        Some(text) if !text.is_empty() => text.parse().map(Some).map_err(serde::de::Error::custom),
+        _ => Ok(None),
+    }
+}
+
+impl Part {
+    /// This part; the whole when no part was named, as lists were before they had parts.
+    pub(crate) fn or_whole(self) -> Self {
+        if self == Self::default() { Self::new(0, usize::MAX) } else { self }
+    }
+
+    /// So many from there on.
+    pub fn new(offset: usize, limit: usize) -> Self {
+        Self { offset: Some(offset), limit: Some(limit) }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        match self.limit {
+            Some(limit) if !(1..=MOST).contains(&limit) => {
+                Err(Refusal::field("limit", "must be from 1 to 1000"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// This part of a list; only what is in it is made ready to be shown.
+    pub(crate) fn of<I, T>(&self, all: &[I], mut show: impl FnMut(&I) -> T) -> Page<T> {
+        let from = self.offset.unwrap_or(0).min(all.len());
+        let to = from.saturating_add(self.limit.unwrap_or(PAGE)).min(all.len());
+        Page { items: all[from..to].iter().map(&mut show).collect(), total: all.len() }
+    }
+}
+
+/// Which conversations to list, of all inboxes.
+///
+/// ```
+/// use shared_inbox_mock::world::ConversationFilter;
+/// let filter = ConversationFilter::default().words("broken lamp").tag("refund");
+/// assert_eq!(filter.q.as_deref(), Some("broken lamp"));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ConversationFilter {
+    /// In which view: `open`, `waiting`, `snoozed`, `closed`, or `all` (unless said).
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub view: Option<View>,
+    /// In which inbox.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub mailbox: Option<MailboxId>,
+    /// With these words in the subject or a message.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// With this tag.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+}
+
+impl fmt::Debug for ConversationFilter {
+    /// Without the words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConversationFilter")
+            .field("view", &self.view)
+            .field("mailbox", &self.mailbox)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A query's value; an empty one is none.
+pub(crate) fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    d: D,
+) -> Result<Option<T>, D::Error> {
+    match Option::<String>::deserialize(d)? {
+        Some(text) if !text.is_empty() => T::deserialize(text.into_deserializer()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+impl ConversationFilter {
+    /// Those of this view.
+    pub fn view(mut self, view: View) -> Self {
+        self.view = Some(view);
+        self
+    }
+
+    /// Those in this inbox.
+    pub fn mailbox(mut self, id: MailboxId) -> Self {
+        self.mailbox = Some(id);
+        self
+    }
+
+    /// Those with these words.
+    pub fn words(mut self, q: impl Into<String>) -> Self {
+        self.q = Some(q.into());
+        self
+    }
+
+    /// Those with this tag.
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tag = Some(tag.into());
+        self
+    }
+}
+
+/// A conversation in the list of the control API: what the service lists, and what only the team sees.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ConversationEntry {
+    /// As the service lists it.
+    #[serde(flatten)]
+    pub summary: ConversationSummary,
+    /// Its inbox.
+    pub mailbox_id: MailboxId,
+    /// Whether that is the sandbox.
+    pub sandbox: bool,
+    /// Until when it is put off.
+    pub snoozed_until: Option<Timestamp>,
+    /// Whose turn it is.
+    pub turn: Option<Turn>,
+    /// Drafts that wait for a person.
+    pub drafts: usize,
+}
+
+/// A conversation as the team sees it: nothing is cut or left out.
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ConversationView {
+    /// Its id.
+    pub id: ConversationId,
+    /// Its subject.
+    pub subject: String,
+    /// Where it stands.
+    pub status: Status,
+    /// Whose turn it is.
+    pub turn: Option<Turn>,
+    /// The customer.
+    pub contact: Contact,
+    /// Its inbox.
+    pub mailbox: MailboxEntry,
+    /// When the latest message came or went.
+    pub last_message_at: Timestamp,
+    /// Who has it.
+    pub assignee: Option<Assignee>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What it is about.
+    pub topic: Option<String>,
+    /// How urgent it is.
+    pub urgency: Option<Urgency>,
+    /// A warning.
+    pub risk: Option<String>,
+    /// Reasons for the warning.
+    pub risk_reasons: Vec<String>,
+    /// Until when it is put off.
+    pub snoozed_until: Option<Timestamp>,
+    /// The app's reference.
+    pub reference: Option<String>,
+    /// What happened, oldest first, with whole texts and what only the service knows of a message.
+    pub timeline: Vec<Item>,
+    /// Whom it can be assigned to.
+    pub team: Team,
+    /// Its documents.
+    pub documents: Vec<Document>,
+    /// What the customer was asked for.
+    pub document_requests: Vec<RequestEntry>,
+    /// Times that were booked in it.
+    pub bookings: Vec<BookingRecord>,
+}
+
+impl fmt::Debug for ConversationView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConversationView")
+            .field("id", &self.id)
+            .field("status", &self.status)
+            .field("timeline", &self.timeline.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which documents to list, of all inboxes.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct DocumentFilter {
+    /// With these words in the title, the file name or the fields.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// Of this kind.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<DocumentKind>,
+}
+
+impl fmt::Debug for DocumentFilter {
+    /// Without the words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DocumentFilter").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// Conversations of all inboxes, newest first.
+    pub fn browse(
+        &self,
+        filter: &ConversationFilter,
+        part: Part,
+    ) -> Result<Page<ConversationEntry>, Refusal> {
+        part.check()?;
+        if let Some(View::Unknown(view)) = &filter.view {
+            return Err(Refusal::field(
+                "view",
+                format!("{view} is none of open, waiting, snoozed, closed, all"),
+            ));
+        }
+        let found = self.find_anywhere(filter);
+        Ok(part.of(&found, |at| self.entry(*at)))
+    }
+
+    fn entry(&self, at: usize) -> ConversationEntry {
+        let thread = &self.conversations[at];
+        let mailbox = self.mailbox_of(at);
+        let draft = |message: &&super::MessageRecord| message.status == Some(MessageStatus::Draft);
+        ConversationEntry {
+            summary: self.owned_summary(at),
+            mailbox_id: mailbox.id.clone(),
+            sandbox: mailbox.sandbox,
+            snoozed_until: thread.snoozed_until,
+            turn: thread.turn.clone(),
+            drafts: thread.messages().filter(draft).count(),
+        }
+    }
+
+    /// A conversation of any inbox, whole.
+    pub fn view(&self, id: &str) -> Result<ConversationView, Refusal> {
+        let at = self.conversation(id)?;
+        let thread = &self.conversations[at];
+        let here = |there: &Option<ConversationId>| there.as_ref() == Some(&thread.id);
+        let documents = self.documents.iter().map(|filed| &filed.document);
+        let requests = self.document_requests.iter().filter(|it| it.conversation == thread.id);
+        Ok(ConversationView {
+            id: thread.id.clone(),
+            subject: thread.subject.clone(),
+            status: thread.status.clone(),
+            turn: thread.turn.clone(),
+            contact: thread.contact.clone(),
+            mailbox: self.mailbox_entry(self.index.places[at].mailbox),
+            last_message_at: thread.last_message_at(),
+            assignee: thread.assignee.as_ref().map(|who| self.assignee(who)),
+            tags: thread.tags.clone(),
+            topic: thread.topic.clone(),
+            urgency: thread.urgency.clone(),
+            risk: thread.risk.clone(),
+            risk_reasons: thread.risk_reasons.clone(),
+            snoozed_until: thread.snoozed_until,
+            reference: thread.reference.clone(),
+            timeline: thread.timeline.clone(),
+            team: self.index.teams[self.index.places[at].mailbox].clone(),
+            documents: documents.filter(|it| here(&it.conversation_id)).cloned().collect(),
+            document_requests: requests.map(DocumentRequest::entry).collect(),
+            bookings: self.bookings.iter().filter(|it| here(&it.conversation_id)).cloned().collect(),
+        })
+    }
+
+    /// Documents of all inboxes, newest first.
+    pub fn browse_documents(&self, filter: &DocumentFilter, part: Part) -> Result<Page<Document>, Refusal> {
+        part.check()?;
+        if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
+            return Err(Refusal::field("kind", format!("{kind} is none of the kinds of documents")));
+        }
+        let found = self.find_documents(filter.q.as_deref(), filter.kind.as_ref());
+        Ok(part.of(&found, |at| self.documents[*at].document.clone()))
+    }
+
+    /// All tags, with the number of conversations of all inboxes that have them.
+    pub fn all_tags(&self) -> Vec<Tag> {
+        let count = |tag: usize| {
+            (0..self.mailboxes.len()).filter_map(|inbox| self.index.tag_counts.get(&(tag, inbox))).sum()
+        };
+        let tags = self.tags.iter().enumerate();
+        tags.map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) }).collect()
+    }
+}

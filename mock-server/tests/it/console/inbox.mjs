@@ -1,0 +1,93 @@
+// A person works in the inbox: every action by clicking and typing, every effect seen through the API.
+
+import { check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
+
+await run(async () => {
+    const page = await open();
+    const rows = page.locator('.conversation-row');
+    await rows.first().waitFor();
+    const all = await get('/conversations?view=open');
+    same(await rows.count(), all.length, 'every open conversation is in the list');
+
+    // A customer writes; it shows by itself.
+    await page.getByRole('button', { name: 'Mail', exact: true }).click();
+    await fillIn(page, { From: 'kim@customer.example', Name: 'Kim Berg', Subject: 'My lamp flickers', Text: 'It flickers since Monday.\nCan I get another one?', Attachment: 'lamp.jpg' }, 'Send it in');
+    await page.getByRole('heading', { name: 'My lamp flickers' }).waitFor();
+    const [made] = await get('/conversations?q=flickers');
+    same([made.subject, made.contact.name, made.messageCount], ['My lamp flickers', 'Kim Berg', 1], 'the mail');
+    check(page.url().includes(made.id), 'the address names the conversation');
+    await page.locator('.timeline').getByText('Can I get another one?').waitFor();
+    await page.locator('.attachments').getByText('lamp.jpg').waitFor();
+    const view = () => get(`/conversations/${made.id}`);
+    const one = page.locator('si-conversation');
+
+    // Status, assignment, tags, snooze.
+    await one.getByRole('button', { name: 'Waiting', exact: true }).click();
+    await until(async () => (await view()).status === 'waiting', 'the status');
+    await one.locator('[aria-pressed=true]', { hasText: 'Waiting' }).waitFor();
+    const person = (await view()).team.people[0];
+    await one.getByLabel('Assigned to').selectOption(person.id);
+    await until(async () => (await view()).assignee?.name === person.name, 'the assignee');
+    await one.getByRole('button', { name: '+ Tag' }).click();
+    await fillIn(page, { Tag: 'flicker' }, 'Add');
+    await until(async () => (await view()).tags.includes('flicker'), 'the tag');
+    await one.getByRole('button', { name: 'Remove the tag flicker' }).click();
+    await until(async () => !(await view()).tags.includes('flicker'), 'the tag is gone');
+    await one.getByRole('button', { name: 'Snooze' }).click();
+    await fillIn(page, {}, 'Snooze');
+    await until(async () => (await view()).snoozedUntil, 'the snooze');
+    await one.getByRole('button', { name: 'Wake up' }).click();
+    await until(async () => !(await view()).snoozedUntil, 'it is awake');
+
+    // A note, a reply, a countdown, a stop.
+    await one.getByLabel('Note').check();
+    await one.getByRole('textbox', { name: 'Text' }).fill('Model L2, @Anna');
+    await one.getByRole('button', { name: 'Note', exact: true }).click();
+    await one.locator('.note').getByText('Model L2, @Anna').waitFor();
+    await one.getByLabel('Reply').check();
+    await one.getByRole('textbox', { name: 'Text' }).fill('A new lamp is on its way.');
+    await one.getByRole('button', { name: 'Reply', exact: true }).click();
+    const scheduled = one.locator('.s-scheduled');
+    await scheduled.getByText('A new lamp is on its way.').waitFor();
+    check(/leaves in (10 min|9 min)/.test(await scheduled.locator('.countdown').innerText()), 'it counts down to its time');
+    await scheduled.getByRole('button', { name: 'Stop' }).click();
+    await one.locator('.s-draft').getByText('A new lamp is on its way.').waitFor();
+    same((await view()).timeline.filter((it) => it.type === 'message' && it.status === 'draft').length, 1, 'a draft again');
+
+    // Approve it as edited; let it go out; write in as the customer again.
+    await one.locator('.s-draft').getByRole('button', { name: 'Edit' }).click();
+    await fillIn(page, { Text: 'A new lamp is on its way, Kim.' }, 'Approve');
+    await one.locator('.s-scheduled').getByText('on its way, Kim.').waitFor();
+    await post('/clock', { advanceSeconds: 600 });
+    await one.locator('.s-sent').getByText('on its way, Kim.').waitFor();
+    await one.getByRole('button', { name: 'Mail from customer' }).click();
+    await fillIn(page, { Text: 'Thank you!' }, 'Send it in');
+    await one.locator('.message.in').getByText('Thank you!').waitFor();
+
+    // What the app drafts can be discarded; what it asks for can be uploaded.
+    await service('POST', `/conversations/${made.id}/replies`, { body: 'A draft of the app', summary: 'Only a test' });
+    const draft = one.locator('.s-draft');
+    await draft.getByText('Only a test').waitFor();
+    await draft.getByRole('button', { name: 'Discard' }).click();
+    await fillIn(page, {}, 'Discard');
+    await draft.waitFor({ state: 'detached' });
+    await service('POST', `/conversations/${made.id}/document-requests`, { documents: [{ label: 'Receipt' }], send: true });
+    await one.getByRole('button', { name: 'Upload Receipt' }).click();
+    await fillIn(page, { File: 'receipt.pdf', 'What the reading helper': 'receipt' }, 'Upload');
+    await until(async () => (await view()).documentRequests[0].completedAt, 'the request is complete');
+    await one.locator('.checklist').getByText('complete').waitFor();
+
+    // Search, views, tags and inboxes narrow the list; the address keeps all of it.
+    await page.getByLabel('Search mail').fill('flickers');
+    await until(async () => (await rows.count()) === 1, 'the search narrows the list');
+    await page.getByRole('link', { name: 'All', exact: true }).click();
+    await page.reload();
+    await page.getByRole('heading', { name: 'My lamp flickers' }).waitFor();
+    same(await page.getByLabel('Search mail').inputValue(), 'flickers', 'the words are in the address');
+    same(await rows.count(), 1, 'and narrow the list after a reload');
+    await page.getByLabel('Search mail').fill('');
+    const [inbox] = (await get('/mailboxes')).filter((it) => it.owner);
+    await page.getByLabel('Inbox', { exact: true }).selectOption(inbox.id);
+    const there = await get(`/conversations?mailbox=${inbox.id}`);
+    await until(async () => (await rows.count()) === there.length, 'a private inbox is shown too');
+});

@@ -1,0 +1,122 @@
+// A browser with the console open, and everything that must never happen while it is: an error on the page's
+// console, a request that is refused or goes elsewhere, a script that was not ours.
+
+import { createRequire } from 'node:module';
+
+const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
+
+export const CONSOLE = process.env.CONSOLE_URL;
+export const CONTROL = process.env.CONTROL_URL;
+export const ORIGIN = new URL(CONSOLE).origin;
+
+const problems = [];
+let browser;
+
+/** Statuses that a script means to see. */
+export const allowed = new Set();
+
+/** A page in a window of its own. */
+export async function open(hash = '', options = {}) {
+    // Chromium itself would keep pages of elsewhere from this machine; here the server has to do so.
+    const args = ['--no-sandbox', '--disable-gpu', '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests'];
+    browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args });
+    const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    watch(page);
+    await page.goto(`${options.url ?? CONSOLE}${hash}`);
+    return page;
+}
+
+export function watch(page) {
+    page.on('pageerror', (error) => problems.push(`error on the page: ${error.message}`));
+    page.on('console', (message) => {
+        const refused = /status of (\d+)/.exec(message.text());
+        if (refused && allowed.has(Number(refused[1]))) return;
+        if (message.type() === 'error' || message.type() === 'warning') problems.push(`on the page's console: ${message.text()}`);
+    });
+    page.on('request', (request) => {
+        const url = new URL(request.url());
+        if (url.origin !== ORIGIN && url.protocol !== 'blob:') problems.push(`a request to elsewhere: ${request.url()}`);
+    });
+    page.on('requestfailed', (request) => {
+        if (request.failure()?.errorText !== 'net::ERR_ABORTED') problems.push(`${request.method()} ${request.url()}: ${request.failure()?.errorText}`);
+    });
+    page.on('response', (response) => {
+        if (response.status() >= 400 && !allowed.has(response.status())) problems.push(`${response.status()} for ${response.request().method()} ${response.url()}`);
+    });
+    page.on('dialog', (dialog) => {
+        problems.push(`a script spoke: ${dialog.message()}`);
+        dialog.dismiss();
+    });
+}
+
+/** What went wrong so far, taken away. */
+export function forget() {
+    return problems.splice(0);
+}
+
+/** A call of the control API, past the page. */
+export async function api(method, path, body) {
+    const headers = process.env.TOKEN ? { Authorization: `Bearer ${process.env.TOKEN}` } : {};
+    const response = await fetch(`${CONTROL}${path}`, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text ? JSON.parse(text) : null;
+}
+
+export const get = (path) => api('GET', path);
+export const post = (path, body = {}) => api('POST', path, body);
+
+/** A call of the service, as the app under test makes it. */
+export async function service(method, path, body, key) {
+    const ready = await get('/ready');
+    return fetch(`${ready.base_url}${path}`, { method, headers: { Authorization: `Bearer ${key ?? ready.keys.live}`, 'Content-Type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body) });
+}
+
+export function check(holds, what) {
+    if (!holds) throw new Error(`does not hold: ${what}`);
+}
+
+export function same(left, right, what) {
+    const [a, b] = [JSON.stringify(left), JSON.stringify(right)];
+    if (a !== b) throw new Error(`${what}: ${a} is not ${b}`);
+}
+
+/** Waits until something asked of the API holds; the page has done its work by then. */
+export async function until(holds, what) {
+    for (let i = 0; i < 200; i += 1) {
+        const found = await holds();
+        if (found) return found;
+        await new Promise((resume) => setTimeout(resume, 50));
+    }
+    throw new Error(`never came true: ${what}`);
+}
+
+/** Fills in the form of a dialog and sends it. */
+export async function fillIn(page, values, action) {
+    const box = page.locator('dialog').last();
+    for (const [label, value] of Object.entries(values)) {
+        const field = box.getByLabel(label, { exact: false }).first();
+        if (value === true) await field.check();
+        else if ((await field.evaluate((it) => it.localName)) === 'select') await field.selectOption(value);
+        else await field.fill(value);
+    }
+    await box.getByRole('button', { name: action, exact: true }).click();
+}
+
+/** Runs a script to its end; a failure shows what was on the screen. */
+export async function run(script) {
+    try {
+        await script();
+        if (problems.length) throw new Error(problems.join('\n'));
+    } catch (error) {
+        console.error(error.stack);
+        if (problems.length) console.error(`Also:\n${problems.join('\n')}`);
+        const page = browser?.contexts().at(-1)?.pages().at(-1);
+        if (page) console.error(`On the screen of ${page.url()}:\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 2_000)}`);
+        process.exitCode = 1;
+    } finally {
+        await browser?.close();
+    }
+}

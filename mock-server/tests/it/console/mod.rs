@@ -1,0 +1,234 @@
+//! The console: as a reader gets it, and in a real browser, where people click and type.
+
+#[rustfmt::skip]
+mod copied;
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::json;
+use shared_inbox_mock::{InboundMail, MockServer, MockServerBuilder};
+use shared_inbox_tests::peers::{self, Browser};
+
+use crate::kit::Kit;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/console")
+}
+
+fn console() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("console")
+}
+
+/// A script with the console of this server open.
+fn script(browser: &Browser, name: &str, mock: &MockServer) -> Command {
+    let mut command = browser.script(&folder().join(name));
+    command.env("CONSOLE_URL", &mock.ready().console_url).env("CONTROL_URL", &mock.ready().control_url);
+    command
+}
+
+#[track_caller]
+fn passed(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs a script against a server, away from the test's own runtime.
+async fn drive(name: &'static str, builder: MockServerBuilder) -> Option<Output> {
+    let browser = peers::browser()?;
+    let mock = builder.no_rate_limit().start().await;
+    let output = script(&browser, name, &mock).output().expect("Node starts");
+    passed(&output);
+    Some(output)
+}
+
+fn standing() -> MockServerBuilder {
+    MockServer::builder().manual_clock()
+}
+
+#[tokio::test]
+async fn a_person_does_everything_in_the_inbox_by_clicking_and_typing() {
+    drive("inbox.mjs", standing()).await;
+}
+
+#[tokio::test]
+async fn approvals_documents_bookings_faults_keys_and_worlds_are_worked_by_hand() {
+    drive("desk.mjs", standing().empty()).await;
+}
+
+#[tokio::test]
+async fn an_owner_works_with_a_webhook_and_sees_exactly_what_was_sent() {
+    drive("webhooks.mjs", standing().empty()).await;
+}
+
+#[tokio::test]
+async fn requests_show_as_they_happen_and_are_copied_as_commands_and_as_tests_that_compile() {
+    let Some(output) = drive("requests.mjs", standing().empty()).await else { return };
+    let copied = String::from_utf8(output.stdout).expect("text");
+    let file = include_str!("copied.rs");
+    for test in copied.split('\0') {
+        assert!(file.contains(test.trim()), "put this test into copied.rs:\n{test}");
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_walked_through_and_the_line_leads_from_a_request_to_its_deliveries_and_back() {
+    drive("time.mjs", standing().empty()).await;
+}
+
+#[tokio::test]
+async fn hostile_mail_stays_text_in_every_field() {
+    drive("hostile.mjs", standing().empty()).await;
+}
+
+#[tokio::test]
+async fn a_page_of_another_origin_can_do_nothing() {
+    drive("origin.mjs", standing()).await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_serious_and_the_keyboard_is_enough() {
+    drive("access.mjs", standing()).await;
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_shown_and_nothing_old_afterwards() {
+    let Some(browser) = peers::browser() else { return };
+    let mut mock = Some(standing().start().await);
+    let address: SocketAddr = {
+        let url = &mock.as_ref().expect("it runs").ready().console_url;
+        url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address")
+    };
+    let mut child = script(&browser, "lost.mjs", mock.as_ref().expect("it runs"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("Node starts");
+    let mut answers = child.stdin.take().expect("a pipe");
+    for wish in BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok) {
+        match wish.as_str() {
+            "stop" => drop(mock.take()),
+            "start" => mock = Some(standing().empty().listen(address).start().await),
+            other => panic!("{other}"),
+        }
+        writeln!(answers, "done").expect("it listens");
+    }
+    passed(&child.wait_with_output().expect("it ends"));
+}
+
+#[tokio::test]
+async fn where_others_can_reach_it_the_page_asks_for_the_control_token() {
+    let Some(browser) = peers::browser() else { return };
+    let token = "a token for this test";
+    let mock = standing().listen(([0, 0, 0, 0], 0).into()).control_token(token).start().await;
+    passed(&script(&browser, "token.mjs", &mock).env("TOKEN", token).output().expect("Node starts"));
+}
+
+#[tokio::test]
+async fn ten_thousand_conversations_and_requests_are_windowed() {
+    let Some(browser) = peers::browser() else { return };
+    let mock = standing().empty().no_rate_limit().start().await;
+    let control = mock.control();
+    let address = control.mailboxes().await.expect("inboxes")[0].address.clone();
+    for i in 0..10_000 {
+        let from = format!("customer{i}@customer.example");
+        let mail = InboundMail::new(&address, from, "It flickers since Monday.").subject(format!("Lamp {i}"));
+        control.inbound(mail).await.expect("it is taken");
+    }
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    for _ in 0..10_000 {
+        let request = http.get(format!("{}/me", mock.base_url())).bearer_auth(mock.live_key());
+        request.send().await.expect("an answer").bytes().await.expect("a body");
+    }
+    passed(&script(&browser, "many.mjs", &mock).output().expect("Node starts"));
+}
+
+#[test]
+fn the_types_of_the_page_hold() {
+    let Some(node) = peers::node22() else { return };
+    let Some(modules) = peers::npm(&["typescript@7.0.2"]) else { return };
+    let tsc = modules.join("typescript/bin/tsc");
+    let output = Command::new(node).arg(tsc).arg("-p").arg(console().join("jsconfig.json")).output();
+    let output = output.expect("Node starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[tokio::test]
+async fn every_file_of_the_page_is_served_with_a_policy_that_lets_nothing_else_in() {
+    let kit = Kit::start().await;
+    let root = kit.mock.ready().console_url.clone();
+    let mut embedded = 0;
+    for file in std::fs::read_dir(console()).expect("a folder") {
+        let file = file.expect("a file");
+        let name = file.file_name().into_string().expect("text");
+        if name == "jsconfig.json" {
+            continue;
+        }
+        let path = if name == "index.html" { String::new() } else { format!("console/{name}") };
+        let served = kit.http().get(format!("{root}{path}")).send().await.expect("an answer");
+        assert_eq!(served.status(), 200, "{name}");
+        let policy = served.headers()["content-security-policy"].to_str().expect("text").to_owned();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(served.headers()["x-content-type-options"], "nosniff");
+        let text = served.text().await.expect("text");
+        assert_eq!(
+            text,
+            std::fs::read_to_string(file.path()).expect("text"),
+            "{name} is served as it stands"
+        );
+        for foreign in ["http://", "https://", "innerHTML", "outerHTML", "insertAdjacentHTML", "eval("] {
+            let own = text.replace("http://www.w3.org/2000/svg", "").replace("http://127.0.0.1:3000", "");
+            assert!(!own.contains(foreign), "{name} has {foreign}");
+        }
+        embedded += text.len();
+    }
+    assert!(embedded < 150_000, "{embedded} bytes are embedded");
+}
+
+#[tokio::test]
+async fn the_page_holds_no_data_and_can_be_left_out() {
+    let kit = Kit::start().await;
+    let page = kit.http().get(&kit.mock.ready().console_url).send().await.expect("an answer");
+    let text = page.text().await.expect("text");
+    assert!(!text.contains("rk_") && text.contains("<script type=\"module\""), "{text}");
+    let post = kit.http().post(&kit.mock.ready().console_url).send().await.expect("an answer");
+    assert_eq!(post.status(), 405);
+
+    let without = MockServer::builder().no_console().start().await;
+    for path in ["", "console/main.js"] {
+        let url = format!("{}{path}", without.ready().console_url);
+        assert_eq!(kit.http().get(url).send().await.expect("an answer").status(), 404, "{path}");
+    }
+    let health = kit.http().get(format!("{}/health", without.control_url())).send().await.expect("an answer");
+    assert_eq!(health.json::<serde_json::Value>().await.expect("JSON")["status"], json!("ok"));
+}
+
+#[tokio::test]
+async fn the_pictures_of_the_readme_are_there_and_made_by_a_script() {
+    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/console");
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("text");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(&pictures).expect("a folder");
+        let Some(browser) = peers::browser() else { return };
+        let start = "2026-03-02T09:00:00Z".parse().expect("a time");
+        let mock = standing().start_at(start).no_rate_limit().start().await;
+        let mut script = script(&browser, "pictures.mjs", &mock);
+        passed(&script.env("PICTURES", &pictures).output().expect("Node starts"));
+    }
+    let shown: Vec<&str> =
+        readme.split("docs/console/").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(!shown.is_empty(), "the README shows pictures");
+    for name in shown {
+        let picture = std::fs::read(pictures.join(name)).unwrap_or_else(|_| panic!("{name} is not there"));
+        assert!(
+            picture.starts_with(b"\x89PNG") && picture.len() < 200_000,
+            "{name}: {} bytes",
+            picture.len()
+        );
+    }
+}

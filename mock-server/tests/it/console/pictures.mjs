@@ -1,0 +1,39 @@
+// The pictures of the README: a demo workspace in which an app has just done something.
+
+import { createServer } from 'node:http';
+import { get, open, post, run, service } from './kit.mjs';
+
+let tries = 0;
+const receiver = createServer((request, response) => request.resume().on('end', () => response.writeHead((tries += 1) === 1 ? 503 : 200).end()));
+await new Promise((ready) => receiver.listen(Number(process.env.RECEIVER_PORT ?? 0), '127.0.0.1', ready));
+
+await run(async () => {
+    const hook = await post('/webhooks', { url: `http://127.0.0.1:${receiver.address().port}/webhooks`, livemode: true, scope: 'team', events: ['message.sent', 'client.replied', 'draft.approved'] });
+    const one = (await get('/conversations?view=open')).find((it) => it.subject === 'Shade arrived broken');
+    for (const path of ['/me', '/conversations?view=open&limit=25', `/conversations/${one.id}`]) await service('GET', path);
+    await service('POST', `/conversations/${one.id}/tags`, { add: ['refund'] });
+    const reply = await (await service('POST', `/conversations/${one.id}/replies`, { body: 'Dear Mara, a new shade leaves today by courier and is with you on Friday. You need not send the broken one back.', summary: 'Promises a new shade by courier' })).json();
+    await post(`/messages/${reply.messageId}/approve`);
+    await post('/clock', { advanceSeconds: 660 });
+    await service('POST', `/conversations/${one.id}/notes`, { body: 'Courier is booked, @Tom. Tracking follows.' });
+    await service('POST', `/conversations/${one.id}/replies`, { body: 'Your tracking number is 7Q-1042.', send: true });
+    const request = (await get('/requests')).find((it) => it.path.endsWith('/replies'));
+    const [delivery] = await get(`/webhooks/${hook.id}/deliveries?type=message.sent`);
+    const places = [
+        ['inbox', `inbox/${one.id}?view=all`, [['light', 1280], ['dark', 1280], ['light', 400], ['dark', 400]]],
+        ['line', `line/${request.id}`, [['light', 1280], ['dark', 1280]]],
+        ['requests', `requests/${request.id}`, [['light', 1280]]],
+        ['webhooks', `webhooks/${hook.id}/${delivery.eventId}`, [['dark', 1280]]],
+    ];
+    for (const [name, place, kinds] of places) {
+        for (const [colorScheme, width] of kinds) {
+            const page = await open(`#/${place}`, { colorScheme, viewport: { width, height: 760 }, reducedMotion: 'reduce' });
+            await page.locator('.sign.live').waitFor();
+            await page.waitForFunction(() => !document.querySelector('.loading, .skeleton') && document.querySelector('main > *'));
+            await page.waitForTimeout(300);
+            await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}${width < 800 ? '-narrow' : ''}.png` });
+            await page.context().close();
+        }
+    }
+});
+receiver.close();

@@ -1,0 +1,63 @@
+// A day walked through by clicking, and the line from a request to everything that followed.
+
+import { createServer } from 'node:http';
+import { check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
+
+const receiver = createServer((request, response) => request.resume().on('end', () => response.end()));
+await new Promise((ready) => receiver.listen(0, '127.0.0.1', ready));
+
+await run(async () => {
+    const [inbox] = await get('/mailboxes');
+    const hook = await post('/webhooks', { url: `http://127.0.0.1:${receiver.address().port}/`, livemode: true, scope: 'team', events: ['message.sent'] });
+    const { conversationId: id } = await post('/inbound', { to: inbox.address, from: 'kim@customer.example', text: 'Where is my lamp?' });
+    const reply = await (await service('POST', `/conversations/${id}/replies`, { body: 'On its way.', send: true })).json();
+    await post(`/conversations/${id}/snooze`, { until: new Date(Date.parse((await get('/clock')).now) + 7_200_000).toISOString() });
+
+    // The clock, what is due, and moving it.
+    const page = await open('#/time');
+    const jobs = page.locator('.request-row');
+    await until(async () => (await jobs.count()) === 2, 'two jobs wait');
+    const now = async () => Date.parse((await get('/clock')).now);
+    const start = await now();
+    await page.getByRole('button', { name: '+10 s' }).click();
+    await until(async () => (await now()) === start + 10_000, 'ten seconds have passed');
+    await page.getByRole('button', { name: 'Run the next job' }).click();
+    await until(async () => (await get('/outbox')).length === 1, 'the mail has left');
+    await page.locator('.fired').getByText('A scheduled message leaves').waitFor();
+    await until(async () => (await jobs.count()) === 1, 'one is left');
+    await page.getByRole('button', { name: 'To a time' }).click();
+    await fillIn(page, { Time: new Date(start + 7_260_000).toISOString().slice(0, 19) }, 'Move');
+    await until(async () => !(await get(`/conversations/${id}`)).snoozedUntil, 'the snooze is over');
+    await page.getByText('Nothing is due').waitFor();
+    check((await page.locator('.now').innerText()).includes(new Date(start + 7_260_000).toISOString().slice(11, 19)), 'the page shows the time');
+
+    // From the request to what it made, and back.
+    const [request] = (await get('/requests')).filter((it) => it.path.endsWith('/replies'));
+    await page.goto(`${page.url().split('#')[0]}#/requests/${request.id}`);
+    await page.getByRole('link', { name: 'What it led to' }).click();
+    const steps = page.locator('.step');
+    await steps.first().waitFor();
+    const texts = (await steps.allInnerTexts()).map((it) => it.replaceAll('\n', ' '));
+    same(texts.map((it) => it.split(' ').slice(0, 2).join(' ').toLowerCase()), ['request /conversations/{id}/replies', 'message draft', 'message scheduled', 'job send', 'message sent', 'event message.sent', 'event turn.changed'], 'the line');
+    const delivery = page.locator('.deliveries li');
+    check((await delivery.innerText()).includes('delivered') && (await delivery.innerText()).includes('200'), 'the delivery and its try');
+    await page.getByText('No webhook hears this.').waitFor();
+
+    // Back from the event.
+    const [sent] = await get(`/webhooks/${hook.id}/deliveries`);
+    await page.getByRole('link', { name: sent.eventId }).click();
+    await page.locator('.step.this', { hasText: 'message.sent' }).waitFor();
+    await page.locator('.step.k-request').getByRole('link', { name: 'Show it' }).click();
+    await page.locator('.detail h1').getByText('/replies').waitFor();
+    same(page.url().split('#/requests/')[1].split('?')[0], request.id, 'the same request');
+    await page.getByRole('link', { name: 'What it led to' }).click();
+    await delivery.getByRole('link').click();
+    await page.locator('.delivery h2').getByText('message.sent').waitFor();
+    await page.getByRole('link', { name: 'Line', exact: true }).click();
+    await page.locator('.step.k-message').first().getByRole('link', { name: 'Show it' }).click();
+    await page.locator('.message.s-sent').getByText('On its way.').waitFor();
+    await page.locator('.message.s-sent').getByRole('link', { name: 'Line' }).click();
+    await page.locator('.step.this').first().waitFor();
+    check(page.url().endsWith(reply.messageId), 'a message leads to its line');
+});
+receiver.close();
