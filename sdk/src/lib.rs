@@ -106,8 +106,9 @@
 //! # Calls, one and many
 //!
 //! A call can carry a [header](Call::header) of its own, such as `traceparent`, and can give its answer
-//! [with details](Call::with_details): status, headers, number of requests. Awaiting a call makes it; where a future is wanted,
-//! `into_future` makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
+//! [with details](Call::with_details): status, headers, number of requests. What a create gives ([`Created`]) always has them,
+//! though no status and no headers when its answer was lost. Awaiting a call makes it; where a future is wanted, `into_future`
+//! makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
 //!
 //! ```no_run
 //! # async fn run(inbox: shared_inbox::Client, ids: Vec<shared_inbox::ConversationId>) -> shared_inbox::Result<()> {

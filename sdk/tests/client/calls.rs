@@ -10,7 +10,7 @@ use shared_inbox::{Certainty, Client, ConversationId, RetryPolicy, Team};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::support::{conversation_id, key};
+use crate::support::{Fault, Service, conversation_id, key};
 
 async fn service(
     answer: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
@@ -80,6 +80,32 @@ async fn a_successful_call_tells_its_status_headers_and_attempts() {
     assert_eq!((tags.status().as_u16(), tags.attempts()), (203, 3));
     assert_eq!(tags.headers()["x-request-id"], "r-7");
     assert_eq!(tags.into_inner().len(), 1);
+}
+
+#[tokio::test]
+async fn a_successful_create_tells_its_status_headers_and_attempts() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::Before(429)]);
+    let thread = service.client().conversation(&conversation_id());
+    let draft = thread.reply("Your refund is on its way.").await.unwrap();
+    assert_eq!(draft.message_id.as_str(), "msg_1");
+    assert_eq!((draft.status().unwrap().as_u16(), draft.attempts()), (201, 2));
+    assert_eq!(draft.headers().unwrap()["connection"], "close");
+    let shown = format!("{draft:?}");
+    assert!(shown.contains("201") && !shown.contains("close"), "{shown}");
+    assert_eq!(draft.into_inner().message_id.as_str(), "msg_1");
+}
+
+#[tokio::test]
+async fn a_recovered_create_has_no_status_and_no_headers_but_its_attempts() {
+    for (faults, attempts) in [(vec![Fault::DropAfter], 1), (vec![Fault::DropBefore, Fault::DropAfter], 2)] {
+        let service = Service::start().await;
+        service.fail_posts(faults);
+        let note =
+            service.client().conversation(&conversation_id()).add_note("Refund is approved").await.unwrap();
+        assert!(note.recovered() && note.ok);
+        assert_eq!((note.status(), note.headers(), note.attempts()), (None, None, attempts));
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! An answer and all that is known about it.
 
+use std::fmt;
 use std::ops::Deref;
 
 use http::{HeaderMap, StatusCode};
@@ -18,7 +19,7 @@ use crate::client::engine::Answer;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Detailed<O> {
     value: O,
     status: StatusCode,
@@ -60,5 +61,16 @@ impl<O> Deref for Detailed<O> {
     type Target = O;
     fn deref(&self) -> &O {
         &self.value
+    }
+}
+
+/// Without the headers: they may hold what is not for a log.
+impl<O: fmt::Debug> fmt::Debug for Detailed<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detailed")
+            .field("value", &self.value)
+            .field("status", &self.status)
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::IntoFuture;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
+use super::created::Created;
 use super::ledger::Ledgers;
 use crate::client::call::{Payload, body, call_options, label};
 use crate::client::engine::{Core, keyed};
@@ -76,48 +76,6 @@ impl<I, O> Clone for Kind<I, O> {
 }
 
 impl<I, O> Copy for Kind<I, O> {}
-
-/// The result of a create.
-///
-/// Use it as the answer itself; [`recovered`](Self::recovered) tells how it was come by.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// let draft = inbox.conversation(&id).reply("Your refund is on its way.").await?;
-/// println!("{} waits for approval", draft.message_id);
-/// if draft.recovered() {
-///     println!("(its answer was lost)");
-/// }
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Created<O> {
-    pub(super) answer: O,
-    pub(super) recovered: bool,
-}
-
-impl<O> Created<O> {
-    /// Whether the service's answer was lost and this was read from the conversation instead. A recovered reply has the
-    /// message's id and its present status; the other fields of the answer are lost.
-    #[must_use]
-    pub fn recovered(&self) -> bool {
-        self.recovered
-    }
-
-    /// The answer.
-    #[must_use]
-    pub fn into_inner(self) -> O {
-        self.answer
-    }
-}
-
-impl<O> Deref for Created<O> {
-    type Target = O;
-    fn deref(&self) -> &O {
-        &self.answer
-    }
-}
 
 impl Create<AddNote, Done> {
     pub(crate) fn note(

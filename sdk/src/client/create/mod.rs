@@ -3,6 +3,7 @@
 
 mod before;
 mod builder;
+mod created;
 mod expected;
 mod ledger;
 mod look;
@@ -10,7 +11,8 @@ mod settings;
 mod verified;
 mod words;
 
-pub use builder::{Create, Created};
+pub use builder::Create;
+pub use created::Created;
 pub(crate) use ledger::Ledgers;
 pub use look::Sighting;
 pub(crate) use look::look_for;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use super::builder::{Create, Created};
+use super::builder::Create;
+use super::created::Created;
 use super::ledger::Ledger;
 use super::look::{Sighting, ledger_of, look, whose};
 use crate::client::call::{check_scope, invalid, outgoing};
@@ -109,14 +110,14 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             }
             ledger.open(&progress.expected);
             let answer = self.core.send_in(here, out, &self.options, budget).await;
-            let error = match answer.and_then(|answer| decode(&answer)) {
-                Ok(answer) => {
+            let error = match answer.and_then(|answer| Ok((decode(&answer)?, answer))) {
+                Ok((value, answer)) => {
                     let now = self.core.clock.now();
-                    match (self.kind.id)(&answer) {
+                    match (self.kind.id)(&value) {
                         Some(id) => ledger.made(id, now),
                         None => ledger.unseen(self.known(progress), now),
                     }
-                    return Ok(Created { answer, recovered: false });
+                    return Ok(Created::answered(value, answer, budget.attempts()));
                 }
                 Err(error) => error,
             };
@@ -139,7 +140,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             // What will not pass, and an answer in the 200s, which says that it was done, are looked into and not repeated.
             let again = progress.lost == 1 && next(&error, Repeat::Harmless) == Next::Again;
             match self.look(progress, ledger, budget, pause, again).await {
-                Looked::Found(answer) => return Ok(Created { answer, recovered: true }),
+                Looked::Found(value) => return Ok(Created::found(value, budget.attempts())),
                 Looked::Free(free) => {
                     tracing::debug!("error.type" = %error.kind(), "not in the conversation; sending again");
                     place = Some(free);
