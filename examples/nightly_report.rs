@@ -73,7 +73,7 @@ impl Report {
     }
 }
 
-/// More mail than a page shows, some of it answered.
+/// A dozen mails; every third waits for its customer.
 async fn fill(inbox: &Client) -> Result<()> {
     let mails = (0..12).map(|n| {
         let call = inbox.sandbox_inbound(format!("kim{n}@customer.test"), "Where is my order?");
