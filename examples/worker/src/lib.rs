@@ -14,7 +14,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use shared_inbox_webhooks::replay::{MemoryGuard, once};
 use shared_inbox_webhooks::{Event, EventKind, Receiver, Secret, Verified, Verifier};
-use worker::{Context, Date, Env, HttpRequest, Result, console_log, event, http};
+use worker::{Context, Date, Env, HttpRequest, Result, console_log, event};
 
 static SEEN: LazyLock<MemoryGuard> = LazyLock::new(|| MemoryGuard::new().clock(now));
 
