@@ -9,6 +9,7 @@ use std::{
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::{BoolishValueParser, PossibleValuesParser},
+    error::ErrorKind,
 };
 use shared_inbox::Operation;
 
@@ -56,17 +57,28 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The command line of this process. A variable that is set to nothing counts as not set, as people expect of the
-    /// files in which they keep them.
+    /// The command line of this process. A variable that is set to nothing is refused: whoever set it meant to narrow
+    /// something down, and without it the bridge would be wider open than they think.
     pub fn of_process() -> Self {
-        let set_to_nothing = |name: &OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+        let mut empty = None;
         let mut command = Self::command().mut_args(|arg| match arg.get_env() {
-            Some(name) if set_to_nothing(name) => arg.env(None::<&str>),
+            Some(name) if set_to_nothing(name) => {
+                empty.get_or_insert_with(|| name.to_string_lossy().into_owned());
+                arg.env(None::<&str>)
+            }
             _ => arg,
         });
         let parsed = Self::from_arg_matches(&command.clone().get_matches());
+        if let Some(name) = empty {
+            let why = format!("{name} is set to nothing: give it a value, or take it away");
+            command.error(ErrorKind::InvalidValue, why).exit();
+        }
         parsed.unwrap_or_else(|error| error.format(&mut command).exit())
     }
+}
+
+fn set_to_nothing(variable: &OsStr) -> bool {
+    env::var_os(variable).is_some_and(|value| value.to_string_lossy().trim().is_empty())
 }
 
 /// What to do instead of serving.

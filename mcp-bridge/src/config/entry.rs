@@ -36,9 +36,9 @@ pub(super) fn over(
         // A service was named: the demo inbox is not meant any more.
         args.retain(|arg| arg != SANDBOX);
     }
-    launch.args.iter().for_each(|arg| set(&mut args, arg));
+    set(&mut args, &launch.args);
     if old.is_none() {
-        launch.offered.iter().for_each(|arg| set(&mut args, arg));
+        set(&mut args, &launch.offered);
     }
     let in_file = args.iter().any(|arg| name(arg) == KEY_FILE);
     entry.insert("args".into(), json!(args));
@@ -124,21 +124,38 @@ fn texts(list: Option<&Value>) -> Result<Vec<String>, String> {
     }
 }
 
+/// What an argument sets. Two of them set the same.
 fn name(arg: &str) -> &str {
-    arg.split('=').next().unwrap_or(arg)
+    match arg.split('=').next().unwrap_or(arg) {
+        "--text-only" => "--structured",
+        name => name,
+    }
 }
 
-/// Puts an argument in the place of the same one, whether its value stands in it or after it, or at the end.
-fn set(args: &mut Vec<String>, new: &str) {
-    match args.iter().position(|arg| name(arg) == name(new)) {
-        Some(at) => {
-            let value_after = new.contains('=')
-                && !args[at].contains('=')
-                && args.get(at + 1).is_some_and(|next| !next.starts_with('-'));
-            args.splice(at..at + 1 + usize::from(value_after), [new.to_owned()]);
-        }
-        None => args.push(new.to_owned()),
+/// Puts arguments in the place of those that set the same, or at the end. All in the place of all: an argument may come
+/// more than once.
+fn set(args: &mut Vec<String>, new: &[String]) {
+    for same in new.chunk_by(|one, next| name(one) == name(next)) {
+        let at = take_out(args, &same[0]);
+        args.splice(at..at, same.iter().cloned());
     }
+}
+
+/// Takes out what sets the same as this argument, whether a value stands in it or after it. Gives where the first was.
+fn take_out(args: &mut Vec<String>, like: &str) -> usize {
+    let (mut first, mut at) = (None, 0);
+    while at < args.len() {
+        if name(&args[at]) != name(like) {
+            at += 1;
+            continue;
+        }
+        let value_after = like.contains('=')
+            && args[at] == name(like)
+            && args.get(at + 1).is_some_and(|next| !next.starts_with('-'));
+        args.drain(at..at + 1 + usize::from(value_after));
+        first.get_or_insert(at);
+    }
+    first.unwrap_or(args.len())
 }
 
 #[cfg(test)]
@@ -187,6 +204,29 @@ mod tests {
             let entry = over(Some(&json!({ "args": old })), &launch(&["--send=allow"]), None, false).unwrap();
             assert_eq!(entry["args"], new, "{old}");
         }
+    }
+
+    #[test]
+    fn an_argument_that_comes_more_than_once_is_replaced_as_a_whole() {
+        let new = ["--mailbox=a@x.example", "--mailbox=b@x.example"];
+        for (old, after) in [
+            (json!([]), json!(new)),
+            (json!(["-v", "--mailbox=old@x.example"]), json!(["-v", new[0], new[1]])),
+            (
+                json!(["--mailbox=old@x.example", "-v", "--mailbox", "c@x.example", "--read-only"]),
+                json!([new[0], new[1], "-v", "--read-only"]),
+            ),
+        ] {
+            let entry = over(Some(&json!({ "args": old })), &launch(&new), None, false).unwrap();
+            assert_eq!(entry["args"], after, "{old}");
+        }
+    }
+
+    #[test]
+    fn two_arguments_that_set_the_same_do_not_stay_side_by_side() {
+        let old = json!({ "args": ["--text-only", "-v"] });
+        let entry = over(Some(&old), &launch(&["--structured=exact"]), None, false).unwrap();
+        assert_eq!(entry["args"], json!(["--structured=exact", "-v"]));
     }
 
     #[test]

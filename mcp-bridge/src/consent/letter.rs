@@ -9,7 +9,7 @@ use shared_inbox::{Conversation, input::DocumentItem};
 
 use crate::{
     digest::Digest,
-    render::{Kind, Tally, clean, kind, quoted},
+    render::{Kind, Tally, clean, counted, kind, quoted},
 };
 
 /// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
@@ -120,7 +120,7 @@ impl Letter {
         Shown {
             to: address.map_or_else(|| "(no address is known)".to_owned(), |to| line(to, 2 * ENOUGH)),
             warnings,
-            size: format!("{chars} characters on {count} lines"),
+            size: format!("{} on {}", counted(chars, "character"), counted(count, "line")),
             long: long.then_some("It is long: read on to the line that says where it ends before you agree."),
             lines,
             broken: tally.links > 0,

@@ -187,7 +187,7 @@ fn defuse(text: &str, tally: &mut Tally) -> String {
         let live = match c {
             '!' => next == '[',
             ']' => matches!(next, '(' | '[' | ':'),
-            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|'),
+            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|' | '｜'),
             '/' | '\\' if matches!(next, '/' | '\\') => {
                 before == ':' || (c == next && c == '/' && (after.is_alphanumeric() || after == '['))
             }
@@ -210,8 +210,8 @@ fn defuse(text: &str, tally: &mut Tally) -> String {
 /// A harmless bracket for one of our fences' own, or for one that looks much like it.
 fn fence_like(c: char) -> Option<char> {
     match c {
-        '⟦' | '〚' | '⦗' | '⁅' | '⟬' | '〘' => Some('['),
-        '⟧' | '〛' | '⦘' | '⁆' | '⟭' | '〙' => Some(']'),
+        '⟦' | '〚' | '⦗' | '⁅' | '⟬' | '〘' | '〖' => Some('['),
+        '⟧' | '〛' | '⦘' | '⁆' | '⟭' | '〙' | '〗' => Some(']'),
         _ => None,
     }
 }

@@ -44,6 +44,9 @@ pub fn conversation(style: &Style, c: &Conversation, part: Option<Range<usize>>)
     if !sent_fits {
         notes.push("Cut: the mail that the app sent is left out, it is too long for one result.".to_owned());
     }
+    if wanted.is_empty() && all > 0 {
+        notes.push(format!("There is nothing there: the timeline has {}.", counted(all, "item")));
+    }
     if shown.len() < wanted.len() {
         let (first, last) = match keep {
             Keep::First => (shown.end + 1, wanted.end),

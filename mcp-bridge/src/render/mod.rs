@@ -110,7 +110,7 @@ fn value(item: &impl Serialize) -> Value {
     serde_json::to_value(item).unwrap_or_default()
 }
 
-fn counted(n: usize, thing: &str) -> String {
+pub(crate) fn counted(n: usize, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 

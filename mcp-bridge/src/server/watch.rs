@@ -7,6 +7,8 @@ use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::Req
 use shared_inbox::Clock;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::stdio::Waited;
+
 /// How often a long call says that it is still running.
 const EVERY: Duration = Duration::from_secs(1);
 /// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
@@ -52,7 +54,8 @@ pub(super) async fn watch<T>(
     let mut ticks = interval_at(Instant::now() + EVERY, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seconds = 0.0;
-    let too_long = clock.sleep(LONGEST);
+    let waited = ctx.extensions.get::<Waited>().copied().unwrap_or_default();
+    let too_long = clock.sleep(LONGEST.saturating_sub(waited.0));
     tokio::pin!(too_long);
     loop {
         tokio::select! {

@@ -79,6 +79,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Line::Whole(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line), &self.outline)
     }
 
+    /// How much of it was kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.line.len()
+    }
+
     /// Makes room for the next.
     pub(super) fn clear(&mut self) {
         self.line.clear();

@@ -1,69 +1,56 @@
 //! Standard input and output as a transport: every request gets an answer, also one that cannot be read, no more are taken
 //! on than can be carried, and a client that goes away ends the program.
+//!
+//! Requests beyond that wait, and what needs no place passes them: the answer to a question, or a cancellation, must not
+//! wait for the very calls that wait for it. A client that does not read its answers is not read from either.
 
+mod flight;
 mod lines;
 mod outline;
+mod refusal;
 
-use std::{
-    collections::HashMap,
-    io,
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
-};
+use std::{io, sync::Arc};
 
 use rmcp::{
     RoleServer,
-    model::{
-        ClientNotification, ClientRequest, ConstString, ErrorCode, JsonRpcMessage, RequestId,
-        SubscriptionsListenRequestMethod,
-    },
+    model::{ClientNotification, ErrorCode, JsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{
         Transport,
         io::{StdioReader, StdioWriter, stdio_pipes},
     },
 };
-use serde_json::{Value, json};
-use shared_inbox::Operation;
 use tokio::{
-    io::AsyncWriteExt,
-    sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::{Mutex as AsyncMutex, Semaphore},
+    time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
+use flight::{AT_ONCE, Flight, PATIENCE, Queue};
 use lines::{LONGEST, Line, Lines};
-use outline::Outline;
 
-/// How many requests are worked on at once. More wait in the pipe, where they cost nothing, and a client that does not read its
-/// answers is not read from either.
-const AT_ONCE: usize = 32;
+pub(crate) use flight::Waited;
+
+/// How many refusals may be on their way to the client.
+const REFUSALS: usize = 8;
 
 /// The transport.
-pub struct Stdio {
-    lines: Lines<StdioReader>,
-    writer: Arc<AsyncMutex<StdioWriter>>,
+pub struct Stdio<R = StdioReader, W = StdioWriter> {
+    lines: Lines<R>,
+    writer: Arc<AsyncMutex<W>>,
     room: Arc<Semaphore>,
     flight: Arc<Flight>,
-    /// What was read and waits for room.
-    next: Option<Read>,
+    queue: Queue,
+    /// An answer to what cannot be worked on.
+    refusal: Option<String>,
+    refusals: Arc<Semaphore>,
     begun: bool,
     closed: CancellationToken,
 }
 
-/// The requests that are being worked on.
-#[derive(Default)]
-struct Flight(Mutex<HashMap<RequestId, Request>>);
-
-struct Request {
-    method: String,
-    since: Instant,
-    /// Its place among those that are worked on; free again when it has been answered.
-    _place: Option<OwnedSemaphorePermit>,
-}
-
 enum Read {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
-    /// An answer to what cannot be worked on.
     Refusal(String),
 }
 
@@ -71,17 +58,25 @@ impl Stdio {
     /// The transport, and a token that is cancelled when the client closes the bridge's standard input.
     pub fn new() -> (Self, CancellationToken) {
         let (read, write) = stdio_pipes();
-        let closed = CancellationToken::new();
-        let stdio = Self {
+        let stdio = Self::over(read, write);
+        let closed = stdio.closed.clone();
+        (stdio, closed)
+    }
+}
+
+impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
+    fn over(read: R, write: W) -> Self {
+        Self {
             lines: Lines::new(read),
             writer: Arc::new(AsyncMutex::new(write)),
             room: Arc::new(Semaphore::new(AT_ONCE)),
             flight: Arc::default(),
-            next: None,
+            queue: Queue::default(),
+            refusal: None,
+            refusals: Arc::new(Semaphore::new(REFUSALS)),
             begun: false,
-            closed: closed.clone(),
-        };
-        (stdio, closed)
+            closed: CancellationToken::new(),
+        }
     }
 
     /// What to do about a line, if anything.
@@ -90,21 +85,21 @@ impl Stdio {
             Line::Whole(line, outline) => (line, outline),
             Line::TooLong(outline) => {
                 let why = format!("The line is longer than {} MiB.", LONGEST >> 20);
-                return refusal(outline, ErrorCode::INVALID_REQUEST, &why);
+                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, &why).map(Read::Refusal);
             }
         };
         let message = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
             Ok(message) => message,
-            Err(_) => return misread(line, outline),
+            Err(_) => return refusal::misread(line, outline).map(Read::Refusal),
         };
         match &message {
             JsonRpcMessage::Request(request) if self.flight.holds(&request.id) => {
                 let why = "A request with this id is still being worked on.";
-                return refusal(outline, ErrorCode::INVALID_REQUEST, why);
+                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, why).map(Read::Refusal);
             }
             JsonRpcMessage::Request(_) => self.begun = true,
             // The library takes a request whose id or params have a wrong form for something else.
-            _ if outline.is_request() => return misread(line, outline),
+            _ if outline.is_request() => return refusal::misread(line, outline).map(Read::Refusal),
             // The server would end on a stray notification before the first request.
             _ if !self.begun => {
                 tracing::debug!("passed over a message that came before the first request");
@@ -115,6 +110,7 @@ impl Stdio {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
+                    self.queue.forget(id);
                     self.flight.land(id, "cancelled");
                 }
             }
@@ -122,83 +118,33 @@ impl Stdio {
         }
         Some(Read::Message(Box::new(message)))
     }
-}
 
-/// An error for a line that is no message, if somebody waits for its answer.
-fn misread(line: &[u8], outline: &Outline) -> Option<Read> {
-    if !outline.is_request() {
-        tracing::debug!("passed over a line that is no message");
-        return None;
-    }
-    let (code, why) = match serde_json::from_slice::<Value>(line) {
-        Err(_) if std::str::from_utf8(line).is_err() => {
-            (ErrorCode::PARSE_ERROR, "The line is not UTF-8.".to_owned())
-        }
-        // Such an error names a place in the line, and nothing that stands there.
-        Err(error) => (ErrorCode::PARSE_ERROR, format!("The line is not JSON that can be read: {error}.")),
-        Ok(value) if value.get("params").is_some_and(|params| !params.is_object()) => {
-            (ErrorCode::INVALID_PARAMS, "`params` must be an object.".to_owned())
-        }
-        Ok(_) => {
-            let why = "This is not a request of the protocol: `jsonrpc` must be \"2.0\", `id` a whole number or a text, \
-                       `method` a text.";
-            (ErrorCode::INVALID_REQUEST, why.to_owned())
-        }
-    };
-    refusal(outline, code, &why)
-}
-
-fn refusal(outline: &Outline, code: ErrorCode, why: &str) -> Option<Read> {
-    if !outline.is_request() {
-        return None;
-    }
-    tracing::debug!(code = code.0, "a request could not be read");
-    let error = json!({ "code": code.0, "message": why });
-    Some(Read::Refusal(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, outline.id())))
-}
-
-/// The name of what is asked for, as far as it is the protocol's own: a stranger's could hold anything.
-fn name(request: &ClientRequest) -> String {
-    match request {
-        ClientRequest::CallToolRequest(call) => match Operation::from_tool_name(&call.params.name) {
-            Some(_) => format!("{} {}", request.method(), call.params.name),
-            None => request.method().to_owned(),
-        },
-        ClientRequest::CustomRequest(_) => "(unknown)".to_owned(),
-        request => request.method().to_owned(),
+    /// Answers the request that has waited for too long.
+    fn give_up(&mut self) {
+        let Some(id) = self.queue.give_up() else { return };
+        self.flight.land(&id, "no place");
+        let why = format!(
+            "{AT_ONCE} other requests are being worked on, and none of them ended within {} seconds. Nothing was done with this \
+             one: send it again later.",
+            PATIENCE.as_secs()
+        );
+        let id = serde_json::to_string(&id).unwrap_or_else(|_| "null".into());
+        self.refusal = Some(refusal::error(&id, ErrorCode::INTERNAL_ERROR, &why));
     }
 }
 
-impl Flight {
-    fn holds(&self, id: &RequestId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
-    }
-
-    fn start(&self, id: RequestId, request: &ClientRequest, place: Option<OwnedSemaphorePermit>) {
-        let method = name(request);
-        tracing::debug!(method, "request");
-        // A subscription is answered when it ends, and must not keep others out until then.
-        let place = place.filter(|_| request.method() != SubscriptionsListenRequestMethod::VALUE);
-        let request = Request { method, since: Instant::now(), _place: place };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, request);
-    }
-
-    fn land(&self, id: &RequestId, how: &str) {
-        if let Some(request) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id) {
-            let ms = request.since.elapsed().as_millis() as u64;
-            tracing::debug!(method = request.method, how, ms, "answered");
-        }
-    }
-}
-
-async fn write(writer: &AsyncMutex<StdioWriter>, mut line: Vec<u8>) -> io::Result<()> {
+async fn write<W: AsyncWrite + Unpin>(writer: &AsyncMutex<W>, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     let mut writer = writer.lock().await;
     writer.write_all(&line).await?;
     writer.flush().await
 }
 
-impl Transport<RoleServer> for Stdio {
+impl<R, W> Transport<RoleServer> for Stdio<R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     type Error = io::Error;
 
     fn send(
@@ -223,38 +169,201 @@ impl Transport<RoleServer> for Stdio {
     /// Nothing is lost when this is dropped midway: what was read waits in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let Some(next) = &self.next else {
-                if !self.lines.read().await {
-                    self.closed.cancel();
-                    return None;
+            if self.refusal.is_some() {
+                let place = self.refusals.clone().acquire_owned().await.ok();
+                let (writer, answer) = (self.writer.clone(), self.refusal.take()?);
+                tokio::spawn(async move {
+                    _ = write(&writer, answer.into_bytes()).await;
+                    drop(place);
+                });
+            }
+            let (room, patience) = (self.room.clone(), self.queue.patience());
+            tokio::select! {
+                biased;
+                Ok(place) = room.acquire_owned(), if patience.is_some() => {
+                    return self.queue.begin(&self.flight, place);
                 }
-                self.next = self.understand();
-                self.lines.clear();
-                continue;
-            };
-            let place = match next {
-                Read::Message(message) if !matches!(**message, JsonRpcMessage::Request(_)) => None,
-                _ => self.room.clone().acquire_owned().await.ok(),
-            };
-            match self.next.take()? {
-                Read::Message(message) => {
-                    if let JsonRpcMessage::Request(request) = &*message {
-                        self.flight.start(request.id.clone(), &request.request, place);
+                () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
+                    self.give_up();
+                }
+                more = self.lines.read(), if self.queue.has_room() && !self.closed.is_cancelled() => {
+                    if !more {
+                        self.closed.cancel();
+                        continue;
                     }
-                    return Some(*message);
+                    let (read, bytes) = (self.understand(), self.lines.bytes());
+                    self.lines.clear();
+                    match read {
+                        None => {}
+                        Some(Read::Refusal(answer)) => self.refusal = Some(answer),
+                        Some(Read::Message(message)) => match &*message {
+                            JsonRpcMessage::Request(request) => {
+                                let id = request.id.clone();
+                                self.flight.enter(id.clone(), &request.request);
+                                self.queue.push(id, message, bytes);
+                            }
+                            _ => return Some(*message),
+                        },
+                    }
                 }
-                Read::Refusal(answer) => {
-                    let writer = self.writer.clone();
-                    tokio::spawn(async move {
-                        _ = write(&writer, answer.into_bytes()).await;
-                        drop(place);
-                    });
-                }
+                else => return None,
             }
         }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.writer.lock().await.shutdown().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rmcp::model::{GetExtensions as _, RequestId};
+    use serde_json::{Value, json};
+    use tokio::{
+        io::{AsyncBufReadExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split},
+        time::timeout,
+    };
+
+    use super::*;
+
+    type Pipe = Stdio<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
+
+    struct Client {
+        reader: BufReader<ReadHalf<DuplexStream>>,
+        writer: WriteHalf<DuplexStream>,
+    }
+
+    impl Client {
+        async fn says(&mut self, message: Value) {
+            self.writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        }
+
+        async fn asks(&mut self, ids: std::ops::Range<usize>) {
+            for id in ids {
+                self.says(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" })).await;
+            }
+        }
+
+        async fn hears(&mut self) -> Value {
+            let mut line = String::new();
+            self.reader.read_line(&mut line).await.unwrap();
+            serde_json::from_str(&line).unwrap()
+        }
+    }
+
+    fn pair() -> (Client, Pipe) {
+        let (ours, theirs) = duplex(1 << 16);
+        let ((reader, writer), (read, write)) = (split(ours), split(theirs));
+        (Client { reader: BufReader::new(reader), writer }, Stdio::over(read, write))
+    }
+
+    /// The id of the next request that is to be worked on, and how long it waited.
+    async fn begun(stdio: &mut Pipe) -> (RequestId, Duration) {
+        match stdio.receive().await.expect("a message") {
+            JsonRpcMessage::Request(request) => {
+                (request.id, request.request.extensions().get::<Waited>().expect("how long").0)
+            }
+            other => panic!("a request, not {other:?}"),
+        }
+    }
+
+    async fn fill(client: &mut Client, stdio: &mut Pipe) {
+        client.asks(0..AT_ONCE).await;
+        for id in 0..AT_ONCE {
+            assert_eq!(begun(stdio).await, (RequestId::Number(id as i64), Duration::ZERO));
+        }
+    }
+
+    async fn answer(stdio: &mut Pipe, id: usize) {
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+        stdio.send(serde_json::from_value(answer).unwrap()).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_answer_to_a_question_passes_the_requests_that_wait() {
+        let (mut client, mut stdio) = pair();
+        fill(&mut client, &mut stdio).await;
+        client.asks(100..110).await;
+        client.says(json!({ "jsonrpc": "2.0", "id": 7, "result": { "action": "decline" } })).await;
+        assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Response(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancellation_passes_the_requests_that_wait_and_takes_out_its_own() {
+        let (mut client, mut stdio) = pair();
+        fill(&mut client, &mut stdio).await;
+        client.asks(100..102).await;
+        let cancelled = json!({ "requestId": 100 });
+        client
+            .says(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }))
+            .await;
+        assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Notification(_))));
+        answer(&mut stdio, 3).await;
+        assert_eq!(begun(&mut stdio).await.0, RequestId::Number(101));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_begins_when_there_is_a_place_and_tells_how_long_it_waited() {
+        let (mut client, mut stdio) = pair();
+        fill(&mut client, &mut stdio).await;
+        client.asks(100..101).await;
+        assert!(timeout(Duration::from_secs(20), stdio.receive()).await.is_err(), "there is no place");
+        answer(&mut stdio, 0).await;
+        let (id, waited) = begun(&mut stdio).await;
+        assert!(id == RequestId::Number(100) && waited.as_secs() == 20, "{id} {waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_without_a_place_is_answered_before_its_client_gives_up() {
+        let (mut client, mut stdio) = pair();
+        fill(&mut client, &mut stdio).await;
+        client.asks(100..101).await;
+        assert!(timeout(Duration::from_secs(49), stdio.receive()).await.is_err());
+        let (heard, _) = tokio::join!(client.hears(), timeout(Duration::from_secs(2), stdio.receive()));
+        assert_eq!(heard["id"], 100);
+        assert!(heard["error"]["message"].as_str().unwrap().contains("send it again"), "{heard}");
+        client.asks(100..101).await;
+        answer(&mut stdio, 0).await;
+        assert_eq!(begun(&mut stdio).await.0, RequestId::Number(100), "its id can be used again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_is_read_than_can_wait() {
+        let (mut client, mut stdio) = pair();
+        fill(&mut client, &mut stdio).await;
+        // More than the pipe holds.
+        let flood = async { client.asks(100..10_000).await };
+        let reads = async { while stdio.receive().await.is_some() {} };
+        let both = async { tokio::join!(flood, reads) };
+        assert!(timeout(Duration::from_secs(1), both).await.is_err());
+        assert_eq!(stdio.flight.count(), AT_ONCE + flight::MOST_WAITING);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn subscriptions_take_no_place_as_far_as_they_can_last() {
+        let (mut client, mut stdio) = pair();
+        let listen = json!({ "notifications": { "toolsListChanged": true } });
+        for id in 100..110 {
+            client
+                .says(
+                    json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": listen }),
+                )
+                .await;
+            begun(&mut stdio).await;
+        }
+        assert_eq!(stdio.room.available_permits(), AT_ONCE - 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_read_before_the_end_is_still_worked_on() {
+        let (mut client, mut stdio) = pair();
+        client.asks(0..2).await;
+        client.writer.shutdown().await.unwrap();
+        assert_eq!(begun(&mut stdio).await.0, RequestId::Number(0));
+        assert_eq!(begun(&mut stdio).await.0, RequestId::Number(1));
+        assert!(stdio.receive().await.is_none() && stdio.closed.is_cancelled());
     }
 }

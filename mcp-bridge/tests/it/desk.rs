@@ -46,7 +46,7 @@ pub(crate) enum Era {
 pub(crate) const ERAS: [Era; 2] = [Older, Newer];
 
 impl Era {
-    fn lifecycle(self) -> ClientLifecycleMode {
+    pub(crate) fn lifecycle(self) -> ClientLifecycleMode {
         match self {
             Older => ClientLifecycleMode::Initialize,
             Newer => {

@@ -67,6 +67,10 @@ async fn a_long_result_is_cut_and_the_rest_can_be_had() {
         let result = client.call("get_conversation", json!({ "id": desk.conversation, "items": none })).await;
         assert!(!is_error(&result), "{none}: {}", text(&result));
     }
+    let beyond = json!({ "id": desk.conversation, "items": "5000-6000" });
+    let result = client.call("get_conversation", beyond).await;
+    let note = result.structured_content.as_ref().unwrap()["note"].as_str().unwrap();
+    assert!(note.contains("nothing there: the timeline has") && text(&result).contains(note), "{note}");
 }
 
 #[tokio::test]

@@ -76,21 +76,20 @@ async fn asked(desk: &Desk, client: &Client, person: &Person, era: Era) -> (Opti
             until(async || person.questions().len() == 1).await;
             (None, person.questions()[0].clone())
         }
-        Newer => match client.service.call_tool_once(params("reply", reply(desk))).await.unwrap() {
-            CallToolResponse::InputRequired(question) => {
-                let Some(InputRequest::Elicitation(asked)) =
-                    question.input_requests.unwrap().remove("consent")
-                else {
-                    panic!("a question")
-                };
-                let ElicitRequestParams::UrlElicitationParams { url, .. } = asked.params else {
-                    panic!("a link")
-                };
-                (question.request_state, url)
-            }
-            other => panic!("expected a question, got {other:?}"),
-        },
+        Newer => link(client.service.call_tool_once(params("reply", reply(desk))).await.unwrap()),
     }
+}
+
+/// The handle and the address of a question in the newer protocol.
+pub(crate) fn link(response: CallToolResponse) -> (Option<String>, String) {
+    let CallToolResponse::InputRequired(question) = response else {
+        panic!("expected a question, got {response:?}")
+    };
+    let Some(InputRequest::Elicitation(asked)) = question.input_requests.unwrap().remove("consent") else {
+        panic!("a question")
+    };
+    let ElicitRequestParams::UrlElicitationParams { url, .. } = asked.params else { panic!("a link") };
+    (question.request_state, url)
 }
 
 /// Makes the call, lets the person act on the page, and gives the result.

@@ -2,6 +2,9 @@
 
 use std::process::{Command, Output};
 
+use clap::CommandFactory;
+use shared_inbox_mcp::cli::Cli;
+
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
     let ours = std::env::vars_os().map(|(name, _)| name);
@@ -88,11 +91,33 @@ fn variables_stand_for_flags_and_the_command_line_goes_before_them() {
     let over =
         settings(&[("SHARED_INBOX_SEND", "never"), ("SHARED_INBOX_READ_ONLY", "off")], &["--send=allow"]);
     assert_eq!(over, ["--sandbox", "--send=allow"]);
-    let empty =
-        ["SEND", "READ_ONLY", "TOOLS", "EXCLUDE_TOOLS", "MAX_CHARS", "TEXT_ONLY", "VERBOSE", "BASE_URL"];
-    let empty = empty.map(|name| format!("SHARED_INBOX_{name}"));
-    let empty: Vec<_> = empty.iter().map(|name| (name.as_str(), "")).collect();
-    assert_eq!(settings(&empty, &[]), ["--sandbox"], "what is set to nothing is not set");
+}
+
+#[test]
+fn a_variable_that_is_set_to_nothing_is_refused_by_name() {
+    for arg in Cli::command().get_arguments() {
+        let Some(name) = arg.get_env() else { continue };
+        for nothing in ["", " "] {
+            let output = program().args(["--sandbox", "doctor"]).env(name, nothing).output().unwrap();
+            let (said, complained) = out(&output);
+            assert_eq!(output.status.code(), Some(2), "{name:?}: {said}{complained}");
+            let why = format!("{} is set to nothing", name.to_string_lossy());
+            assert!(complained.contains(&why), "{complained}");
+        }
+    }
+    let output = program().arg("--help").env("SHARED_INBOX_MAILBOX", "").output().unwrap();
+    assert!(output.status.success(), "help is for those who made a mistake");
+}
+
+#[test]
+fn a_list_with_nothing_in_it_is_refused() {
+    for flag in ["--mailbox", "--tools", "--exclude-tools"] {
+        for nothing in ["", " ", ",", "list_tags,"] {
+            let output = program().args(["doctor", flag, nothing]).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{flag} {nothing:?}");
+            assert!(out(&output).1.contains(flag), "{flag} {nothing:?}: {}", out(&output).1);
+        }
+    }
 }
 
 #[test]

@@ -53,8 +53,13 @@ impl Raw {
     }
 
     async fn greet(&mut self) {
+        self.greet_with(json!({})).await;
+    }
+
+    async fn greet_with(&mut self, capabilities: Value) {
         let client = json!({ "name": "raw", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        let params =
+            json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client });
         self.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
         assert_eq!(self.answer(1).await["result"]["serverInfo"]["name"], "shared-inbox-mcp");
         self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
@@ -286,6 +291,28 @@ async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing()
         let answer = raw.answer(100 + id).await;
         assert!(answer["result"]["tools"].is_array(), "{answer}");
     }
+}
+
+#[tokio::test]
+async fn a_persons_answer_does_not_wait_behind_the_requests_that_the_bridge_has_no_place_for() {
+    let desk = Desk::new().await;
+    slow(&desk, "/tags").await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet_with(json!({ "elicitation": {} })).await;
+    raw.call(2, "reply", json!({ "id": desk.conversation, "body": "On its way", "send": true })).await;
+    let question: Value = serde_json::from_str(&next(&mut raw).await).unwrap();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    for id in 100..150 {
+        raw.call(id, "list_tags", json!({})).await;
+    }
+    raw.send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } })).await;
+    // Sooner than any of the slow calls: `next` has less patience than they take.
+    let answer: Value = serde_json::from_str(&next(&mut raw).await).unwrap();
+    assert_eq!(answer["id"], 2, "{answer}");
+    assert_eq!(
+        answer["result"]["structuredContent"]["status"], "draft",
+        "no person answers so soon: {answer}"
+    );
 }
 
 #[tokio::test]

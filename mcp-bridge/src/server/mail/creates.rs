@@ -12,15 +12,24 @@ use shared_inbox::{
 };
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Linked, changed, error, failed, mail::Mailroom, ok};
-use crate::{digest::Digest, recent::Fate};
+use super::Mailroom;
+use crate::{
+    digest::Digest,
+    recent::Fate,
+    server::{
+        Linked,
+        answer::{changed, error, failed},
+        calls::ok,
+        explain,
+    },
+};
 
 /// The pause between two looks for a create of unknown effect.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// One thing to create.
 #[derive(Clone)]
-pub(super) struct Create {
+pub(in crate::server) struct Create {
     pub(super) id: ConversationId,
     pub(super) what: What,
 }
@@ -34,7 +43,7 @@ pub(super) enum What {
 }
 
 impl Create {
-    pub(super) fn note(id: ConversationId, note: AddNote) -> Self {
+    pub(in crate::server) fn note(id: ConversationId, note: AddNote) -> Self {
         Self { id, what: What::Note(note) }
     }
 
@@ -58,7 +67,12 @@ pub(super) type Slot = OwnedMutexGuard<Fate>;
 impl Mailroom {
     /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
     /// sent.
-    pub(super) async fn create(&self, linked: &Linked, create: &Create, why: Option<&str>) -> CallToolResult {
+    pub(in crate::server) async fn create(
+        &self,
+        linked: &Linked,
+        create: &Create,
+        why: Option<&str>,
+    ) -> CallToolResult {
         let mut slot = match self.claim(linked, create, why).await {
             Ok(slot) => slot,
             Err(result) => return result,
@@ -137,7 +151,7 @@ fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
     match why {
         Some(why) => failed(format!(
             "Nothing was sent because {why}, and a draft could not be made either: {}",
-            super::explain(e)
+            explain(e)
         )),
         None => error(e),
     }

@@ -1,0 +1,91 @@
+//! Questions in the newer protocol: they travel as a result, and the answer comes with a call of its own.
+
+use rmcp::{
+    RoleServer,
+    model::{
+        CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitationAction,
+        InputRequest, InputRequests, InputRequiredResult,
+    },
+    service::RequestContext,
+};
+use shared_inbox::Conversation;
+
+use super::{Mailroom, Result, case::Case, note};
+use crate::{
+    audit::Consent,
+    consent::{self, Answer, Way},
+    server::answer::failed,
+};
+
+/// The name under which the question travels in the newer protocol.
+const QUESTION: &str = "consent";
+
+impl Mailroom {
+    /// A form.
+    pub(super) async fn carried(
+        &self,
+        case: Case,
+        conversation: &Conversation,
+        request: &CallToolRequestParams,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse> {
+        let now = self.clock.now();
+        let Some(handle) = &request.request_state else {
+            // What was sent a moment ago is not asked about.
+            drop(self.claim(&case.linked, &case.mail.0, None).await?);
+            let opened = self.open(&case)?;
+            return Ok(question(consent::form(&case.letter), opened.travel()).into());
+        };
+        let took = self.book.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
+        let answer = answered(request).and_then(Answer::read).unwrap_or(Answer::Dismissed);
+        let answer = answer.after(took);
+        note(ctx, Consent::Asked(Way::Form, answer));
+        let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
+        match answer {
+            Answer::Yes => {
+                Ok(self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await.into())
+            }
+            answer => {
+                drop(slot);
+                Ok(self.not_sent(&case, answer).await.into())
+            }
+        }
+    }
+
+    /// The answer to a question whose link the client of the newer protocol has shown, or not.
+    pub(super) async fn collect(
+        &self,
+        case: &Case,
+        request: &CallToolRequestParams,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse> {
+        let handle = request.request_state.as_deref().unwrap_or_default();
+        let Some(waiting) = self.errands.collect(case.seen, handle) else {
+            return Err(failed(format!("Not sent: {}.", consent::Refused::Unknown)));
+        };
+        let action = answered(request).and_then(consent::action);
+        match self.book.age(handle, self.clock.now()) {
+            // It is still open, and the person did not follow the link.
+            Some(took) if action != Some(ElicitationAction::Accept) => {
+                waiting.withdraw();
+                _ = waiting.result(&*self.clock).await;
+                let answer =
+                    action.map_or(Answer::Dismissed, |action| Answer::new(&action, None)).after(took);
+                note(ctx, Consent::Asked(Way::Link, answer));
+                Ok(self.not_sent(case, answer).await.into())
+            }
+            _ => self.wait(waiting, ctx).await,
+        }
+    }
+}
+
+/// A question as a result.
+pub(super) fn question(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
+    let question = InputRequest::Elicitation(ElicitRequest::new(asked));
+    InputRequiredResult::new(Some(InputRequests::from([(QUESTION.to_owned(), question)])), Some(handle))
+}
+
+/// The answer that a call brings.
+fn answered(request: &CallToolRequestParams) -> Option<&serde_json::Value> {
+    request.input_responses.as_ref()?.get(QUESTION)
+}

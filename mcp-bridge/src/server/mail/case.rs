@@ -1,0 +1,83 @@
+//! A mail as it was asked for, and what a person must agree to before it goes out.
+
+use std::sync::Arc;
+
+use shared_inbox::{
+    Conversation, ConversationId,
+    input::{Reply, RequestDocuments},
+};
+
+use super::{
+    Result,
+    creates::{Create, What},
+};
+use crate::{
+    consent::Letter,
+    digest::Digest,
+    server::{Linked, answer::failed},
+};
+
+/// A reply or a document request.
+#[derive(Clone)]
+pub(in crate::server) struct Mail(pub(super) Create);
+
+impl Mail {
+    pub(in crate::server) fn reply(id: ConversationId, reply: Reply) -> Self {
+        Self(Create { id, what: What::Reply(reply) })
+    }
+
+    pub(in crate::server) fn request(id: ConversationId, request: RequestDocuments) -> Self {
+        Self(Create { id, what: What::Request(request) })
+    }
+
+    pub(super) fn wants_to_send(&self) -> bool {
+        match &self.0.what {
+            What::Reply(reply) => reply.send,
+            What::Request(request) => request.send,
+            What::Note(_) => false,
+        }
+    }
+
+    pub(super) fn into_draft(mut self) -> Create {
+        match &mut self.0.what {
+            What::Reply(reply) => reply.send = false,
+            What::Request(request) => request.send = false,
+            What::Note(_) => {}
+        }
+        self.0
+    }
+
+    pub(super) fn letter(&self, conversation: &Conversation) -> Letter {
+        match &self.0.what {
+            What::Reply(r) => {
+                Letter::new(conversation, &r.body, r.documents.as_deref().unwrap_or_default(), None)
+            }
+            What::Request(r) => {
+                let due = r.due_date.as_ref().map(ToString::to_string);
+                Letter::new(conversation, r.message.as_deref().unwrap_or_default(), &r.documents, due)
+            }
+            What::Note(n) => Letter::new(conversation, &n.body, &[], None),
+        }
+    }
+}
+
+/// A mail that a person must agree to.
+pub(super) struct Case {
+    pub(super) linked: Arc<Linked>,
+    pub(super) mail: Mail,
+    pub(super) letter: Letter,
+    /// What a consent is bound to: what the person sees as well as what is sent. Another recipient is another mail.
+    pub(super) exact: Digest,
+    /// What a refusal holds for: what the person sees.
+    pub(super) seen: Digest,
+}
+
+impl Case {
+    pub(super) fn new(linked: &Arc<Linked>, mail: Mail, conversation: &Conversation) -> Result<Self> {
+        let letter = mail.letter(conversation);
+        let wrong = |e: serde_json::Error| failed(e.to_string());
+        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &letter)).map_err(wrong)?;
+        let seen = letter.seen().map_err(wrong)?;
+        Ok(Self { linked: linked.clone(), mail, letter, exact, seen })
+    }
+}

@@ -1,0 +1,154 @@
+//! What is created: notes, and mails to customers with all that the person who started the bridge allows, and the consent
+//! of the person at the client.
+
+mod asking;
+mod beside;
+mod carried;
+mod case;
+mod creates;
+mod errands;
+
+use std::sync::Arc;
+
+use rmcp::{
+    RoleServer,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProtocolVersion},
+    service::RequestContext,
+};
+use shared_inbox::{Clock, Conversation, ConversationId, Scope};
+
+use super::{
+    Linked,
+    answer::{error, failed},
+};
+use crate::{
+    audit::{Audit, Consent, Trail},
+    consent::{Answer, Book, Opened, Page, Way},
+    recent::Recent,
+    settings::{Ask, SendPolicy},
+};
+use case::Case;
+use errands::Errands;
+
+pub(super) use case::Mail;
+pub(super) use creates::Create;
+
+/// Where mails are made: what was made lately, what is being asked, and what was refused.
+pub(super) struct Mailroom {
+    send: SendPolicy,
+    ask: Ask,
+    clock: Arc<dyn Clock>,
+    audit: Option<Arc<Audit>>,
+    recent: Recent,
+    book: Book,
+    errands: Errands,
+    page: Page,
+}
+
+type Result<T> = std::result::Result<T, CallToolResult>;
+
+impl Mailroom {
+    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>, audit: Option<Arc<Audit>>) -> Self {
+        let page = Page::new(clock.clone());
+        Self {
+            send,
+            ask,
+            clock,
+            audit,
+            recent: Recent::default(),
+            book: Book::default(),
+            errands: Errands::default(),
+            page,
+        }
+    }
+
+    /// Makes a draft, or sends, or asks.
+    pub(super) async fn mail(
+        self: &Arc<Self>,
+        linked: &Arc<Linked>,
+        mail: Mail,
+        request: &CallToolRequestParams,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse> {
+        if !mail.wants_to_send() {
+            return Ok(self.create(linked, &mail.0, None).await.into());
+        }
+        if !linked.scopes().contains(&Scope::Send) {
+            return Err(failed(
+                "Nothing was done: the key lacks the scope `send`. Call again without `send` to make a draft that a person \
+                 approves.",
+            ));
+        }
+        if self.send == SendPolicy::Never {
+            let why = "the bridge was started with --send=never";
+            note(ctx, Consent::Draft);
+            return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
+        }
+        let conversation = read(linked, &mail.0.id).await?;
+        if self.send == SendPolicy::Allow && conversation.risk.is_none() {
+            let mut slot = self.claim(linked, &mail.0, None).await?;
+            note(ctx, Consent::Setting);
+            return Ok(self.make(linked, &mail.0, &mut slot, &conversation, None).await.into());
+        }
+        let case = Case::new(linked, mail, &conversation)?;
+        let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
+        match Way::of(self.ask, ctx.client_capabilities().as_ref()) {
+            None => {
+                let why = "this client cannot ask a person for consent to send";
+                note(ctx, Consent::Draft);
+                Ok(self.create(linked, &case.mail.into_draft(), Some(why)).await.into())
+            }
+            Some(Way::Form) if newer => self.carried(case, &conversation, request, ctx).await,
+            Some(Way::Link) if newer && request.request_state.is_some() => {
+                self.collect(&case, request, ctx).await
+            }
+            Some(way) => self.errand(case, way, newer, ctx).await,
+        }
+    }
+
+    async fn not_sent(&self, case: &Case, answer: Answer) -> CallToolResult {
+        match answer {
+            Answer::No => {
+                self.book.refuse(&case.letter.conversation, case.seen, self.clock.now());
+                failed(
+                    "Not sent, and no draft was made: the person declined. Ask them what they want instead.",
+                )
+            }
+            Answer::Nobodys => {
+                let why = "the question was answered in less than a second, which no person does: the client answers by itself";
+                self.create(&case.linked, &case.mail.clone().into_draft(), Some(why)).await
+            }
+            Answer::Yes | Answer::Dismissed => failed(
+                "Not sent, and no draft was made: the person gave no answer. Ask them before you try again, or call without \
+                 `send` to make a draft.",
+            ),
+        }
+    }
+
+    /// A question about this mail, if it may be asked.
+    fn open(&self, case: &Case) -> Result<Opened> {
+        if self.book.is_refused(&case.letter.conversation, case.seen, self.clock.now()) {
+            return Err(failed(
+                "Not sent: the person refused this mail a moment ago, or several in this conversation, and is not asked again. Do \
+                 not try to send it; ask them what they want instead.",
+            ));
+        }
+        self.book.open(case.exact, case.seen, self.clock.now()).map_err(|_| {
+            failed(
+                "Not sent, and no draft was made: the person has three other questions to answer. Wait for their answers, or call \
+                 without `send` to make a draft.",
+            )
+        })
+    }
+}
+
+/// Notes who agreed, for the audit of this call.
+fn note(ctx: &RequestContext<RoleServer>, consent: Consent) {
+    if let Some(trail) = ctx.extensions.get::<Arc<Trail>>() {
+        trail.note(consent);
+    }
+}
+
+async fn read(linked: &Linked, id: &ConversationId) -> Result<Conversation> {
+    linked.client.conversation(id).get().await.map_err(|e| error(&e))
+}

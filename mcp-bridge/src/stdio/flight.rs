@@ -1,0 +1,168 @@
+//! The requests that were read: those that are worked on, no more than can be carried, and those that wait for a place.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    RoleServer,
+    model::{
+        ClientRequest, ConstString, GetExtensions as _, JsonRpcMessage, RequestId,
+        SubscriptionsListenRequestMethod,
+    },
+    service::RxJsonRpcMessage,
+};
+use shared_inbox::Operation;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+
+use crate::server::LISTENERS;
+
+/// How many requests are worked on at once.
+pub(super) const AT_ONCE: usize = 32;
+/// How many more are read, so that what comes behind them can pass: the answer to a question, a cancellation.
+pub(super) const MOST_WAITING: usize = 256;
+/// How much they may hold. One more is read while it is less.
+const MOST_BYTES: usize = 1 << 20;
+/// How long a request waits for its place. Then a client is about to give up on it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(50);
+
+/// The requests that were read and not answered.
+#[derive(Default)]
+pub(super) struct Flight(Mutex<HashMap<RequestId, Request>>);
+
+struct Request {
+    method: String,
+    since: Instant,
+    listens: bool,
+    place: Place,
+}
+
+/// Where a request is.
+enum Place {
+    Waiting,
+    /// Among those that are worked on; free again when it has been answered.
+    Taken(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit),
+    /// Beside them: a subscription, which is answered when it ends and must not keep others out until then.
+    Beside,
+}
+
+impl Flight {
+    pub(super) fn holds(&self, id: &RequestId) -> bool {
+        self.lock().contains_key(id)
+    }
+
+    pub(super) fn enter(&self, id: RequestId, request: &ClientRequest) {
+        let method = name(request);
+        tracing::debug!(method, "request");
+        let listens = request.method() == SubscriptionsListenRequestMethod::VALUE;
+        self.lock().insert(id, Request { method, since: Instant::now(), listens, place: Place::Waiting });
+    }
+
+    /// Gives a request its place. Only as many subscriptions as can last stand beside the others.
+    fn begin(&self, id: &RequestId, place: OwnedSemaphorePermit) {
+        let mut all = self.lock();
+        let beside = all.values().filter(|one| matches!(one.place, Place::Beside)).count();
+        if let Some(request) = all.get_mut(id) {
+            let last = request.listens && beside < LISTENERS;
+            request.place = if last { Place::Beside } else { Place::Taken(place) };
+        }
+    }
+
+    pub(super) fn land(&self, id: &RequestId, how: &str) {
+        if let Some(request) = self.lock().remove(id) {
+            let ms = request.since.elapsed().as_millis() as u64;
+            tracing::debug!(method = request.method, how, ms, "answered");
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, Request>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The name of what is asked for, as far as it is the protocol's own: a stranger's could hold anything.
+fn name(request: &ClientRequest) -> String {
+    match request {
+        ClientRequest::CallToolRequest(call) => match Operation::from_tool_name(&call.params.name) {
+            Some(_) => format!("{} {}", request.method(), call.params.name),
+            None => request.method().to_owned(),
+        },
+        ClientRequest::CustomRequest(_) => "(unknown)".to_owned(),
+        request => request.method().to_owned(),
+    }
+}
+
+/// How long a request waited for its place, in the extensions of its context.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Waited(pub(crate) Duration);
+
+/// The requests that wait for a place, first come first served.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<Waiter>,
+    bytes: usize,
+}
+
+struct Waiter {
+    id: RequestId,
+    message: Box<RxJsonRpcMessage<RoleServer>>,
+    bytes: usize,
+    since: Instant,
+}
+
+impl Queue {
+    /// Whether one more can be read.
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting.len() < MOST_WAITING && self.bytes < MOST_BYTES
+    }
+
+    /// Adds a request that was read from so many bytes.
+    pub(super) fn push(&mut self, id: RequestId, message: Box<RxJsonRpcMessage<RoleServer>>, bytes: usize) {
+        self.bytes += bytes;
+        self.waiting.push_back(Waiter { id, message, bytes, since: Instant::now() });
+    }
+
+    /// Takes out a request that is not wanted any more.
+    pub(super) fn forget(&mut self, id: &RequestId) {
+        if let Some(at) = self.waiting.iter().position(|one| one.id == *id) {
+            self.bytes -= self.waiting.remove(at).map_or(0, |one| one.bytes);
+        }
+    }
+
+    /// When the first has waited for too long.
+    pub(super) fn patience(&self) -> Option<Instant> {
+        self.waiting.front().map(|first| first.since + PATIENCE)
+    }
+
+    /// The first, on its place.
+    pub(super) fn begin(
+        &mut self,
+        flight: &Flight,
+        place: OwnedSemaphorePermit,
+    ) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let Waiter { id, mut message, since, .. } = self.pop()?;
+        flight.begin(&id, place);
+        if let JsonRpcMessage::Request(request) = &mut *message {
+            request.request.extensions_mut().insert(Waited(since.elapsed()));
+        }
+        Some(*message)
+    }
+
+    /// The id of the first, which is given up.
+    pub(super) fn give_up(&mut self) -> Option<RequestId> {
+        self.pop().map(|first| first.id)
+    }
+
+    fn pop(&mut self) -> Option<Waiter> {
+        let first = self.waiting.pop_front()?;
+        self.bytes -= first.bytes;
+        Some(first)
+    }
+}

@@ -1,0 +1,132 @@
+//! A service of a few lines that puts the same words into every field of every answer.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::AbortHandle,
+};
+
+/// Every answer of the service, with these words wherever there is room for words.
+pub(super) struct Service {
+    pub(super) words: String,
+}
+
+impl Service {
+    pub(super) fn conversation(&self) -> Value {
+        let (w, at) = (&self.words, "2026-03-01T09:30:00.000Z");
+        let mut all = self.summary();
+        all["riskReasons"] = json!([w, w, w, w]);
+        all["snoozedUntil"] = at.into();
+        all["appSent"] = json!({ "subject": w, w: { w: [w] } });
+        all["team"] =
+            json!({ "people": [{ "id": w, "name": w }], "agents": [{ "id": "agent:agt_1", "name": w }] });
+        all["timeline"] = json!([
+            { "type": "message", "id": "msg_1", "at": at, "direction": w, "status": w, "text": w,
+              "from": { "name": w, "email": w }, "attachments": [{ "filename": w, "contentType": w, "size": 1 }] },
+            { "type": "note", "id": "not_1", "at": at, "author": w, "body": w },
+            { "type": "event", "at": at, "actor": w, "event": w, "data": { w: w, "list": [w, { w: w }] } },
+            { "type": w, w: w },
+        ]);
+        all
+    }
+
+    pub(super) fn summary(&self) -> Value {
+        let w = &self.words;
+        json!({ "id": "cnv_1", "subject": w, "snippet": w, "status": w, "contact": { "name": w, "email": w }, "mailbox": w,
+                "lastMessageAt": "2026-03-01T09:30:00.000Z", "messageCount": 1,
+                "assignee": { "id": "usr_1", "name": w, "type": w }, "tags": [w, w], "topic": w, "urgency": w, "risk": w,
+                "reference": w })
+    }
+
+    pub(super) fn document(&self) -> Value {
+        let w = &self.words;
+        json!({ "id": "doc_1", "title": w, "filename": w, "kind": w, "conversationId": "cnv_1",
+                "createdAt": "2026-03-01T09:30:00.000Z",
+                "fields": { "vendor": w, "amount": 1.5, "currency": w, "date": w, "dueDate": w, "reference": w } })
+    }
+
+    pub(super) fn mailbox(&self) -> Value {
+        let w = &self.words;
+        json!({ "id": "mbx_1", "name": w, "address": w, "open": 1, w: w, "more": { w: [w] } })
+    }
+
+    pub(super) fn tag(&self) -> Value {
+        json!({ "id": "tag_1", "name": self.words, "count": 1 })
+    }
+
+    /// Status and body for a request.
+    fn answer(&self, line: &str) -> (u16, Value) {
+        let w = &self.words;
+        let (method, path) = line.split_once(' ').unwrap_or_default();
+        match (method, path.trim_start_matches("/api/v1").split(['?', ' ']).next().unwrap_or_default()) {
+            ("GET", "/me") => {
+                let scopes = ["read", "write", "draft", "send", "record"];
+                (200, json!({ "agent": { "id": "agt_1", "name": w }, "scopes": scopes, "livemode": true }))
+            }
+            ("GET", "/conversations") => (200, json!([self.summary()])),
+            ("GET", "/conversations/cnv_1") => (200, self.conversation()),
+            ("GET", "/mailboxes") => (200, json!([self.mailbox()])),
+            ("GET", "/tags") => (200, json!([self.tag(), { "id": "tag_2", "name": "fine", "count": 1 }])),
+            ("GET", "/documents") => (200, json!([self.document()])),
+            ("POST", "/conversations/cnv_1/replies" | "/conversations/cnv_1/document-requests") => {
+                (201, json!({ "messageId": "msg_9", "status": w, "note": w }))
+            }
+            ("POST", "/conversations/cnv_1/notes") => (201, json!({ "ok": true })),
+            _ => (400, json!({ "error": w })),
+        }
+    }
+
+    /// Serves it on a port of this machine. Gives a client for it, and what ends it.
+    pub(super) async fn start(self) -> (shared_inbox::Client, AbortHandle) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
+        let serving = tokio::spawn(self.serve(listener));
+        let key = format!("rk_live_{}", "a".repeat(48));
+        let client = shared_inbox::Client::builder(url, key).settle(Duration::ZERO).build().unwrap();
+        (client, serving.abort_handle())
+    }
+
+    async fn serve(self, listener: TcpListener) {
+        let service = Arc::new(self);
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(service.clone().talk(stream));
+        }
+    }
+
+    async fn talk(self: Arc<Self>, mut stream: TcpStream) {
+        let mut heard = Vec::new();
+        loop {
+            let end = loop {
+                if let Some(at) = heard.windows(4).position(|four| four == b"\r\n\r\n") {
+                    break at + 4;
+                }
+                if stream.read_buf(&mut heard).await.unwrap_or(0) == 0 {
+                    return;
+                }
+            };
+            let head = String::from_utf8_lossy(&heard[..end]).to_lowercase();
+            let length = head.split_once("content-length: ").map_or(0, |(_, rest)| {
+                rest.split("\r\n").next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+            });
+            while heard.len() < end + length {
+                if stream.read_buf(&mut heard).await.unwrap_or(0) == 0 {
+                    return;
+                }
+            }
+            let first = String::from_utf8_lossy(&heard[..end]);
+            let (status, body) = self.answer(first.lines().next().unwrap_or_default());
+            let body = body.to_string();
+            let answer = format!(
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            if stream.write_all(answer.as_bytes()).await.is_err() {
+                return;
+            }
+            heard.drain(..end + length);
+        }
+    }
+}
