@@ -119,7 +119,7 @@ async fn terminated() -> std::io::Result<()> {
 async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mcp::sandbox::Sandbox, String> {
     let sandbox = shared_inbox_mcp::sandbox::Sandbox::start().await?;
     settings.access.client = Some(sandbox.client());
-    eprintln!("A demo inbox runs inside this program; how to look into it: {}", sandbox.page());
+    eprintln!("A demo inbox runs inside this program. To look into it: {}", sandbox.page());
     Ok(sandbox)
 }
 

@@ -31,7 +31,7 @@ impl Sandbox {
         self.server.client()
     }
 
-    /// The page that tells a person how to look into it, for a browser.
+    /// The page that shows a person what is in it, for a browser.
     pub fn page(&self) -> &str {
         &self.server.ready().console_url
     }

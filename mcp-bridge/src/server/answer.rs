@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
 use super::{inboxes::Denied, link::explain};
-use crate::render::{self, Rendered, Tally, clean_and_cut};
+use crate::render::{self, Rendered, Tally, clean, clean_and_cut};
 
 /// The most characters of a sentence on what did not work: a service may repeat what was sent to it.
 const LONGEST: usize = 900;
@@ -39,7 +39,8 @@ pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> Cal
         Some(added) => format!("{sentence} {added}\n{answer}"),
         None => format!("{sentence}\n{answer}"),
     };
-    both(Rendered { text, structured: answer })
+    // A backslash becomes two in JSON, and two may be a link.
+    both(Rendered { text: clean(&text, &mut Tally::default()), structured: answer })
 }
 
 /// Something that did not work, in words for the model and the person behind it.

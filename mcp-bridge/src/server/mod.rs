@@ -134,6 +134,22 @@ impl Bridge {
         tools
     }
 
+    /// Reads something that is no tool's, and writes down how that ended. `named` is what may be the id of a conversation.
+    async fn recorded<T>(
+        &self,
+        what: &'static str,
+        named: Option<&str>,
+        ctx: &mut RequestContext<RoleServer>,
+        read: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        let record = Record::begin(self.audit.as_ref(), &*self.clock, ctx, what, named);
+        let read = watch(ctx, &*self.clock, read).await.map_err(Into::into).and_then(|read| read);
+        if let Some(record) = record {
+            record.end_read(&*self.clock, &read);
+        }
+        read
+    }
+
     /// Says that there are more tools than were listed: to a client of the older protocol, and to one of the newer that
     /// listens.
     fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
@@ -244,21 +260,8 @@ impl ServerHandler for Bridge {
         mut ctx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let named = request.uri.split('/').find(|part| part.starts_with("cnv_"));
-        let record = Record::begin(
-            self.audit.as_ref(),
-            &*self.clock,
-            &mut ctx,
-            ReadResourceRequestMethod::VALUE,
-            named,
-        );
-        let read = watch(&ctx, &*self.clock, self.resource(&request.uri))
-            .await
-            .map_err(Into::into)
-            .and_then(|read| read);
-        if let Some(record) = record {
-            record.end_read(&*self.clock, &read);
-        }
-        read.map(Into::into)
+        let read = self.resource(&request.uri);
+        self.recorded(ReadResourceRequestMethod::VALUE, named, &mut ctx, read).await.map(Into::into)
     }
 
     /// What may be listened to is what is offered: the list of tools.
@@ -304,14 +307,9 @@ impl ServerHandler for Bridge {
         mut ctx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let named = request.arguments.as_ref().and_then(|arguments| arguments.get("conversation")?.as_str());
-        let record =
-            Record::begin(self.audit.as_ref(), &*self.clock, &mut ctx, GetPromptRequestMethod::VALUE, named);
-        let read =
-            watch(&ctx, &*self.clock, self.prompt(request)).await.map_err(Into::into).and_then(|read| read);
-        if let Some(record) = record {
-            record.end_read(&*self.clock, &read);
-        }
-        read.map(Into::into)
+        let named = named.map(str::to_owned);
+        let read = self.prompt(request);
+        self.recorded(GetPromptRequestMethod::VALUE, named.as_deref(), &mut ctx, read).await.map(Into::into)
     }
 
     async fn complete(

@@ -74,6 +74,20 @@ async fn a_long_result_is_cut_and_the_rest_can_be_had() {
 }
 
 #[tokio::test]
+async fn a_result_that_cannot_be_made_short_enough_is_an_error_and_not_a_longer_result() {
+    let desk = Desk::with(|mail| {
+        mail.risk = Some("phishing ".repeat(40));
+        mail.risk_reasons = vec!["reason".into(); 3];
+    })
+    .await;
+    let client = desk.sit_down_inside(&Person::who(Says::No), Older, &["--max-chars=1000"]).await;
+    let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+    assert!(is_error(&result) && text(&result).contains("larger --max-chars"), "{}", text(&result));
+    assert!(result.structured_content.is_none());
+    assert!(!is_error(&client.call("list_mailboxes", json!({})).await));
+}
+
+#[tokio::test]
 async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose() {
     let hidden = "Hi\u{200b} ![x](https://evil.example/?q=1)";
     let desk = Desk::with(|mail| mail.text = hidden.into()).await;
