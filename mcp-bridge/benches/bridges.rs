@@ -1,5 +1,6 @@
 //! The bridge beside two others that carry the same calls to the service's own MCP server: `mcp-remote` (npm) and
-//! `mcp-proxy` (PyPI). One run, one mock server, the same calls for all.
+//! `mcp-proxy` (PyPI). One run, one mock server, the same calls for all. The bridge is here twice: as it is handed out (the
+//! profile `dist`, small), and as cargo builds it.
 //!
 //! - start: from launching the program to its answer to `tools/list`, which none of them can give without the service;
 //! - added: the median of a tool call over stdio, less the median of the HTTP call that it stands for, made directly;
@@ -9,7 +10,7 @@ use std::{
     collections::BTreeMap,
     env, fs,
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -29,7 +30,12 @@ fn main() {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_tags", "arguments": {} } });
     let mcp = direct(&runtime, &mock, mock.mcp_url(), Some(body.to_string()));
 
-    let mut rows = vec![measure("shared-inbox-mcp", || bridge(&mock), rest)];
+    let released = PathBuf::from(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
+    let small = handed_out(&released);
+    let mut rows = vec![
+        measure("shared-inbox-mcp", || bridge(&mock, &small), rest),
+        measure("  by cargo", || bridge(&mock, &released), rest),
+    ];
     if let Some((node, remote)) = peers::node22().zip(peers::npm(&["mcp-remote@0.15.0"])) {
         let script = remote.join("mcp-remote/dist/proxy.js");
         rows.push(measure("mcp-remote 0.15.0", || mcp_remote(&mock, &node, &script), mcp));
@@ -44,7 +50,7 @@ fn main() {
         let [start, call, added] = [row.start, row.call, row.added].map(millis);
         println!("{:<20} {start:>10.1} {call:>10.3} {added:>10.3} {:>10.1}", row.name, row.memory);
     }
-    for other in &rows[1..] {
+    for other in &rows[2..] {
         let times = |ours: Duration, theirs: Duration| theirs.as_secs_f64() / ours.as_secs_f64();
         println!(
             "beside {}: start {:.1} times faster, added cost {:.1} times less, memory {:.1} times less",
@@ -110,8 +116,17 @@ fn direct(runtime: &tokio::runtime::Runtime, mock: &MockServer, url: &str, body:
     median((0..CALLS).map(|_| once()).collect())
 }
 
-fn bridge(mock: &MockServer) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
+/// Builds the program as it is handed out; gives where it is, beside this one.
+fn handed_out(released: &Path) -> PathBuf {
+    let package = ["build", "--locked", "--profile", "dist", "--package", env!("CARGO_PKG_NAME"), "--bins"];
+    let built = Command::new(env!("CARGO")).args(package).stderr(Stdio::null()).status().expect("cargo runs");
+    assert!(built.success(), "cargo {}", package.join(" "));
+    let name = released.file_name().expect("a program");
+    released.parent().and_then(Path::parent).expect("a folder of builds").join("dist").join(name)
+}
+
+fn bridge(mock: &MockServer, program: &Path) -> Command {
+    let mut command = Command::new(program);
     command.env("SHARED_INBOX_BASE_URL", mock.base_url()).env("SHARED_INBOX_API_KEY", mock.live_key());
     command
 }
