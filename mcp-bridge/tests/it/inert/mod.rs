@@ -37,12 +37,16 @@ use words::hostile;
 
 pub(crate) use judges::{judge_json, judge_text};
 
+fn cases(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
 fn typed<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("the service's shape")
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 64, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn cleaned_text_is_inert_and_cleaning_it_again_changes_nothing(words in hostile()) {
@@ -56,6 +60,10 @@ proptest! {
         tally.lookalikes = 0;
         prop_assert!(tally.is_empty(), "{}", tally);
     }
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
 
     // Less than this may not hold what the service itself says; then the bridge gives an error in its place.
     #[test]
@@ -224,6 +232,6 @@ fn nothing_that_leaves_the_bridge_is_live_whatever_the_service_and_the_model_say
     ] {
         runtime.block_on(everything_is_inert(words.to_owned())).unwrap();
     }
-    let mut runner = TestRunner::new(Config { cases: 16, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(cases(16));
     runner.run(&hostile(), |words| runtime.block_on(everything_is_inert(words))).unwrap();
 }
