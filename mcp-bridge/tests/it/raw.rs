@@ -1,0 +1,98 @@
+//! The program without a library at the other end, and a service that is slow.
+
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use shared_inbox_mock::{Effect, FaultRule, MockServer};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout},
+};
+
+use crate::desk::{Desk, until};
+
+/// The program without a library at the other end.
+pub(crate) struct Raw {
+    pub(crate) child: Child,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: Lines<BufReader<ChildStdout>>,
+}
+
+impl Raw {
+    pub(crate) fn start(desk: &Desk, arguments: &[&str]) -> Self {
+        let mut command = desk.program();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, stdin, stdout: BufReader::new(stdout).lines() }
+    }
+
+    pub(crate) async fn line(&mut self, line: &[u8]) {
+        self.stdin.write_all(line).await.unwrap();
+        self.stdin.write_all(b"\n").await.unwrap();
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        self.line(message.to_string().as_bytes()).await;
+    }
+
+    /// The answer with this id; other messages are passed over.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.stdout.next_line().await.unwrap().expect("the program is still there");
+            let message: Value = serde_json::from_str(&line).expect("stdout belongs to the protocol");
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// The next message, whatever it is.
+    pub(crate) async fn next(&mut self) -> String {
+        let line = tokio::time::timeout(Duration::from_secs(20), self.stdout.next_line());
+        line.await.expect("there is an answer").unwrap().expect("the program is still there")
+    }
+
+    pub(crate) async fn greet(&mut self) {
+        self.greet_with(json!({})).await;
+    }
+
+    pub(crate) async fn greet_with(&mut self, capabilities: Value) {
+        let client = json!({ "name": "raw", "version": "1" });
+        let params =
+            json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client });
+        self.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
+        assert_eq!(self.answer(1).await["result"]["serverInfo"]["name"], "shared-inbox-mcp");
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    }
+
+    pub(crate) async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).await;
+    }
+
+    /// Closes stdin; gives how long the program took to end, its status and what it said on stderr.
+    pub(crate) async fn hang_up(self) -> (Duration, Option<i32>, String) {
+        let Self { mut child, stdin, .. } = self;
+        let begun = Instant::now();
+        drop(stdin);
+        let status = child.wait().await.unwrap();
+        let took = begun.elapsed();
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).await.unwrap();
+        (took, status.code(), said)
+    }
+}
+
+pub(crate) async fn slow(desk: &Desk, path: &str) {
+    let slow = FaultRule::new(Effect::delay(Duration::from_secs(30))).path(path).always();
+    desk.mock.control().add_fault(slow).await.unwrap();
+}
+
+/// Waits until a fault is at work.
+pub(crate) async fn under_way(mock: &MockServer) {
+    until(async || mock.control().faults().await.iter().any(|fault| fault.fired > 0)).await;
+}

@@ -1,0 +1,172 @@
+//! How much of a mail a model gets to see, and that no field of a stranger hides another.
+
+use serde_json::json;
+use shared_inbox::{Conversation, Document};
+use shared_inbox_mcp::render::{self, Rendered};
+
+use crate::hostile::{mail, of_size, style, summaries};
+
+#[test]
+fn a_long_list_is_cut_between_items_in_both_forms() {
+    let all = summaries(100);
+    let style = of_size(4_000);
+    let Rendered { text, structured, .. } = render::conversations(&style, &all);
+    let shown = structured["items"].as_array().unwrap().len();
+    assert!(shown > 3 && shown < 20, "{shown}");
+    assert!(text.chars().count() <= 4_000 && structured.to_string().chars().count() <= 4_000);
+    assert_eq!(
+        text.matches("⟦end ").count(),
+        shown + 1,
+        "every fence that opens is closed, and one is explained"
+    );
+    assert!(text.contains(&format!("Cut: {shown} of 100 shown")), "{text}");
+    assert_eq!(structured["items"][0]["id"], "cnv_0");
+    assert!(
+        structured["note"].as_str().unwrap().contains("of 100 shown"),
+        "a client may pass on the JSON alone"
+    );
+}
+
+#[test]
+fn a_recorded_mail_that_is_too_long_does_not_crowd_out_the_conversation() {
+    let mut c = serde_json::to_value(mail("Kim", "Long", "the question")).unwrap();
+    c["appSent"] = json!({ "html": "<p>".repeat(20_000) });
+    let c: Conversation = serde_json::from_value(c).unwrap();
+    let rendered = render::conversation(&style(), &c, None);
+    assert_within(&rendered, 20_000);
+    assert!(
+        rendered.text.contains("the question")
+            && rendered.structured["timeline"][0].to_string().contains("the question")
+    );
+    assert!(rendered.structured["appSent"]["html"].as_str().unwrap().contains("more characters"));
+    let exact = render::conversation(&style().exact(), &c, None);
+    assert_within(&exact, 50_000);
+    assert!(exact.structured.get("appSent").is_none(), "in the exact form it is there whole or not at all");
+    assert!(exact.structured["note"].as_str().unwrap().contains("the mail that the app sent"));
+    assert_eq!(exact.structured["timeline"][0]["text"], "the question");
+}
+
+fn assert_within(rendered: &Rendered, most: usize) {
+    let (text, json) = (rendered.text.chars().count(), rendered.structured.to_string().chars().count());
+    assert!(text <= most && json <= most, "{text} and {json} characters, more than {most}");
+}
+
+#[test]
+fn one_long_field_is_shortened_and_hides_nothing_else() {
+    let mut all = summaries(11);
+    let long = "x".repeat(60_000);
+    all[0].subject.clone_from(&long);
+    all[1].snippet.clone_from(&long);
+    all[2].contact.name = Some(long.clone());
+    all[3].contact.email = Some(long.clone());
+    all[4].tags = vec![long.clone(); 100];
+    all[5].topic = Some(long.clone());
+    all[6].reference = Some(long.clone());
+    all[7].mailbox.clone_from(&long);
+    all[8].risk = Some(long.clone());
+    for style in [style(), style().exact()] {
+        let rendered = render::conversations(&style, &all);
+        assert_within(&rendered, 50_000);
+    }
+    let rendered = render::conversations(&style(), &all);
+    assert_eq!(rendered.structured["items"].as_array().unwrap().len(), 11);
+    assert!(all.iter().all(|c| rendered.text.contains(&format!("\n{} ·", c.id))), "{}", rendered.text);
+    assert!(!rendered.text.contains("Cut:"));
+}
+
+#[test]
+fn one_long_file_name_hides_no_document() {
+    let document = |i: usize, name: &str| -> Document {
+        serde_json::from_value(
+            json!({ "id": format!("doc_{i}"), "title": name, "filename": name, "kind": null,
+            "fields": { "vendor": name, "reference": name, "date": name }, "conversationId": null,
+            "createdAt": "2026-03-01T09:30:00.000Z" }),
+        )
+        .unwrap()
+    };
+    let all: Vec<_> = (0..11).map(|i| document(i, &"f".repeat(if i == 0 { 60_000 } else { 10 }))).collect();
+    let rendered = render::documents(&style(), &all, 0);
+    assert_within(&rendered, 50_000);
+    assert_eq!(rendered.structured["items"].as_array().unwrap().len(), 11);
+}
+
+#[test]
+fn one_long_item_of_a_timeline_is_shortened_and_the_others_stay() {
+    let at = "2026-03-01T10:00:00.000Z";
+    let long = "\"\n".repeat(8_000);
+    let item = |i: usize| match i % 4 {
+        0 => json!({ "type": "note", "id": format!("not_{i}"), "at": at, "author": long, "body": long }),
+        1 => {
+            json!({ "type": "event", "at": at, "actor": long, "event": long, "data": { "x": long, "y": vec![&long; 50] } })
+        }
+        2 => json!({ "type": "poll", "question": long, "more": vec![&long; 5] }),
+        _ => {
+            json!({ "type": "message", "id": format!("msg_{i}"), "at": at, "direction": "inbound", "status": null,
+            "from": { "name": long, "email": long }, "text": long,
+            "attachments": vec![json!({ "filename": long, "contentType": long, "size": 1 }); 4] })
+        }
+    };
+    let mut c = serde_json::to_value(mail("Kim", "Long", "first")).unwrap();
+    c["team"]["people"] = vec![json!({ "id": "x".repeat(200), "name": "y".repeat(200) }); 400].into();
+    c["tags"] = vec![json!("z".repeat(200)); 200].into();
+    c["riskReasons"] = vec![json!(long); 5].into();
+    c["timeline"] = (0..8).map(item).collect();
+    let c: Conversation = serde_json::from_value(c).unwrap();
+    for (max, least) in [(50_000, 2), (10_000, 2), (4_000, 1)] {
+        let rendered = render::conversation(&of_size(max), &c, None);
+        assert_within(&rendered, max);
+        let shown = rendered.structured["timeline"].as_array().unwrap().len();
+        assert!(shown >= least, "{shown} of 8 items in {max} characters");
+    }
+}
+
+#[test]
+fn even_the_smallest_result_shows_an_ordinary_conversation() {
+    let rendered = render::conversations(&of_size(1_000), &summaries(3));
+    assert_within(&rendered, 1_000);
+    assert_eq!(rendered.structured["items"][0]["id"], "cnv_0");
+    let rendered =
+        render::conversation(&of_size(1_500), &mail("Kim", "Order 1042", &"word ".repeat(1_000)), None);
+    assert_within(&rendered, 1_500);
+    assert_eq!(rendered.structured["timeline"][0]["id"], "msg_1");
+    assert!(rendered.text.contains("more characters)"), "{}", rendered.text);
+}
+
+#[test]
+fn a_long_conversation_keeps_its_latest_items_and_says_where_the_others_are() {
+    let mut c = serde_json::to_value(mail("Kim", "Long", "first")).unwrap();
+    let one = c["timeline"][0].clone();
+    c["timeline"] = (0..60)
+        .map(|i| {
+            let mut item = one.clone();
+            item["text"] = format!("mail number {i} {}", "x".repeat(500)).into();
+            item
+        })
+        .collect();
+    let c: Conversation = serde_json::from_value(c).unwrap();
+    let style = of_size(10_000);
+    let Rendered { text, structured, .. } = render::conversation(&style, &c, None);
+    let kept = structured["timeline"].as_array().unwrap();
+    assert!(kept.len() > 3 && kept.len() < 60);
+    assert!(text.chars().count() <= 10_000 && structured.to_string().chars().count() <= 10_000);
+    assert!(text.contains("mail number 59 ") && !text.contains("mail number 0 "));
+    let left_out = 60 - kept.len();
+    for said in [text.as_str(), structured["note"].as_str().unwrap()] {
+        assert!(said.contains(&format!("items \"1-{left_out}\"")), "{said}");
+    }
+    // Followed to the end, the notes lead through the whole conversation.
+    let (mut next, mut seen) = (Some(0..left_out), 0);
+    while let Some(part) = next.take() {
+        let rest = render::conversation(&style, &c, Some(part.clone()));
+        assert_within(&rest, 10_000);
+        let shown = rest.structured["timeline"].as_array().unwrap().len();
+        assert!(shown > 0 && rest.text.contains(&format!("[{} of 60]", part.start + 1)), "{}", rest.text);
+        seen += shown;
+        if let Some(note) = rest.structured["note"].as_str() {
+            let (first, last) = (part.start + shown + 1, left_out);
+            assert!(note.contains(&format!("items \"{first}-{last}\"")), "{note}");
+            next = Some(first - 1..last);
+        }
+    }
+    assert_eq!(seen, left_out);
+}
