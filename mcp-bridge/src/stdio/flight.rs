@@ -21,6 +21,8 @@ use crate::server::LISTENERS;
 
 /// How many requests are worked on at once.
 pub(super) const AT_ONCE: usize = 32;
+/// How many that need no place may go on beside them: every subscription that can be had, and some pings.
+pub(super) const BESIDE: usize = LISTENERS + 8;
 /// How many more are read, so that what comes behind them can pass: the answer to a question, a cancellation.
 pub(super) const MOST_WAITING: usize = 256;
 /// How much they may hold. One more is read while it is less.
@@ -35,7 +37,6 @@ pub(super) struct Flight(Mutex<HashMap<RequestId, Request>>);
 struct Request {
     method: String,
     since: Instant,
-    listens: bool,
     place: Place,
 }
 
@@ -44,7 +45,8 @@ enum Place {
     Waiting,
     /// Among those that are worked on; free again when it has been answered.
     Taken(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit),
-    /// Beside them: a subscription, which is answered when it ends and must not keep others out until then.
+    /// Beside them: a subscription, which is answered when it ends and must not keep others out until then, or a ping, by
+    /// which a client sees whether the bridge is still there.
     Beside,
 }
 
@@ -53,20 +55,22 @@ impl Flight {
         self.lock().contains_key(id)
     }
 
-    pub(super) fn enter(&self, id: RequestId, request: &ClientRequest) {
+    /// Takes a request on. True: it needs no place and can begin.
+    pub(super) fn enter(&self, id: RequestId, request: &ClientRequest) -> bool {
         let method = name(request);
         tracing::debug!(method, "request");
-        let listens = request.method() == SubscriptionsListenRequestMethod::VALUE;
-        self.lock().insert(id, Request { method, since: Instant::now(), listens, place: Place::Waiting });
+        let light = request.method() == SubscriptionsListenRequestMethod::VALUE
+            || matches!(request, ClientRequest::PingRequest(_));
+        let mut all = self.lock();
+        let begins = light && all.values().filter(|one| matches!(one.place, Place::Beside)).count() < BESIDE;
+        let place = if begins { Place::Beside } else { Place::Waiting };
+        all.insert(id, Request { method, since: Instant::now(), place });
+        begins
     }
 
-    /// Gives a request its place. Only as many subscriptions as can last stand beside the others.
     fn begin(&self, id: &RequestId, place: OwnedSemaphorePermit) {
-        let mut all = self.lock();
-        let beside = all.values().filter(|one| matches!(one.place, Place::Beside)).count();
-        if let Some(request) = all.get_mut(id) {
-            let last = request.listens && beside < LISTENERS;
-            request.place = if last { Place::Beside } else { Place::Taken(place) };
+        if let Some(request) = self.lock().get_mut(id) {
+            request.place = Place::Taken(place);
         }
     }
 

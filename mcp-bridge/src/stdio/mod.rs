@@ -199,7 +199,9 @@ where
                         Some(Read::Message(message)) => match &*message {
                             JsonRpcMessage::Request(request) => {
                                 let id = request.id.clone();
-                                self.flight.enter(id.clone(), &request.request);
+                                if self.flight.enter(id.clone(), &request.request) {
+                                    return Some(*message);
+                                }
                                 self.queue.push(id, message, bytes);
                             }
                             _ => return Some(*message),
@@ -343,18 +345,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn subscriptions_take_no_place_as_far_as_they_can_last() {
+    async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
         let (mut client, mut stdio) = pair();
+        fill(&mut client, &mut stdio).await;
         let listen = json!({ "notifications": { "toolsListChanged": true } });
-        for id in 100..110 {
+        for id in 0..flight::BESIDE + 2 {
+            let (method, params) =
+                if id % 2 == 0 { ("ping", json!({})) } else { ("subscriptions/listen", listen.clone()) };
             client
-                .says(
-                    json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": listen }),
-                )
+                .says(json!({ "jsonrpc": "2.0", "id": 100 + id, "method": method, "params": params }))
                 .await;
-            begun(&mut stdio).await;
         }
-        assert_eq!(stdio.room.available_permits(), AT_ONCE - 2);
+        for _ in 0..flight::BESIDE {
+            assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Request(_))));
+        }
+        assert!(timeout(Duration::from_secs(1), stdio.receive()).await.is_err(), "the others wait");
     }
 
     #[tokio::test(start_paused = true)]

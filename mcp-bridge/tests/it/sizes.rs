@@ -1,7 +1,7 @@
 //! How much of a mail a model gets to see, and that no field of a stranger hides another.
 
-use serde_json::json;
-use shared_inbox::{Conversation, Document};
+use serde_json::{Value, json};
+use shared_inbox::{Conversation, ConversationSummary, Document};
 use shared_inbox_mcp::render::{self, Rendered};
 
 use crate::hostile::{mail, of_size, style, summaries};
@@ -72,6 +72,45 @@ fn one_long_field_is_shortened_and_hides_nothing_else() {
     assert_eq!(rendered.structured["items"].as_array().unwrap().len(), 11);
     assert!(all.iter().all(|c| rendered.text.contains(&format!("\n{} ·", c.id))), "{}", rendered.text);
     assert!(!rendered.text.contains("Cut:"));
+}
+
+#[test]
+fn every_field_of_a_stranger_has_a_cap_of_its_own_where_there_is_room_for_more() {
+    let long = "x".repeat(60_000);
+    let longest = |structured: &Value| -> usize {
+        fn of(value: &Value) -> usize {
+            match value {
+                Value::String(text) => text.chars().filter(|c| *c == 'x').count(),
+                Value::Array(items) => items.iter().map(of).max().unwrap_or(0),
+                Value::Object(fields) => fields.values().map(of).max().unwrap_or(0),
+                _ => 0,
+            }
+        }
+        of(structured)
+    };
+    let one = |field: &str| {
+        let mut summary = serde_json::to_value(&summaries(1)[0]).unwrap();
+        *summary.pointer_mut(field).unwrap() = long.clone().into();
+        vec![serde_json::from_value::<ConversationSummary>(summary).unwrap()]
+    };
+    for (field, cap) in [
+        ("/subject", 300),
+        ("/snippet", 400),
+        ("/contact/name", 120),
+        ("/contact/email", 254),
+        ("/topic", 80),
+        ("/mailbox", 120),
+        ("/risk", 120),
+    ] {
+        let rendered = render::conversations(&of_size(1_000_000), &one(field));
+        assert_eq!(longest(&rendered.structured), cap, "{field}");
+        assert!(rendered.text.matches('x').count() < 2 * cap + 100, "{field}: {}", rendered.text);
+    }
+    let mut c = mail(&long, "x", &long);
+    c.risk_reasons = vec![long.clone(); 9];
+    let rendered = render::conversation(&of_size(1_000_000), &c, None);
+    assert_eq!(longest(&rendered.structured["timeline"]), 12_000, "the words of a mail");
+    assert_eq!(rendered.structured["riskReasons"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]
