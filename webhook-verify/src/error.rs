@@ -27,6 +27,19 @@ impl Header {
             Self::Signature => "webhook-signature",
         }
     }
+
+    /// The header of this name, in any case.
+    #[inline]
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        // Header maps keep their names in lower case, and most of a request's headers have another first letter.
+        match name {
+            "webhook-id" => Some(Self::Id),
+            "webhook-timestamp" => Some(Self::Timestamp),
+            "webhook-signature" => Some(Self::Signature),
+            _ if !matches!(name.as_bytes().first(), Some(b'w' | b'W')) => None,
+            _ => Self::ALL.into_iter().find(|header| name.eq_ignore_ascii_case(header.name())),
+        }
+    }
 }
 
 impl fmt::Display for Header {

@@ -15,7 +15,7 @@ use crate::signatures::MAC;
 /// Bytes that the hash takes in one go.
 const BLOCK: usize = 64;
 /// Bytes that are put together before the first call into the hash. Most events fit in whole.
-const FIRST: usize = 8 * BLOCK;
+const FIRST: usize = 4 * BLOCK;
 /// What the padding takes at least: a bit, and the length.
 const PADDING: usize = 9;
 

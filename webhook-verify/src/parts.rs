@@ -39,13 +39,7 @@ impl<'a> Parts<'a> {
         // them in a map, and it sees all values of a name.
         let mut found = [Found::Nowhere; 3];
         for (name, value) in pairs {
-            // Most of a request's headers have another first letter.
-            if !matches!(name.as_bytes().first(), Some(b'w' | b'W')) {
-                continue;
-            }
-            if let Some(header) =
-                Header::ALL.into_iter().find(|header| name.eq_ignore_ascii_case(header.name()))
-            {
+            if let Some(header) = Header::named(name) {
                 found[header as usize] = found[header as usize].and(value);
             }
         }

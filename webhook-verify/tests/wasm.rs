@@ -28,10 +28,11 @@ fn module() -> Option<PathBuf> {
     if !Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir() {
         return peers::skip(&format!("the target {TARGET} is not installed: rustup target add {TARGET}"));
     }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm");
+    // In the build's own directory, where the macros that it needs have been built already.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--locked", "-p", "shared-inbox-wasm", "--target", TARGET, "--target-dir"])
-        .arg(&target)
+        .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo is there");

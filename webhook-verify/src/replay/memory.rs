@@ -6,6 +6,8 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
 use super::{LEASE, RETRY_WINDOW};
 use crate::clock;
@@ -40,16 +42,28 @@ pub struct MemoryGuard {
 }
 
 /// Trees, not hash tables and queues: no change ever moves or looks through more than a few entries, so that with a
-/// million of them no call waits for another.
+/// million of them no call waits for another. And nothing in them that is allocated by itself: a million small pieces that
+/// were given back are gathered by the allocator in one go, within some call's time.
 #[derive(Default)]
 struct Memory {
-    entries: BTreeMap<Delivery, Entry>,
+    entries: BTreeMap<Key, Entry>,
     /// The claims by when they run out, and the handled ones by when they may be forgotten. Fences make the times unique.
-    claimed: BTreeMap<(Duration, Fence), Delivery>,
-    done: BTreeMap<(Duration, Fence), Delivery>,
+    claimed: BTreeMap<(Duration, Fence), Key>,
+    done: BTreeMap<(Duration, Fence), Key>,
     /// The fence of the last claim of all.
     last: u64,
     forgotten_early: u64,
+}
+
+/// Half of the SHA-256 of a delivery, of which no two are found alike.
+type Key = u128;
+
+fn key(delivery: &Delivery) -> Key {
+    // The length tells where the endpoint ends.
+    let endpoint = delivery.endpoint();
+    let hash = Sha256::new().chain_update((endpoint.len() as u64).to_le_bytes());
+    let hash = hash.chain_update(endpoint).chain_update(delivery.event()).finalize();
+    hash.first_chunk().map_or(0, |half| Key::from_le_bytes(*half))
 }
 
 #[derive(Clone, Copy)]
@@ -91,7 +105,7 @@ impl MemoryGuard {
         self
     }
 
-    /// Sets how many events are remembered at most, one at least. An event takes some 300 bytes.
+    /// Sets how many events are remembered at most, one at least. An event takes some 150 bytes.
     #[must_use]
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity = events.max(1);
@@ -150,20 +164,20 @@ impl MemoryGuard {
     }
 
     fn claim_now(&self, delivery: &Delivery) -> Result<Claim, GuardError> {
-        let now = self.now()?;
+        let (now, key) = (self.now()?, key(delivery));
         let mut memory = self.memory();
         memory.forget_due(now, self.retention);
-        match memory.entries.get(delivery).copied() {
+        match memory.entries.get(&key).copied() {
             Some(entry) if entry.until > now => {
                 return Ok(if entry.done { Claim::Done } else { Claim::InProgress });
             }
-            Some(_) => memory.remove(delivery),
+            Some(_) => memory.remove(key),
             None if memory.entries.len() < self.capacity || memory.make_room(now) => {}
             None => return Err(GuardError::new(MemoryFull)),
         }
         memory.last += 1;
         let fence = Fence(memory.last);
-        memory.put(delivery, Entry { fence, done: false, until: now.saturating_add(self.lease) });
+        memory.put(key, Entry { fence, done: false, until: now.saturating_add(self.lease) });
         Ok(Claim::Granted(fence))
     }
 
@@ -174,19 +188,19 @@ impl MemoryGuard {
         fence: Fence,
         next: impl FnOnce(Entry, Duration) -> Option<Change>,
     ) -> Result<Standing, GuardError> {
-        let now = self.now()?;
+        let (now, key) = (self.now()?, key(delivery));
         let mut memory = self.memory();
         memory.forget_due(now, self.retention);
-        let held = memory.entries.get(delivery).copied().filter(|entry| entry.fence == fence);
+        let held = memory.entries.get(&key).copied().filter(|entry| entry.fence == fence);
         Ok(match held.and_then(|entry| next(entry, now)) {
             None => Standing::Lost,
             Some(change) => {
                 match change {
                     Change::Nothing => {}
-                    Change::Gone => memory.remove(delivery),
+                    Change::Gone => memory.remove(key),
                     Change::To(entry) => {
-                        memory.remove(delivery);
-                        memory.put(delivery, entry);
+                        memory.remove(key);
+                        memory.put(key, entry);
                     }
                 }
                 Standing::Held
@@ -199,11 +213,11 @@ impl MemoryGuard {
     }
 
     fn forget_now(&self, delivery: &Delivery) -> Result<bool, GuardError> {
-        let now = self.now()?;
+        let (now, key) = (self.now()?, key(delivery));
         let mut memory = self.memory();
-        let handled = memory.entries.get(delivery).is_some_and(|entry| entry.done && entry.until > now);
+        let handled = memory.entries.get(&key).is_some_and(|entry| entry.done && entry.until > now);
         if handled {
-            memory.remove(delivery);
+            memory.remove(key);
         }
         Ok(handled)
     }
@@ -216,14 +230,14 @@ enum Change {
 }
 
 impl Memory {
-    fn put(&mut self, delivery: &Delivery, entry: Entry) {
+    fn put(&mut self, key: Key, entry: Entry) {
         let order = if entry.done { &mut self.done } else { &mut self.claimed };
-        order.insert((entry.until, entry.fence), delivery.clone());
-        self.entries.insert(delivery.clone(), entry);
+        order.insert((entry.until, entry.fence), key);
+        self.entries.insert(key, entry);
     }
 
-    fn remove(&mut self, delivery: &Delivery) {
-        if let Some(entry) = self.entries.remove(delivery) {
+    fn remove(&mut self, key: Key) {
+        if let Some(entry) = self.entries.remove(&key) {
             let order = if entry.done { &mut self.done } else { &mut self.claimed };
             order.remove(&(entry.until, entry.fence));
         }
@@ -250,9 +264,9 @@ impl Memory {
         let oldest = match self.claimed.first_entry() {
             Some(claim) if claim.key().0 <= now => claim.remove(),
             _ => {
-                let Some(((until, _), delivery)) = self.done.pop_first() else { return false };
+                let Some(((until, _), key)) = self.done.pop_first() else { return false };
                 self.forgotten_early += u64::from(until > now);
-                delivery
+                key
             }
         };
         self.entries.remove(&oldest).is_some()

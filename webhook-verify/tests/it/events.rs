@@ -231,3 +231,25 @@ fn deep_nesting_is_an_error_and_not_a_crash() {
     let deep = BODY.replace(r#""A test""#, &("[".repeat(100_000) + &"]".repeat(100_000)));
     assert_eq!(parse(&deep).unwrap_err().code(), "body_shape");
 }
+
+#[test]
+fn an_id_that_json_writes_in_another_way_is_read_as_json() {
+    let code = |id: &str, body: &str| {
+        let headers = Signer::new([previous()]).sign(id, NOW, body.as_bytes());
+        let verifier = verifier();
+        let verified = verifier.verify(&headers, body.as_bytes()).unwrap();
+        verified.parse::<serde_json::Value>().map_or_else(|error| error.code(), |_| "ok")
+    };
+    for (id, body, expected) in [
+        ("evt_1", r#"{"id":"evt_1"}"#, "ok"),
+        ("evt_1", r#"{ "type": "x", "id" : "evt\u005f1" }"#, "ok"),
+        ("evt_1", r#"{"id":"evt_12"}"#, "body_id_mismatch"),
+        ("evt_12", r#"{"id":"evt_1"}"#, "body_id_mismatch"),
+        (r"evt\", r#"{"id":"evt\\"}"#, "ok"),
+        (r"evt\", r#"{"id":"evt\"1"}"#, "body_id_mismatch"),
+        (r#"evt"1"#, r#"{"id":"evt\"1"}"#, "ok"),
+        (r#"evt"1"#, r#"{"id":"evt"1"}"#, "body_id_mismatch"),
+    ] {
+        assert_eq!(code(id, body), expected, "{id}: {body}");
+    }
+}

@@ -10,6 +10,7 @@ mod properties;
 mod replay;
 mod request;
 mod secrets;
+mod sockets;
 mod stream;
 mod table;
 mod vectors;
