@@ -14,7 +14,7 @@ use clap::{
 use shared_inbox::Operation;
 
 use crate::{
-    config::{For, Key, Launch},
+    config::{For, Key, Launch, starting},
     settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings, Structured},
 };
 
@@ -214,7 +214,7 @@ impl Options {
     }
 
     /// How this client is to start the bridge so that it runs with these options.
-    pub fn launch(&self, client: For, command: PathBuf) -> Launch {
+    pub fn launch(&self, client: For, program: PathBuf) -> Launch {
         let mut args = Vec::new();
         let mut flag = |name: &str, value: Option<String>| match value {
             Some(value) => args.push(format!("{name}={value}")),
@@ -267,7 +267,8 @@ impl Options {
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
         let offers = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
         let offered = if offers { vec!["--ask=browser".to_owned()] } else { Vec::new() };
-        Launch { command, args, offered, base_url, key }
+        let (command, before) = starting(program);
+        Launch { command, before, args, offered, base_url, key }
     }
 }
 

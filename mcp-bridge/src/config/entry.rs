@@ -8,6 +8,9 @@ use crate::settings::{API_KEY, BASE_URL};
 /// What of an entry is set beside its variables; the rest is its owner's.
 pub(super) const OURS: [&str; 3] = ["type", "command", "args"];
 
+/// What a program that starts others is told to start, with or without a version.
+const PACKAGE: &str = env!("CARGO_PKG_NAME");
+
 /// Arguments that say where the key is, or that none is needed.
 const SANDBOX: &str = "--sandbox";
 const KEY_FILE: &str = "--api-key-file";
@@ -32,6 +35,10 @@ pub(super) fn over(
     }
 
     let mut args = texts(entry.get("args"))?;
+    if let Some(at) = args.iter().position(|arg| arg.starts_with(PACKAGE)) {
+        // What stands up to there is another program's.
+        args.drain(..=at);
+    }
     if launch.base_url.is_some() && launch.key == Key::InSettings {
         // A service was named: the demo inbox is not meant any more.
         args.retain(|arg| arg != SANDBOX);
@@ -41,6 +48,7 @@ pub(super) fn over(
         set(&mut args, &launch.offered);
     }
     let in_file = args.iter().any(|arg| name(arg) == KEY_FILE);
+    args.splice(0..0, launch.before.iter().cloned());
     entry.insert("args".into(), json!(args));
 
     let mut env = match entry.remove("env") {
@@ -165,6 +173,7 @@ mod tests {
     fn launch(args: &[&str]) -> Launch {
         Launch {
             command: "/bin/x".into(),
+            before: Vec::new(),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             offered: vec!["--ask=browser".into()],
             base_url: Some("https://a.example/api/v1".into()),
@@ -227,6 +236,26 @@ mod tests {
         let old = json!({ "args": ["--text-only", "-v"] });
         let entry = over(Some(&old), &launch(&["--structured=exact"]), None, false).unwrap();
         assert_eq!(entry["args"], json!(["--structured=exact", "-v"]));
+    }
+
+    #[test]
+    fn what_starts_the_bridge_goes_before_its_arguments_once() {
+        let npx =
+            |args: &[&str]| Launch { before: vec!["-y".into(), "shared-inbox-mcp@2".into()], ..launch(args) };
+        let first = over(None, &npx(&["--read-only"]), None, false).unwrap();
+        assert_eq!(first["args"], json!(["-y", "shared-inbox-mcp@2", "--read-only", "--ask=browser"]));
+        let again = over(Some(&first), &npx(&["--read-only"]), None, false).unwrap();
+        assert_eq!(again, first);
+        let older = json!({ "args": ["--yes", "shared-inbox-mcp@1", "-v"] });
+        assert_eq!(
+            over(Some(&older), &npx(&[]), None, false).unwrap()["args"],
+            json!(["-y", "shared-inbox-mcp@2", "-v"])
+        );
+        assert_eq!(
+            over(Some(&older), &launch(&[]), None, false).unwrap()["args"],
+            json!(["-v"]),
+            "the path again"
+        );
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub enum For {
 pub struct Launch {
     /// The program.
     pub command: PathBuf,
+    /// Arguments that go before the bridge's own: what a program that starts others is to start.
+    pub before: Vec<String>,
     /// Its arguments, without a key among them.
     pub args: Vec<String>,
     /// Arguments that this client is better off with, for an entry that is new.
@@ -46,6 +48,16 @@ pub struct Launch {
     pub base_url: Option<String>,
     /// Where the key comes from.
     pub key: Key,
+}
+
+/// The command that starts this program again, and its first arguments. The folder of `npx` may be gone tomorrow, so that
+/// `npx` itself must be named.
+pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
+    if program.components().any(|part| part.as_os_str() == "_npx") {
+        let package = concat!(env!("CARGO_PKG_NAME"), "@", env!("CARGO_PKG_VERSION"));
+        return ("npx".into(), vec!["-y".into(), package.into()]);
+    }
+    (program, Vec::new())
 }
 
 /// Where the bridge gets the key when a client starts it.
@@ -176,6 +188,7 @@ impl For {
     /// use shared_inbox_mcp::config::{For, Key, Launch};
     /// let launch = Launch {
     ///     command: "/usr/bin/shared-inbox-mcp".into(),
+    ///     before: Vec::new(),
     ///     args: vec!["--sandbox".into()],
     ///     offered: Vec::new(),
     ///     base_url: None,
@@ -207,7 +220,7 @@ impl For {
             parts.extend(["-e".into(), format!("\"{API_KEY}=${API_KEY}\"")]);
         }
         parts.extend(["--".into(), quote(&launch.command.to_string_lossy())]);
-        parts.extend(launch.args.iter().map(|arg| quote(arg)));
+        parts.extend(launch.before.iter().chain(&launch.args).map(|arg| quote(arg)));
         Some(parts.join(" "))
     }
 

@@ -1,10 +1,18 @@
 //! The desktop extension and the registry entry: valid by their own tools, and about this very program.
 
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
 use shared_inbox::Operation;
 use shared_inbox_tests::peers;
+
+use crate::program::out;
 
 fn json(file: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -84,6 +92,73 @@ fn the_extension_packs_and_carries_the_program() {
             .ends_with("/server/shared-inbox-mcp.exe")
     );
     assert!(unpacked.join("server/shared-inbox-mcp.exe").is_file());
+}
+
+/// A folder like one of `npx`, with the packages for npm in it as they are handed out.
+fn npx_folder(parent: &Path) -> Option<PathBuf> {
+    let packed = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("npm/pack"))
+        .arg(parent)
+        .env("BINARY", env!("CARGO_BIN_EXE_shared-inbox-mcp"))
+        .output()
+        .unwrap();
+    if !packed.status.success() {
+        return peers::skip(&format!("npm cannot pack: {}", String::from_utf8_lossy(&packed.stderr)));
+    }
+    let said = String::from_utf8(packed.stdout).unwrap();
+    let files: Vec<_> = said.lines().rev().take(2).map(str::to_owned).collect();
+    let folder = parent.join("_npx/0123");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("package.json"), "{}").unwrap();
+    let install = ["install", "--offline", "--no-audit", "--no-fund", "--loglevel=error"];
+    let installed = Command::new("npm").args(install).args(&files).current_dir(&folder).output().unwrap();
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    Some(folder)
+}
+
+#[test]
+#[cfg(unix)]
+fn the_packages_for_npm_start_the_program_and_settings_name_npx() {
+    let parent = tempfile::tempdir().unwrap();
+    let Some(folder) = npx_folder(parent.path()) else { return };
+    let start = |arguments: &[&str]| {
+        let mut command = Command::new(folder.join("node_modules/.bin/shared-inbox-mcp"));
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let ended = |arguments: &[&str]| {
+        let output = start(arguments).wait_with_output().unwrap();
+        (output.status.code(), out(&output))
+    };
+    let (status, (said, _)) = ended(&["--version"]);
+    assert_eq!((status, said.trim()), (Some(0), concat!("shared-inbox-mcp ", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(ended(&["--send=always"]).0, Some(2), "the status of the program is the status");
+
+    let (_, (settings, _)) = ended(&["--sandbox", "config", "cursor"]);
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let server = &settings["mcpServers"]["shared-inbox"];
+    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+    assert_eq!(server["command"], "npx");
+    assert_eq!(server["args"], serde_json::json!(["-y", package, "--sandbox"]));
+
+    let mut child = start(&["--sandbox"]);
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(format!("{hello}\n").as_bytes()).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && out(&output).0.contains("serverInfo"), "{:?}", out(&output));
+}
+
+#[test]
+fn the_package_for_npm_is_about_this_program() {
+    let package = json("npm/package.json");
+    assert_eq!(
+        (&package["name"], &package["version"]),
+        (&env!("CARGO_PKG_NAME").into(), &env!("CARGO_PKG_VERSION").into())
+    );
+    assert_eq!(package["mcpName"], json("server.json")["name"]);
+    let programs = package["optionalDependencies"].as_object().unwrap();
+    assert!(programs.values().all(|version| version == env!("CARGO_PKG_VERSION")), "{programs:?}");
 }
 
 #[test]
