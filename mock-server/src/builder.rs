@@ -46,6 +46,7 @@ pub struct MockServerBuilder {
     pub(crate) start_at: Option<Timestamp>,
     pub(crate) origin: Origin,
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) rate_window: Duration,
     pub(crate) targets: Targets,
     pub(crate) webhook_answer_time: Duration,
     pub(crate) control_token: Option<String>,
@@ -107,6 +108,7 @@ impl Default for MockServerBuilder {
             start_at: None,
             origin: Origin::Demo,
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
+            rate_window: shared_inbox::limits::RATE_WINDOW,
             targets: Targets::default(),
             webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
             control_token: None,
@@ -145,6 +147,12 @@ impl MockServerBuilder {
     /// Requests a minute for each key; 120 unless set.
     pub fn rate_limit(mut self, requests: u32) -> Self {
         self.rate_limit = Some(requests);
+        self
+    }
+
+    /// The span over which requests are counted: a minute unless set. For tests of many processes, whose time is real.
+    pub fn rate_window(mut self, window: Duration) -> Self {
+        self.rate_window = window;
         self
     }
 
@@ -251,6 +259,7 @@ impl MockServerBuilder {
             clock: self.clock,
             start: self.start_at,
             rate_limit: self.rate_limit,
+            rate_window: self.rate_window,
             deliverer: Deliverer::new(self.targets, self.webhook_answer_time),
             runtime: runtime.clone(),
         };

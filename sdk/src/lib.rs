@@ -94,8 +94,8 @@
 //! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Calls wait for their
 //! turn: urgent ones first ([`Lane`]), background work last ([`bulk`](Call::bulk)), though never not at all, and some capacity is kept back for the reads
 //! that settle a lost answer. A call that should not wait says [`no_wait`](Call::no_wait), and gets an error that
-//! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process; [`RateLimiter`] is the
-//! trait behind it, for keys that several processes share.
+//! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process, `RedisLimiter` (feature
+//! `redis`) for all processes and machines that share a key; [`RateLimiter`] is the trait behind both.
 //!
 //! # Lists
 //!
@@ -137,6 +137,9 @@
 //! | `rustls` (default) | TLS by rustls, certificates of the operating system |
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
 //! | `native-tls` | TLS by the operating system's library |
+//! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey |
+//! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
+//! | `redis-cluster` | a cluster as that store |
 //! | `schemas` | JSON Schemas of every input and output |
 //! | `construct` | answers can be built with literals, for programs that play the service |
 //!
@@ -172,10 +175,12 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, Lane, LimitError, List, MemoryLimiter, Permit,
-    RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Sighting, Slice, Sweep, Thread, TokioClock,
-    Unconfirmed, UntilSent, Verification, Wait, WithDetails,
+    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List,
+    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Sighting, Slice, Sweep, Thread,
+    TokioClock, Unconfirmed, UntilSent, Verification, Wait, WithDetails,
 };
+#[cfg(feature = "redis")]
+pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.
 #[cfg(feature = "client")]

@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::Duration,
 };
 
 use shared_inbox::Timestamp;
@@ -31,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) start: Option<Timestamp>,
     /// Requests a minute for each key.
     pub(crate) rate_limit: Option<u32>,
+    /// What counts as a minute there.
+    pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
 }
@@ -186,6 +189,7 @@ impl Settings {
             clock,
             start: self.start.filter(|_| clock == ClockMode::Manual).unwrap_or_else(Timestamp::now),
             rate_limit: self.rate_limit,
+            rate_window: self.rate_window,
             deliverer: self.deliverer.clone(),
             runtime: self.runtime.clone(),
         }
@@ -204,7 +208,8 @@ mod tests {
             clock: ClockMode::Manual,
             start: None,
             rate_limit: None,
-            deliverer: Deliverer::new(Targets::default(), std::time::Duration::from_secs(1)),
+            rate_window: Duration::from_secs(60),
+            deliverer: Deliverer::new(Targets::default(), Duration::from_secs(1)),
             runtime: runtime.clone(),
         };
         let hub = Hub::new(settings, Origin::Empty).expect("a world");

@@ -104,6 +104,7 @@ pub(crate) struct Plan {
     pub(crate) clock: ClockMode,
     pub(crate) start: Timestamp,
     pub(crate) rate_limit: Option<u32>,
+    pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
 }
@@ -625,6 +626,7 @@ impl Plan {
         let saved = world.now.take();
         world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;
         world.set_rate_limit(self.rate_limit);
+        world.set_rate_window(self.rate_window);
         Ok((world, saved))
     }
 }

@@ -9,3 +9,5 @@ mod soak;
 #[cfg(unix)]
 mod stores;
 mod stories;
+#[cfg(unix)]
+mod worker_fleet;

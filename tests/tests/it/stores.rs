@@ -7,7 +7,8 @@ use std::{
 
 use shared_inbox_tests::stores::{self, Store};
 
-fn ask(store: &Store, words: &str) -> String {
+/// What Valkey or Redis answers to a line.
+pub(crate) fn ask(store: &Store, words: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", store.port())).expect("it listens");
     stream.write_all(format!("{words}\r\nQUIT\r\n").as_bytes()).expect("it reads");
     let mut answer = String::new();

@@ -1,6 +1,7 @@
 //! The rate limit: a log of the times of the last calls, exact for any sixty seconds.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use shared_inbox::{AgentId, Timestamp, limits};
 
@@ -10,6 +11,8 @@ use crate::world::{Refusal, World};
 pub(in crate::world) struct Limits {
     /// Calls a minute for each key; no limit at all, and none for simulated mail, when there is none.
     per_minute: Option<u32>,
+    /// What counts as a minute.
+    window: Duration,
     calls: HashMap<AgentId, VecDeque<Timestamp>>,
     inbound: VecDeque<Timestamp>,
 }
@@ -18,6 +21,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             per_minute: Some(limits::REQUESTS_PER_MINUTE),
+            window: limits::RATE_WINDOW,
             calls: HashMap::new(),
             inbound: VecDeque::new(),
         }
@@ -25,8 +29,8 @@ impl Default for Limits {
 }
 
 /// Drops what is older than the window.
-fn trim(log: &mut VecDeque<Timestamp>, now: Timestamp) {
-    while log.front().is_some_and(|first| now.duration_since(*first) >= limits::RATE_WINDOW) {
+fn trim(log: &mut VecDeque<Timestamp>, window: Duration, now: Timestamp) {
+    while log.front().is_some_and(|first| now.duration_since(*first) >= window) {
         log.pop_front();
     }
 }
@@ -39,7 +43,7 @@ impl Limits {
             Some(log) => log,
             None => self.calls.entry(agent.clone()).or_default(),
         };
-        trim(log, now);
+        trim(log, self.window, now);
         if log.len() >= most as usize {
             let message = format!("Too many requests with this key: slow down to {most} a minute.");
             return Err(Refusal::new(429, message));
@@ -50,7 +54,7 @@ impl Limits {
 
     /// Refuses a simulated mail when too many came in the last minute, from all test keys together.
     pub(in crate::world) fn check_inbound(&mut self, now: Timestamp) -> Result<(), Refusal> {
-        trim(&mut self.inbound, now);
+        trim(&mut self.inbound, self.window, now);
         let most = limits::SANDBOX_INBOUND_PER_MINUTE;
         if self.per_minute.is_some() && self.inbound.len() >= most as usize {
             let message =
@@ -72,5 +76,10 @@ impl World {
     /// Sets how many requests a minute each key may make; `None` takes all limits off, that of simulated mail too.
     pub fn set_rate_limit(&mut self, per_minute: Option<u32>) {
         self.limits.per_minute = per_minute;
+    }
+
+    /// Sets the span over which requests are counted, a minute unless set.
+    pub fn set_rate_window(&mut self, window: Duration) {
+        self.limits.window = window;
     }
 }

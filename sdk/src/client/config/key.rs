@@ -6,6 +6,8 @@ use std::str::FromStr;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::client::policy::KeyFingerprint;
+
 /// Letters and digits after the prefix.
 const BODY: usize = 48;
 
@@ -76,6 +78,12 @@ impl ApiKey {
     #[must_use]
     pub fn is_test(&self) -> bool {
         self.prefix == "rk_test_"
+    }
+
+    /// A hash by which keys can be told apart where they must not be known, such as in a store of counts.
+    #[must_use]
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        KeyFingerprint::of(self.secret.expose_secret())
     }
 
     /// The `Authorization` header, marked so that nothing prints or indexes it.

@@ -9,12 +9,13 @@ use super::reads::Reads;
 use super::service_clock::ServiceClock;
 use crate::Me;
 use crate::client::config::BaseUrl;
-use crate::client::policy::{Clock, Options, RateLimiter};
+use crate::client::policy::{Clock, KeyFingerprint, Options, RateLimiter};
 
 pub(crate) struct Core {
     pub(crate) http: reqwest::Client,
     pub(crate) base: BaseUrl,
     pub(crate) authorization: HeaderValue,
+    pub(crate) key: KeyFingerprint,
     pub(crate) user_agent: HeaderValue,
     pub(crate) test_key: bool,
     pub(crate) clock: Arc<dyn Clock>,

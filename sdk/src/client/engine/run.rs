@@ -74,7 +74,7 @@ impl Core {
         }
         let patience = if options.wait { left } else { Duration::ZERO };
         let lasts = held.saturating_add(options.timeout).min(LONGEST);
-        let ask = Ask::new(options.lane).patience(patience).lasts(lasts);
+        let ask = Ask::new(options.lane).patience(patience).lasts(lasts).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
         let permit = self.limiter.acquire(ask).await.map_err(not_sent)?;
         Ok(Place { permit, ends: self.clock.now() + lasts })

@@ -149,7 +149,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines share.
+    /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
+    /// share.
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
         self.limiter = Some(Arc::new(limiter));
         self
@@ -201,6 +202,7 @@ impl ClientBuilder {
             http,
             base,
             authorization: key.authorization(),
+            key: key.fingerprint(),
             user_agent,
             test_key: key.is_test(),
             service_clock: ServiceClock::new(clock.now()),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::window::{Ticket, Window};
+use super::window::{Measure, Ticket, Window};
 use super::{Ask, LimitError, Permit, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 
@@ -54,7 +54,18 @@ impl MemoryLimiter {
     /// The same with another clock.
     #[must_use]
     pub fn with_clock(limit: u32, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Shared { clock, window: Mutex::new(Window::new(limit)) }))
+        Self::over(Measure::MINUTE, limit, clock)
+    }
+
+    /// The same over another span.
+    pub(super) fn over(measure: Measure, limit: u32, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Shared { clock, window: Mutex::new(Window::new(limit, measure)) }))
+    }
+
+    /// Lets nothing through before then.
+    #[cfg(feature = "redis")]
+    pub(super) fn close_until(&self, until: Instant) {
+        self.0.at_present().0.close_until(until);
     }
 }
 

@@ -1,6 +1,9 @@
 //! The rate limit, kept on this side: the service allows 120 requests a minute for each key, and a client that keeps to it
 //! never sees a 429. The trait is asynchronous and fallible so that processes can share one count elsewhere.
 
+mod fingerprint;
+#[cfg(feature = "redis")]
+mod fleet;
 mod memory;
 mod permit;
 mod window;
@@ -11,6 +14,9 @@ use std::time::Duration;
 
 use crate::client::policy::clock::BoxFuture;
 
+pub use fingerprint::KeyFingerprint;
+#[cfg(feature = "redis")]
+pub use fleet::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub use memory::MemoryLimiter;
 pub use permit::{Ask, Ending, Permit};
 
@@ -35,8 +41,8 @@ pub enum Lane {
 
 /// Decides when a request may be sent.
 ///
-/// [`MemoryLimiter`] counts within one process. Implement this trait to share a count between processes or machines that
-/// use the same key. What is waited for is a [`Permit`], which stands for one request until that is over.
+/// [`MemoryLimiter`] counts within one process, `RedisLimiter` (feature `redis`) for all processes and machines that use the
+/// same key. Implement this trait to count elsewhere. What is waited for is a [`Permit`], which stands for one request until that is over.
 ///
 /// An implementation must hold for *any* 60 seconds, not for each minute of the clock, and must not lose or keep a place
 /// when the future of [`acquire`](Self::acquire) is dropped.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::Lane;
+use super::{KeyFingerprint, Lane};
 
 /// What a permit is asked for.
 ///
@@ -25,13 +25,15 @@ pub struct Ask {
     /// When the permit will have ended at the latest, counted from when it is given: 30 seconds unless set. A request that
     /// nothing more was heard of by then (its process may have died) can have been sent as late as that.
     pub lasts: Duration,
+    /// The key that the request is made with, for a limiter that counts for several. The client says it.
+    pub key: Option<KeyFingerprint>,
 }
 
 impl Ask {
     /// A request of this lane, now or not at all.
     #[must_use]
     pub fn new(lane: Lane) -> Self {
-        Self { lane, patience: Duration::ZERO, lasts: Duration::from_secs(30) }
+        Self { lane, patience: Duration::ZERO, lasts: Duration::from_secs(30), key: None }
     }
 
     /// Waits this long.
@@ -45,6 +47,13 @@ impl Ask {
     #[must_use]
     pub fn lasts(mut self, lasts: Duration) -> Self {
         self.lasts = lasts;
+        self
+    }
+
+    /// The request is made with this key.
+    #[must_use]
+    pub fn key(mut self, key: KeyFingerprint) -> Self {
+        self.key = Some(key);
         self
     }
 }

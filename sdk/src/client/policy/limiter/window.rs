@@ -9,16 +9,40 @@ use tokio::sync::Notify;
 use super::{Ask, Ending, Lane};
 use crate::limits;
 
-/// Requests can arrive closer together than they left, so each is remembered a little longer than the service's minute.
-/// One that took longer than this to be answered is counted from its answer.
-const SLACK: Duration = Duration::from_secs(1);
-const SPAN: Duration = limits::RATE_WINDOW.saturating_add(SLACK);
-/// The first pause after a 429 that does not say how long; doubles with each further one.
-const FIRST_PAUSE: Duration = Duration::from_secs(5);
 /// Far enough in the future, and not beyond what a clock can hold.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// A bulk request that has waited for so long goes before interactive ones, as far as the share of its lane goes.
-const AGED: Duration = Duration::from_secs(30);
+
+/// The span over which the service counts, and what follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measure {
+    pub(super) window: Duration,
+}
+
+impl Measure {
+    /// The service's own.
+    pub(super) const MINUTE: Self = Self { window: limits::RATE_WINDOW };
+
+    /// Requests can arrive closer together than they left, so each is remembered a little longer than the service's
+    /// minute. One that took longer than this to be answered is counted from its answer.
+    pub(super) fn slack(self) -> Duration {
+        self.window / 60
+    }
+
+    /// How long a request counts.
+    pub(super) fn span(self) -> Duration {
+        self.window + self.slack()
+    }
+
+    /// The first pause after a 429 that does not say how long; doubles with each further one.
+    fn first_pause(self) -> Duration {
+        self.window / 12
+    }
+
+    /// A bulk request that has waited for so long goes before interactive ones, as far as the share of its lane goes.
+    fn aged(self) -> Duration {
+        self.window / 2
+    }
+}
 
 /// A request, or whoever waits to send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +54,7 @@ pub(super) struct Ticket {
 #[derive(Debug)]
 pub(super) struct Window {
     limit: u32,
+    measure: Measure,
     /// Every request that counts, by when it counts from.
     log: BTreeMap<(Instant, u64), Lane>,
     /// How many of these are bulk.
@@ -68,10 +93,11 @@ struct Waiter {
 }
 
 impl Window {
-    pub(super) fn new(limit: u32) -> Self {
+    pub(super) fn new(limit: u32, measure: Measure) -> Self {
         let limit = limit.max(1);
         Self {
             limit,
+            measure,
             log: BTreeMap::new(),
             bulk: 0,
             under_way: HashMap::new(),
@@ -96,6 +122,12 @@ impl Window {
         let ticket = Ticket { lane, number: self.tickets };
         self.tickets += 1;
         (ticket, self.wait_of(ticket, now, now))
+    }
+
+    /// Sends nothing before then.
+    #[cfg(feature = "redis")]
+    pub(super) fn close_until(&mut self, until: Instant) {
+        self.closed_until = Some(until);
     }
 
     /// Counts a request that is sent now.
@@ -140,7 +172,8 @@ impl Window {
 
     pub(super) fn end(&mut self, ticket: Ticket, ending: Ending, now: Instant) {
         let request = self.under_way.remove(&ticket.number);
-        let in_time = request.as_ref().is_some_and(|request| now.duration_since(request.since) <= SLACK);
+        let in_time =
+            request.as_ref().is_some_and(|request| now.duration_since(request.since) <= self.measure.slack());
         if ending == Ending::GivenUp || !in_time {
             if let Some(request) = request {
                 self.uncount(ticket, request.counted);
@@ -162,8 +195,9 @@ impl Window {
             self.closed_until = Some(until.max(now + retry_after.unwrap_or_default()));
             return;
         }
-        let pause = retry_after
-            .unwrap_or_else(|| (FIRST_PAUSE * 2_u32.pow(self.strikes.min(6))).min(limits::RATE_WINDOW));
+        let pause = retry_after.unwrap_or_else(|| {
+            (self.measure.first_pause() * 2_u32.pow(self.strikes.min(6))).min(self.measure.window)
+        });
         let used = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
         self.strikes += 1;
         self.closed_until = Some(now + pause);
@@ -183,8 +217,9 @@ impl Window {
     }
 
     fn forget(&mut self, now: Instant) {
+        let span = self.measure.span();
         while let Some((&(at, number), &lane)) = self.log.first_key_value() {
-            if now.saturating_duration_since(at) < SPAN {
+            if now.saturating_duration_since(at) < span {
                 break;
             }
             let ticket = Ticket { lane, number };
@@ -205,12 +240,12 @@ impl Window {
             self.closed_until = None;
         }
         while let Some(learned) = self.learned_at {
-            if now.saturating_duration_since(learned) < SPAN {
+            if now.saturating_duration_since(learned) < span {
                 break;
             }
             self.strikes = 0;
             self.capacity = self.capacity.saturating_add((self.limit / 10).max(1)).min(self.limit);
-            self.learned_at = if self.capacity < self.limit { Some(learned + SPAN) } else { None };
+            self.learned_at = if self.capacity < self.limit { Some(learned + span) } else { None };
         }
     }
 
@@ -248,7 +283,8 @@ impl Window {
     fn bulk_comes_first(&self, now: Instant) -> bool {
         let oldest = self.queues[Lane::Bulk as usize].first_key_value();
         self.bulk < self.bulk_share()
-            && oldest.is_some_and(|(_, waiter)| now.saturating_duration_since(waiter.since) >= AGED)
+            && oldest
+                .is_some_and(|(_, waiter)| now.saturating_duration_since(waiter.since) >= self.measure.aged())
     }
 
     /// How many a lane may have in any span.
@@ -282,7 +318,7 @@ impl Window {
             }
             Lane::Bulk => {
                 let read_backs = self.queues[Lane::ReadBack as usize].len();
-                let aged = (since + AGED).saturating_duration_since(now);
+                let aged = (since + self.measure.aged()).saturating_duration_since(now);
                 let by_share = self
                     .wait(now, Lane::Interactive, read_backs + place)
                     .max(self.wait_for_share(now, place))
@@ -296,30 +332,32 @@ impl Window {
     fn wait(&self, now: Instant, lane: Lane, ahead: usize) -> Duration {
         let closed = self.closed_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
         let times = self.log.keys().map(|(at, _)| *at);
-        closed.max(wait_for(now, times, self.log.len(), self.ceiling(lane), ahead))
+        closed.max(self.wait_for(now, times, self.log.len(), self.ceiling(lane), ahead))
     }
 
     /// How long until the share of the bulk lane has room, with so many others of it going before.
     fn wait_for_share(&self, now: Instant, ahead: usize) -> Duration {
         let times = self.log.iter().filter(|(_, lane)| **lane == Lane::Bulk).map(|((at, _), _)| *at);
-        wait_for(now, times, self.bulk, self.bulk_share(), ahead)
+        self.wait_for(now, times, self.bulk, self.bulk_share(), ahead)
     }
-}
 
-/// How long until `used` sends at these times and `ahead` more leave room for one below the ceiling.
-fn wait_for(
-    now: Instant,
-    times: impl DoubleEndedIterator<Item = Instant> + Clone,
-    used: usize,
-    ceiling: usize,
-    ahead: usize,
-) -> Duration {
-    if used + ahead < ceiling {
-        return Duration::ZERO;
+    /// How long until `used` sends at these times and `ahead` more leave room for one below the ceiling.
+    fn wait_for(
+        &self,
+        now: Instant,
+        times: impl DoubleEndedIterator<Item = Instant> + Clone,
+        used: usize,
+        ceiling: usize,
+        ahead: usize,
+    ) -> Duration {
+        if used + ahead < ceiling {
+            return Duration::ZERO;
+        }
+        // The send that must be forgotten first. Beyond the log, every further lap through the limit is one more span.
+        let index = used + ahead - ceiling;
+        let (laps, index) = if index < used { (0, index) } else { (index / ceiling, index % ceiling) };
+        let at = times.clone().nth(index).or_else(|| times.clone().next_back()).unwrap_or(now);
+        (at + self.measure.span()).saturating_duration_since(now)
+            + self.measure.span() * u32::try_from(laps).unwrap_or(u32::MAX / 128)
     }
-    // The send that must be forgotten first. Beyond the log, every further lap through the limit is one more span.
-    let index = used + ahead - ceiling;
-    let (laps, index) = if index < used { (0, index) } else { (index / ceiling, index % ceiling) };
-    let at = times.clone().nth(index).or_else(|| times.clone().next_back()).unwrap_or(now);
-    (at + SPAN).saturating_duration_since(now) + SPAN * u32::try_from(laps).unwrap_or(u32::MAX / 128)
 }

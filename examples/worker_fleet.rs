@@ -1,0 +1,101 @@
+//! Four worker processes with one API key. They share its rate limit through a store, and nobody ever sees a 429, although
+//! each of them calls as fast as it is allowed to. One of them is killed on the way; the others take over what it leaves.
+//!
+//!     cargo run --example worker_fleet
+//!
+//! The store is the one that `STORE_URL` names (`redis://…`), or a Valkey from PyPI, which needs Python the first time. The
+//! service is the one that `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` name; without them a mock inside this process,
+//! whose minute takes six seconds.
+
+use std::{
+    env,
+    process::{Child, Command},
+    time::Duration,
+};
+
+use shared_inbox::{Client, RedisLimiter, limits};
+use shared_inbox_examples::Result;
+use shared_inbox_mock::MockServer;
+use shared_inbox_tests::stores;
+use tokio::time::{Instant, sleep};
+
+const WORKERS: u32 = 4;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    match env::var("WORKER") {
+        Ok(name) => work(&name).await,
+        Err(_) => lead().await,
+    }
+}
+
+/// One process of the fleet: all that it needs to know of the others is the store.
+async fn work(name: &str) -> Result<()> {
+    let minute = Duration::from_millis(env::var("WINDOW_MS")?.parse()?);
+    let mut limiter = RedisLimiter::builder(env::var("STORE_URL")?)
+        .share(limits::REQUESTS_PER_MINUTE / WORKERS) // while the store is away
+        .window(minute); // a minute unless set, which is right for the service
+    if env::var_os("NEW_STORE").is_some() {
+        limiter = limiter.new_store(); // started for this fleet, so there is nothing that it could have forgotten
+    }
+    let limiter = limiter.connect().await?;
+    let inbox = Client::builder(env::var("SHARED_INBOX_BASE_URL")?, env::var("SHARED_INBOX_API_KEY")?)
+        .rate_limiter(limiter)
+        .build()?;
+    let end = Instant::now() + minute * 3;
+    let mut calls = 0;
+    while Instant::now() < end {
+        inbox.tags().await?;
+        calls += 1;
+    }
+    println!("worker {name}: {calls} calls");
+    Ok(())
+}
+
+async fn lead() -> Result<()> {
+    let own_store = match env::var_os("STORE_URL") {
+        Some(_) => None,
+        None => {
+            Some(stores::valkey().ok_or("set STORE_URL to a Redis or Valkey, such as redis://127.0.0.1")?)
+        }
+    };
+    let store = own_store.as_ref().map_or_else(|| env::var("STORE_URL"), |store| Ok(store.url()))?;
+    let mock = match env::var_os("SHARED_INBOX_BASE_URL") {
+        Some(_) => None,
+        None => Some(MockServer::builder().empty().rate_window(Duration::from_secs(6)).start().await),
+    };
+    let minute = if mock.is_some() { Duration::from_secs(6) } else { limits::RATE_WINDOW };
+    let start = |name: u32| -> Result<Child> {
+        let mut worker = Command::new(env::current_exe()?);
+        worker.env("WORKER", name.to_string()).env("STORE_URL", &store);
+        worker.env("WINDOW_MS", minute.as_millis().to_string());
+        if own_store.is_some() {
+            worker.env("NEW_STORE", "1");
+        }
+        if let Some(mock) = &mock {
+            worker.env("SHARED_INBOX_BASE_URL", mock.base_url()).env("SHARED_INBOX_API_KEY", mock.test_key());
+        }
+        Ok(worker.spawn()?)
+    };
+    let mut workers = (1..=WORKERS).map(start).collect::<Result<Vec<_>>>()?;
+    println!("{WORKERS} workers, one key, {} requests in any {minute:?}", limits::REQUESTS_PER_MINUTE);
+    sleep(minute * 3 / 2).await;
+    if let Some(mut unlucky) = workers.pop() {
+        unlucky.kill()?;
+        unlucky.wait()?;
+        println!("worker {WORKERS}: killed");
+    }
+    for mut worker in workers {
+        // Not on this thread, which the mock needs too.
+        let ended = tokio::task::spawn_blocking(move || worker.wait()).await??;
+        if !ended.success() {
+            return Err("a worker failed".into());
+        }
+    }
+    if let Some(mock) = &mock {
+        let requests = mock.control().requests().await;
+        let refused = requests.iter().filter(|request| request.status == Some(429)).count();
+        println!("{} requests reached the service, {refused} of them were refused", requests.len());
+    }
+    Ok(())
+}

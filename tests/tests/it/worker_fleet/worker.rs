@@ -1,0 +1,134 @@
+//! A process that calls the service as often as it may, until it is told to stop.
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use shared_inbox::{Client, RedisLimiter};
+use shared_inbox_mock::MockServer;
+
+use super::ATTEMPT;
+
+/// Calls that a worker makes at once.
+const AT_ONCE: usize = 4;
+
+pub(crate) struct Worker(Child);
+
+/// What a worker has to tell in the end.
+pub(crate) struct Told {
+    pub(crate) done: usize,
+    pub(crate) failed: Vec<String>,
+}
+
+impl Worker {
+    /// This program again, as the test below.
+    pub(crate) fn start(mock: &MockServer, store: &str, minute: Duration, share: u32) -> Self {
+        let mut command = Command::new(env::current_exe().expect("this program"));
+        command.args([
+            "--exact",
+            "worker_fleet::worker::a_worker",
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ]);
+        command.env("FLEET_BASE_URL", mock.base_url()).env("FLEET_KEY", mock.live_key());
+        command.env("FLEET_STORE", store).env("FLEET_MINUTE", minute.as_millis().to_string());
+        command.env("FLEET_SHARE", share.to_string());
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        Self(child.expect("a worker"))
+    }
+
+    /// As a power cut would.
+    pub(crate) fn kill(mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it has ended");
+    }
+
+    /// Ends its calls and hears what became of them.
+    pub(crate) fn stop(mut self) -> Told {
+        drop(self.0.stdin.take());
+        let out = BufReader::new(self.0.stdout.take().expect("its output"));
+        let mut told = Told { done: 0, failed: Vec::new() };
+        for line in out.lines() {
+            let line = line.expect("its words");
+            if let Some(done) = line.strip_prefix("DONE ") {
+                told.done = done.parse().expect("a number");
+            } else if let Some(failed) = line.strip_prefix("FAILED ") {
+                told.failed.push(failed.to_owned());
+            }
+        }
+        assert!(self.0.wait().expect("it has ended").success(), "a worker failed");
+        told
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+/// Waits until so many requests have reached the service.
+pub(crate) async fn requests_from(mock: &MockServer, count: usize) {
+    for _ in 0..1_500 {
+        if mock.control().requests().await.len() >= count {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{count} requests do not come");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the process that the other tests start"]
+async fn a_worker() {
+    let Ok(base_url) = env::var("FLEET_BASE_URL") else { return };
+    let var = |name: &str| env::var(name).expect("told by whoever started it");
+    let minute = Duration::from_millis(var("FLEET_MINUTE").parse().expect("milliseconds"));
+    let limiter = RedisLimiter::builder(var("FLEET_STORE"))
+        .window(minute)
+        .share(var("FLEET_SHARE").parse().expect("a number"))
+        .timeout(Duration::from_millis(250))
+        .new_store()
+        .connect()
+        .await
+        .expect("a store");
+    let inbox = Client::builder(base_url, var("FLEET_KEY"))
+        .rate_limiter(limiter)
+        .timeout(ATTEMPT)
+        .deadline(minute * 10)
+        .build()
+        .expect("a client");
+    let stop = Arc::new(AtomicBool::new(false));
+    let (done, failed) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+    let mut calls = Vec::new();
+    for _ in 0..AT_ONCE {
+        let (inbox, stop, done, failed) = (inbox.clone(), stop.clone(), done.clone(), failed.clone());
+        calls.push(tokio::spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                match inbox.tags().await {
+                    Ok(_) => _ = done.fetch_add(1, Ordering::Relaxed),
+                    Err(error) => failed.lock().expect("whole").push(error.to_string()),
+                }
+            }
+        }));
+    }
+    // Until whoever started it closes its input, or dies.
+    tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    stop.store(true, Ordering::Relaxed);
+    for call in calls {
+        call.await.expect("calls do not panic");
+    }
+    println!("\nDONE {}", done.load(Ordering::Relaxed));
+    for error in failed.lock().expect("whole").iter() {
+        println!("FAILED {error}");
+    }
+}
