@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces};
+use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::words::read_text;
@@ -30,6 +30,8 @@ pub struct Timestamp {
 }
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+/// The first and the last moment of the calendar.
+const BORDERS: (i64, i64) = (-377_705_116_800_000, 253_402_300_799_999);
 
 /// A text that is not a point in time.
 ///
@@ -58,8 +60,7 @@ impl Timestamp {
 
     /// So many milliseconds after the start of 1970; beyond the years -9999 to 9999 it stops at the border.
     pub fn from_millis(millis: i64) -> Self {
-        let border = |at: DateTime| i64::try_from(at.duration_since(EPOCH).as_millis()).unwrap_or_default();
-        Self { millis: millis.clamp(border(DateTime::MIN), border(DateTime::MAX)) }
+        Self { millis: millis.clamp(BORDERS.0, BORDERS.1) }
     }
 
     /// Milliseconds since the start of 1970.
@@ -119,11 +120,46 @@ impl From<Timestamp> for SystemTime {
     }
 }
 
+impl Timestamp {
+    fn in_calendar(self) -> DateTime {
+        match jiff::Timestamp::from_millisecond(self.millis) {
+            Ok(at) => Offset::UTC.to_datetime(at),
+            // Within the calendar by construction, so the sum is too.
+            Err(_) => EPOCH.saturating_add(SignedDuration::from_millis(self.millis)),
+        }
+    }
+
+    /// Its text, of the one length that it has in the years from 0. Answers are full of times, and this is a fraction of
+    /// the work of formatting one piece by piece.
+    fn write(self) -> Option<[u8; 24]> {
+        let at = self.in_calendar();
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let parts = [
+            (0, 4, at.year()),
+            (5, 2, at.month().into()),
+            (8, 2, at.day().into()),
+            (11, 2, at.hour().into()),
+            (14, 2, at.minute().into()),
+            (17, 2, at.second().into()),
+            (20, 3, at.millisecond()),
+        ];
+        for (from, digits, number) in parts {
+            let mut rest = u16::try_from(number).ok()?;
+            for digit in text[from..from + digits].iter_mut().rev() {
+                *digit += (rest % 10) as u8;
+                rest /= 10;
+            }
+        }
+        Some(text)
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Within the calendar by construction, so the sum is too.
-        let at = EPOCH.saturating_add(SignedDuration::from_millis(self.millis));
-        write!(f, "{at:.3}Z")
+        match self.write().as_ref().map(|text| std::str::from_utf8(text)) {
+            Some(Ok(text)) => f.write_str(text),
+            _ => write!(f, "{:.3}Z", self.in_calendar()),
+        }
     }
 }
 
@@ -142,7 +178,10 @@ impl std::str::FromStr for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
+        match self.write().as_ref().map(|text| std::str::from_utf8(text)) {
+            Some(Ok(text)) => s.serialize_str(text),
+            _ => s.collect_str(self),
+        }
     }
 }
 

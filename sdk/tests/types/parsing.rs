@@ -127,6 +127,7 @@ proptest! {
         prop_assert_eq!(at + step - step, at);
         prop_assert_eq!((at + step).duration_since(at), step);
         prop_assert_eq!(Timestamp::parse(&at.to_string()), Ok(at));
+        prop_assert_eq!(serde_json::to_value(at).unwrap(), at.to_string());
         prop_assert_eq!(Timestamp::from(std::time::SystemTime::from(at)), at);
     }
 
@@ -139,7 +140,9 @@ proptest! {
 
 #[test]
 fn times_beyond_the_calendar_stop_at_its_border() {
-    assert!(Timestamp::from_millis(i64::MAX) > Timestamp::now());
-    assert!(Timestamp::from_millis(i64::MIN) < Timestamp::now());
+    assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+    assert_eq!(Timestamp::from_millis(i64::MIN).to_string(), "-009999-01-01T00:00:00.000Z");
+    assert_eq!(Timestamp::from_millis(-62_167_219_200_000).to_string(), "0000-01-01T00:00:00.000Z");
+    assert_eq!(Timestamp::from_millis(-62_167_219_200_001).to_string(), "-000001-12-31T23:59:59.999Z");
     assert_eq!(Timestamp::now() + std::time::Duration::MAX, Timestamp::from_millis(i64::MAX));
 }
