@@ -25,6 +25,15 @@ fn connect(kit: &Kit) -> TcpStream {
     stream
 }
 
+/// What comes back to each of these, all at the same time.
+fn exchange_all(kit: &Kit, requests: &[String]) -> Vec<String> {
+    std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            requests.iter().map(|request| scope.spawn(move || exchange(kit, request))).collect();
+        asked.into_iter().map(|answer| answer.join().expect("an answer")).collect()
+    })
+}
+
 /// What comes back over a connection of its own until the server closes it.
 fn exchange(kit: &Kit, request: &str) -> String {
     let mut stream = connect(kit);
@@ -123,7 +132,8 @@ async fn impatient() -> Kit {
     Kit::with(MockServer::builder().manual_clock().empty().no_rate_limit().patience(PATIENCE)).await
 }
 
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Long enough for a client of a busy machine to send what it sends at once.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 #[tokio::test]
 async fn half_a_head_and_an_idle_connection_are_closed_without_an_answer() {
@@ -144,30 +154,27 @@ async fn half_a_body_answers_408_and_nothing_happened() {
     let kit = impatient().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     let (reader, _) = kit.key("Reader", &["read"]).await;
-    let half = |path: &str, key: &str, body: &str| {
+    let half = |method: &str, path: &str, key: &str| {
         let head = format!("host: {}\r\nauthorization: Bearer {key}\r\ncontent-length: 100", host(&kit));
-        exchange(&kit, &format!("POST {path} HTTP/1.1\r\n{head}\r\n\r\n{body}"))
+        format!("{method} {path} HTTP/1.1\r\n{head}\r\n\r\n{{\"body\":\"Se")
     };
-    let note = format!("/api/v1/conversations/{id}/notes");
-    for path in [note.as_str(), "/mcp"] {
-        let answer = half(path, kit.mock.live_key(), r#"{"body":"Se"#);
+    let (note, live) = (format!("/api/v1/conversations/{id}/notes"), kit.mock.live_key());
+    // What stands before the input comes first.
+    let (requests, statuses): (Vec<String>, Vec<u16>) = [
+        (half("POST", &note, live), 408),
+        (half("POST", "/mcp", live), 408),
+        (half("PUT", "/_mock/state", live), 408),
+        (half("POST", &note, "rk_wrong"), 401),
+        (half("POST", &note, reader.key()), 403),
+        (half("POST", "/api/v1/x", ""), 404),
+    ]
+    .into_iter()
+    .unzip();
+    for (answer, status) in exchange_all(&kit, &requests).iter().zip(statuses) {
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        assert!(head.starts_with("HTTP/1.1 408 "), "{head}");
-        assert_eq!(body, r#"{"error":"The body did not arrive in time."}"#);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert!(status != 408 || body == r#"{"error":"The body did not arrive in time."}"#, "{body}");
     }
-    for (path, key, status) in
-        [(note.as_str(), "rk_wrong", 401), (&note, reader.key(), 403), ("/api/v1/x", "", 404)]
-    {
-        let answer = half(path, key, "{");
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "what stands before the input comes first: {answer}"
-        );
-    }
-    let stamp = format!("host: {}", kit.mock.control_url().split('/').nth(2).expect("a host"));
-    let state =
-        exchange(&kit, &format!("PUT /_mock/state HTTP/1.1\r\n{stamp}\r\ncontent-length: 100\r\n\r\n{{"));
-    assert!(state.starts_with("HTTP/1.1 408 "), "{state}");
     // The client's own connection has been idle for too long by now.
     let after = Kit::over(kit.mock).await;
     assert_eq!(after.live().timeline(&id).await.len(), 1);

@@ -188,3 +188,89 @@ async fn simulated_mail_that_answers_live_mail_stays_in_the_sandbox_and_the_othe
     assert_eq!(office.everyone.timeline(&live).await.len(), 1);
     assert_eq!(sandbox.timeline(&text(&received["conversationId"])).await.len(), 1);
 }
+
+#[tokio::test]
+async fn whatever_happens_in_a_private_inbox_changes_nothing_for_anybody_else() {
+    let office = Office::open().await;
+    let (kit, owner) = (&office.kit, &office.owner);
+    office.kit.mail("kim@example.com", "Hello, all of you").await;
+    kit.advance(0).await;
+    let mcp = Mcp::new(kit, &office.everyone);
+    // All that another key gets to see, and all that the team's webhook hears.
+    let seen = async || {
+        let mut all = Vec::new();
+        for path in ["/mailboxes", "/documents", "/documents?q=salary", "/documents?kind=id", "/tags"] {
+            all.push(office.everyone.get(path).await.expect(200));
+        }
+        for view in [
+            "view=open",
+            "view=waiting",
+            "view=snoozed",
+            "view=closed",
+            "view=all&reference=raise-9",
+            "q=between",
+        ] {
+            all.push(office.everyone.get(&format!("/conversations?{view}")).await.expect(200));
+        }
+        all.push(mcp.tool(Era::Modern, "search_documents", json!({})).await);
+        all.push(mcp.tool(Era::Modern, "list_conversations", json!({ "assigned": "unassigned" })).await);
+        let heard = kit.look(&format!("/webhooks/{}/deliveries", office.hooks[0])).await;
+        all.push(heard.as_array().expect("a list").iter().map(|it| it["eventId"].clone()).collect());
+        all
+    };
+    // Tags are the workspace's, so this one is there before; how often it is used is not for everyone.
+    let visible = office.everyone.listed("").await[0].clone();
+    let tag = json!({ "add": ["raise"] });
+    office.everyone.post(&format!("/conversations/{visible}/tags"), tag.clone()).await.expect(200);
+    kit.advance(0).await;
+    let before = seen().await;
+
+    let private =
+        text(&office.mail("priv+raise-9@acme.example", json!({ "held": true })).await["conversationId"]);
+    let at = |what: &str| format!("/conversations/{private}/{what}");
+    owner.post(&at("notes"), json!({ "body": SECRET })).await.expect(201);
+    owner.post(&at("tags"), tag).await.expect(200);
+    owner.post(&at("assign"), json!({ "to": "me" })).await.expect(200);
+    let draft = owner.post(&at("replies"), json!({ "body": SECRET })).await.expect(201);
+    kit.act(&format!("/messages/{}/approve", text(&draft["messageId"])), json!({})).await;
+    let ask = json!({ "documents": [{ "label": "Your passport" }], "send": true });
+    let asked = owner.post(&at("document-requests"), ask).await.expect(201);
+    kit.advance(700).await;
+    let upload = json!({ "item": 0, "filename": "salary-passport.jpg", "kind": "id" });
+    kit.act(&format!("/document-requests/{}/uploads", text(&asked["requestId"])), upload).await;
+    let host = kit.look("/users").await[0]["id"].clone();
+    let times = json!({ "hostUserId": host, "startsAt": "2027-03-01T09:30:00Z", "endsAt": "2027-03-01T10:00:00Z", "conversationId": private });
+    kit.act("/bookings", times).await;
+    kit.act(&format!("/messages/{}/bounce", text(&draft["messageId"])), json!({})).await;
+    kit.control("POST", &at("snooze"), json!({ "until": "2040-01-01T00:00:00Z" })).await.expect(200);
+    owner.post(&at("status"), json!({ "status": "closed" })).await.expect(200);
+    kit.advance(0).await;
+
+    assert_eq!(seen().await, before);
+    let heard: Vec<String> = office.told(&private).await.into_iter().nth(1).expect("the private one");
+    for kind in [
+        "turn.changed",
+        "scout.held",
+        "conversation.assigned",
+        "draft.approved",
+        "message.sent",
+        "ask.completed",
+        "booking.created",
+    ] {
+        assert!(heard.iter().any(|it| it == kind), "the owner's webhook hears {kind}: {heard:?}");
+    }
+    // Nobody else can do anything there either, and is told what someone is told who names nothing.
+    for (what, body) in [
+        ("notes", json!({ "body": "Hi" })),
+        ("status", json!({ "status": "open" })),
+        ("tags", json!({ "remove": ["raise"] })),
+        ("assign", json!({ "to": "none" })),
+        ("replies", json!({ "body": "Hi", "send": true })),
+        ("document-requests", json!({ "documents": [{ "label": "x" }] })),
+    ] {
+        let there = office.everyone.post(&at(what), body.clone()).await.error(404);
+        let nowhere =
+            office.everyone.post(&format!("/conversations/cnv_nowhere/{what}"), body).await.error(404);
+        assert_eq!(there, nowhere, "{what}");
+    }
+}

@@ -77,6 +77,11 @@ impl Mock {
         self.hook_with(receiver, json!({})).await
     }
 
+    /// Adds a webhook for live events, or for those of the sandbox.
+    pub(crate) async fn hook_in(&self, livemode: bool, receiver: &Receiver) -> Hook {
+        self.hook_with(receiver, json!({ "livemode": livemode })).await
+    }
+
     pub(crate) async fn hook_with(&self, receiver: &Receiver, more: Value) -> Hook {
         let mut body = json!({ "url": receiver.url(), "livemode": true, "scope": "team" });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -125,6 +130,19 @@ impl Mock {
     /// A conversation in the team inbox that a customer began.
     pub(crate) async fn conversation(&self) -> String {
         self.mail(json!({})).await["conversationId"].as_str().unwrap().to_owned()
+    }
+
+    /// A mail to the team inbox, or to the sandbox, on this conversation or a new one; gives the conversation.
+    pub(crate) async fn mail_in(&self, livemode: bool, conversation: Option<&str>) -> String {
+        let mut mail = json!({ "from": "vera@customer.test", "text": "Where is my order?" });
+        if let Some(id) = conversation {
+            mail["conversationId"] = json!(id);
+        }
+        let received = match livemode {
+            true => self.mail(mail).await,
+            false => self.test("POST", "/sandbox/inbound", mail).await,
+        };
+        received["conversationId"].as_str().unwrap().to_owned()
     }
 
     /// A mail to the team inbox.

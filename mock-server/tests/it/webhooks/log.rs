@@ -55,67 +55,78 @@ async fn the_log_is_newest_first_and_can_be_filtered() {
 
 #[tokio::test]
 async fn the_log_goes_back_30_days() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let hook = mock.hook(&receiver).await;
-    let old = mock.send_test(&hook).await;
-    mock.advance(hours(24 * 29)).await;
-    mock.send_test(&hook).await;
-    assert_eq!(mock.deliveries(&hook).await.len(), 2);
-    mock.advance(hours(24)).await;
-    assert_eq!(mock.deliveries(&hook).await.len(), 2, "30 days to the moment");
-    mock.advance(Duration::from_secs(1)).await;
-    assert_eq!(mock.deliveries(&hook).await.len(), 1);
-    let (status, _) = mock.control("POST", &redeliver(&hook, &old), None).await;
-    assert_eq!(status, 404, "what the log has forgotten cannot be sent again");
-    // Forgotten for good once something new is written.
-    mock.send_test(&hook).await;
-    let state = mock.get("/state").await.to_string();
-    assert!(!state.contains(&old));
+    for livemode in [true, false] {
+        let (mock, receiver) = (Mock::start().await, Receiver::start().await);
+        let hook = mock.hook_in(livemode, &receiver).await;
+        let old = mock.send_test(&hook).await;
+        mock.advance(hours(24 * 29)).await;
+        mock.send_test(&hook).await;
+        assert_eq!(mock.deliveries(&hook).await.len(), 2);
+        mock.advance(hours(24)).await;
+        assert_eq!(mock.deliveries(&hook).await.len(), 2, "30 days to the moment");
+        mock.advance(Duration::from_secs(1)).await;
+        assert_eq!(mock.deliveries(&hook).await.len(), 1);
+        let (status, _) = mock.control("POST", &redeliver(&hook, &old), None).await;
+        assert_eq!(status, 404, "what the log has forgotten cannot be sent again");
+        // Forgotten for good once something new is written.
+        mock.send_test(&hook).await;
+        let state = mock.get("/state").await.to_string();
+        assert!(!state.contains(&old));
+    }
 }
 
 #[tokio::test]
 async fn every_try_of_the_last_30_days_is_in_the_log_however_old_its_event() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let (hook, other) = (mock.hook(&receiver).await, mock.hook(&receiver).await);
-    mock.mail(json!({})).await;
-    mock.settle().await;
-    let event = mock.deliveries(&hook).await[0]["eventId"].as_str().unwrap().to_owned();
-    mock.advance(hours(24 * 29)).await;
-    mock.post(&redeliver(&hook, &event), json!({})).await;
-    mock.advance(hours(24 * 2)).await;
-    // Something new is written, and what is old is let go.
-    mock.send_test(&other).await;
-    let log = mock.deliveries(&hook).await;
-    assert_eq!((log.len(), log[0]["tries"].as_array().unwrap().len()), (1, 2), "redelivered two days ago");
-    assert_eq!(mock.deliveries(&other).await.len(), 1, "the other webhook had no try since");
-    mock.post(&redeliver(&hook, &event), json!({})).await;
-    mock.advance(hours(24 * 30)).await;
-    assert_eq!(mock.deliveries(&hook).await[0]["tries"].as_array().unwrap().len(), 3);
-    mock.advance(Duration::from_secs(1)).await;
-    assert!(mock.deliveries(&hook).await.is_empty());
-    assert_eq!(mock.control("POST", &redeliver(&hook, &event), None).await.0, 404);
-    mock.send_test(&other).await;
-    assert!(!mock.get("/state").await.to_string().contains(&event), "forgotten for good");
+    for livemode in [true, false] {
+        let (mock, receiver) = (Mock::start().await, Receiver::start().await);
+        let (hook, other) =
+            (mock.hook_in(livemode, &receiver).await, mock.hook_in(livemode, &receiver).await);
+        mock.mail_in(livemode, None).await;
+        mock.settle().await;
+        let event = mock.deliveries(&hook).await[0]["eventId"].as_str().unwrap().to_owned();
+        mock.advance(hours(24 * 29)).await;
+        mock.post(&redeliver(&hook, &event), json!({})).await;
+        mock.advance(hours(24 * 2)).await;
+        // Something new is written, and what is old is let go.
+        mock.send_test(&other).await;
+        let log = mock.deliveries(&hook).await;
+        assert_eq!(
+            (log.len(), log[0]["tries"].as_array().unwrap().len()),
+            (1, 2),
+            "redelivered two days ago"
+        );
+        assert_eq!(mock.deliveries(&other).await.len(), 1, "the other webhook had no try since");
+        mock.post(&redeliver(&hook, &event), json!({})).await;
+        mock.advance(hours(24 * 30)).await;
+        assert_eq!(mock.deliveries(&hook).await[0]["tries"].as_array().unwrap().len(), 3);
+        mock.advance(Duration::from_secs(1)).await;
+        assert!(mock.deliveries(&hook).await.is_empty());
+        assert_eq!(mock.control("POST", &redeliver(&hook, &event), None).await.0, 404);
+        mock.send_test(&other).await;
+        assert!(!mock.get("/state").await.to_string().contains(&event), "forgotten for good");
+    }
 }
 
 #[tokio::test]
 async fn a_redelivery_has_the_same_id_and_body_and_a_timestamp_of_its_own() {
-    let (mock, receiver) = (Mock::start().await, Receiver::start().await);
-    let hook = mock.hook(&receiver).await;
-    let event = mock.send_test(&hook).await;
-    mock.advance(hours(2)).await;
-    let (status, _) = mock.control("POST", &redeliver(&hook, &event), None).await;
-    assert_eq!(status, 202);
-    mock.settle().await;
-    let got = receiver.got();
-    assert_eq!(got.len(), 2);
-    assert_eq!((got[0].id(), &got[0].body), (got[1].id(), &got[1].body));
-    assert_eq!(got[1].timestamp() - got[0].timestamp(), 7_200);
-    assert!(got[1].is_signed_with(&hook.secret));
-    let log = mock.deliveries(&hook).await;
-    assert_eq!(log.len(), 1, "still one entry");
-    assert_eq!(log[0]["tries"].as_array().unwrap().len(), 2);
-    assert_eq!(log[0]["outcome"], "delivered");
+    for livemode in [true, false] {
+        let (mock, receiver) = (Mock::start().await, Receiver::start().await);
+        let hook = mock.hook_in(livemode, &receiver).await;
+        let event = mock.send_test(&hook).await;
+        mock.advance(hours(2)).await;
+        let (status, _) = mock.control("POST", &redeliver(&hook, &event), None).await;
+        assert_eq!(status, 202);
+        mock.settle().await;
+        let got = receiver.got();
+        assert_eq!(got.len(), 2);
+        assert_eq!((got[0].id(), &got[0].body), (got[1].id(), &got[1].body));
+        assert_eq!(got[1].timestamp() - got[0].timestamp(), 7_200);
+        assert!(got[1].is_signed_with(&hook.secret));
+        let log = mock.deliveries(&hook).await;
+        assert_eq!(log.len(), 1, "still one entry");
+        assert_eq!(log[0]["tries"].as_array().unwrap().len(), 2);
+        assert_eq!(log[0]["outcome"], "delivered");
+    }
 }
 
 #[tokio::test]
