@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use shared_inbox::Timestamp;
 use tokio::{
     net::{TcpListener, TcpSocket},
@@ -140,7 +141,7 @@ impl MockServerBuilder {
 
     /// Starts from a world document, as [`Control::state`](crate::Control::state) gives it.
     pub fn seed(mut self, document: impl AsRef<[u8]>) -> Self {
-        self.origin = Origin::Document(document.as_ref().into());
+        self.origin = Origin::Document(Bytes::copy_from_slice(document.as_ref()));
         self
     }
 
@@ -262,6 +263,7 @@ impl MockServerBuilder {
             rate_window: self.rate_window,
             deliverer: Deliverer::new(self.targets, self.webhook_answer_time),
             runtime: runtime.clone(),
+            worker: Arc::default(),
         };
         let hub =
             Hub::new(settings, self.origin).map_err(|Refusal { message, .. }| StartError::Seed(message))?;

@@ -18,7 +18,7 @@ use crate::{
     MockServer, World,
     builder::{MockServerBuilder, StartError},
     ready::Ready,
-    server::{clock::ClockMode, connection::Phase, target::Targets},
+    server::{clock::ClockMode, connection::Phase, document::Origin, target::Targets},
 };
 
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
@@ -182,7 +182,7 @@ impl Options {
         if let Some(file) = &self.seed {
             let document = std::fs::read(file)
                 .map_err(|error| format!("--seed {}: cannot be read: {error}", file.display()))?;
-            builder = builder.seed(document);
+            builder.origin = Origin::Document(document.into());
         }
         Ok(if self.empty { builder.empty() } else { builder })
     }

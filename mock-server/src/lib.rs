@@ -59,11 +59,12 @@ pub use server::{
 pub use world::{
     Approval, Approved, Assignment, BookingRecord, By, ConversationEntry, ConversationFilter,
     ConversationView, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome,
-    DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope, HookState, InboundMail,
-    JobEntry, KeyEntry, LineDelivery, LineStep, MadeKey, MailboxEntry, NewBooking, NewKey, NewMailbox,
-    NewUser, Noted, OutboxKind, OutboxMail, Outcome, Page, Part, Plan, Received, Refusal, RequestEntry,
-    RotatedSecret, SentTry, Signed, Snooze, Sorting, StampClock, StatusChange, StepKind, Stop, TagChange,
-    TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User, Waiting, WebhookView, World,
+    DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope, HookState, InboundFile,
+    InboundMail, JobEntry, KeyEntry, LineDelivery, LineStep, MadeKey, MailboxEntry, NewBooking, NewDocument,
+    NewKey, NewMailbox, NewUser, Noted, OutboxKind, OutboxMail, Outcome, Page, Part, Plan, Reading, Received,
+    Refusal, RequestEntry, RotatedSecret, SentTry, Signed, Snooze, Sorting, StampClock, StatusChange,
+    StepKind, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User, Waiting,
+    WebhookView, World,
 };
 
 use server::connection::Phase;

@@ -1,12 +1,12 @@
 //! What people do in the app, and what customers do.
 
-use shared_inbox::{BookingId, ReplyResult};
+use shared_inbox::{BookingId, DocumentId, ReplyResult};
 
 use super::{Control, Controlled};
 use crate::world::{
-    Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking, Noted,
-    OutboxMail, Received, RequestEntry, Snooze, Sorting, StatusChange, Stop, TagChange, TeamNote, TeamReply,
-    Upload, Uploaded, Waiting,
+    Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking,
+    NewDocument, Noted, OutboxMail, Reading, Received, RequestEntry, Snooze, Sorting, StatusChange, Stop,
+    TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
 };
 
 impl Control {
@@ -126,6 +126,24 @@ impl Control {
     /// 400 for an unknown urgency, 404 for an unknown conversation, 409 in the sandbox.
     pub async fn sort(&self, conversation: impl AsRef<str>, found: Sorting) -> Controlled<()> {
         self.act("sorting", |world, now| world.sort(conversation.as_ref(), found, now))
+    }
+
+    /// The document-reading helper looks at a document.
+    ///
+    /// # Errors
+    ///
+    /// 400 for an unknown kind, 404 for an unknown document, 409 in the sandbox.
+    pub async fn read_document(&self, document: impl AsRef<str>, found: Reading) -> Controlled<()> {
+        self.act("reading", |world, _| world.read_document(document.as_ref(), found))
+    }
+
+    /// A person puts a file into the library, without a conversation.
+    ///
+    /// # Errors
+    ///
+    /// 400 for an unknown kind or the sandbox, 404 for an unknown inbox.
+    pub async fn file_document(&self, new: NewDocument) -> Controlled<DocumentId> {
+        self.act("documents", |world, now| world.file_document(new, now))
     }
 
     /// Every document request, oldest first.

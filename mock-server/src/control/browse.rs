@@ -67,7 +67,18 @@ impl Control {
     pub async fn find_requests(&self, filter: RequestFilter, part: Part) -> Controlled<Page<JournalEntry>> {
         part.check()?;
         filter.check()?;
-        Ok(self.realm.journal(|journal| journal.browse(&filter, part.or_whole())))
+        self.look_at_requests(filter, part.or_whole()).await
+    }
+
+    /// What was asked is made presentable apart when there is much of it.
+    pub(super) async fn look_at_requests(
+        &self,
+        filter: RequestFilter,
+        part: Part,
+    ) -> Controlled<Page<JournalEntry>> {
+        const MANY: usize = 200;
+        let requests = self.realm.journal(|journal| journal.requests());
+        self.apart(requests.len() > MANY, move || requests.browse(&filter, part)).await
     }
 
     /// One request of the journal.

@@ -70,6 +70,15 @@ impl Control {
         Self { hub, realm, addresses }
     }
 
+    /// Does what may take long where it keeps nobody waiting.
+    pub(crate) async fn apart<R: Send + 'static>(
+        &self,
+        long: bool,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Controlled<R> {
+        self.realm.apart(long, work).await
+    }
+
     /// Reads the world.
     fn read<R>(&self, act: impl FnOnce(&World, Timestamp) -> R) -> R {
         self.realm.enter(|world, now| act(world, now))

@@ -6,7 +6,10 @@ use shared_inbox::Timestamp;
 
 use super::{Control, Controlled};
 use crate::{
-    server::difference::{self, Changed},
+    server::{
+        difference::{self, Changed},
+        realm::LARGE_DOCUMENT,
+    },
     world::Refusal,
 };
 
@@ -94,7 +97,7 @@ impl Control {
     /// 404 when there is none of this name.
     pub async fn restore_snapshot(&self, name: &str) -> Controlled<()> {
         let document = self.realm.snapshots(|all| all.get(name))?;
-        self.restore(document).await
+        self.put(document).await
     }
 
     /// What is different in a second snapshot, or in the world as it is now.
@@ -108,13 +111,14 @@ impl Control {
             Some(to) => self.realm.snapshots(|all| all.get(to))?,
             None => self.document().await?.into(),
         };
-        let read = |document: &[u8]| {
-            serde_json::from_slice(document)
-                .map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
+        let long = was.len().max(is.len()) > LARGE_DOCUMENT;
+        let compare = move || -> serde_json::Result<WorldDifference> {
+            let changes = difference::between(&serde_json::from_slice(&was)?, &serde_json::from_slice(&is)?);
+            let text = changes.iter().map(|changed| format!("{changed}\n")).collect();
+            Ok(WorldDifference { changes, text })
         };
-        let changes = difference::between(&read(&was)?, &read(&is)?);
-        let text = changes.iter().map(|changed| format!("{changed}\n")).collect();
-        Ok(WorldDifference { changes, text })
+        let compared = self.apart(long, compare).await?;
+        compared.map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
     }
 
     /// Forgets a snapshot.

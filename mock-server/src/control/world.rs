@@ -18,11 +18,11 @@ use crate::{
     server::{
         clock::ClockMode,
         document::Origin,
-        journal::JournalEntry,
+        journal::{JournalEntry, RequestFilter},
         realm::{Advanced, ClockReading, Realm, Until},
         sse::Change,
     },
-    world::{JobEntry, Refusal},
+    world::{JobEntry, Part, Refusal},
 };
 
 /// How a new world starts.
@@ -180,7 +180,8 @@ impl Control {
 
     /// The requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
-        self.realm.journal(|journal| journal.list())
+        let all = self.look_at_requests(RequestFilter::default(), Part::default().or_whole()).await;
+        all.map(|page| page.items).unwrap_or_default()
     }
 
     /// Forgets the requests so far.
@@ -210,9 +211,9 @@ impl Control {
     ///
     /// 400 when the seed is not sound, or goes together with `empty`.
     pub async fn create_world(&self, new: NewWorld) -> Controlled<Control> {
-        let origin = match (&new.seed, new.empty) {
+        let origin = match (new.seed, new.empty) {
             (Some(_), true) => return Err(Refusal::field("empty", "goes with no seed")),
-            (Some(seed), false) => Origin::Document(seed.get().as_bytes().into()),
+            (Some(seed), false) => Origin::Document(Box::<str>::from(seed).into_boxed_bytes().into()),
             (None, true) => Origin::Empty,
             (None, false) => Origin::Demo,
         };

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
@@ -80,5 +82,25 @@ impl Clock {
             ClockMode::Real => Some(due.duration_since(self.now())),
             ClockMode::Manual => None,
         }
+    }
+}
+
+/// A point in time as HTTP writes it, kept for as long as its second lasts: every answer has one.
+#[derive(Debug, Default)]
+pub(crate) struct HttpDate(Option<(i64, HeaderValue)>);
+
+impl HttpDate {
+    /// `None` outside the years that HTTP can write.
+    pub(crate) fn of(&mut self, at: Timestamp) -> Option<HeaderValue> {
+        if let Some((second, text)) = &self.0
+            && *second == at.as_secs()
+        {
+            return Some(text.clone());
+        }
+        let time = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
+        let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&time).ok()?;
+        let text = HeaderValue::from_str(&text).ok()?;
+        self.0 = Some((at.as_secs(), text.clone()));
+        Some(text)
     }
 }

@@ -1,7 +1,8 @@
 //! World documents: where a world starts from, and reading one with errors that say where to look.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 use shared_inbox::{Note, TimelineEvent};
@@ -16,16 +17,16 @@ pub(crate) enum Origin {
     /// A workspace with nothing in it.
     Empty,
     /// A document.
-    Document(Arc<[u8]>),
+    Document(Bytes),
 }
 
-/// Reads a document. The refusal gives line, column, field and reason.
-pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
+/// Reads a document; what `like` has in the same place is kept once. The refusal gives line, column, field and reason.
+pub(crate) fn read(document: &[u8], like: &World) -> Result<World, Refusal> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }
     // Keeping track of where one is takes time, and most documents are right.
-    if let Ok(world) = serde_json::from_slice(document) {
+    if let Ok(world) = World::read(document, like) {
         return Ok(world);
     }
     let mut json = serde_json::Deserializer::from_slice(document);
@@ -41,13 +42,21 @@ pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
     Ok(world)
 }
 
+/// So many problems of a document are told; the lines of each have to be looked for, and nobody reads a thousand.
+const TOLD: usize = 20;
+
 /// The refusal of a document that can be read, and in which something does not fit together.
 pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
-    let problems = invalid.problems().iter().map(|problem| match line(document, &problem.field) {
+    let all = invalid.problems();
+    let told = all.iter().take(TOLD).map(|problem| match line(document, &problem.field) {
         Some(line) => format!("line {line}: {problem}"),
         None => problem.to_string(),
     });
-    Refusal::new(400, problems.collect::<Vec<_>>().join("; "))
+    let mut told: Vec<String> = told.collect();
+    if all.len() > TOLD {
+        told.push(format!("and {} more", all.len() - TOLD));
+    }
+    Refusal::new(400, told.join("; "))
 }
 
 /// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor

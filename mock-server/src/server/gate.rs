@@ -12,7 +12,6 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
-use jiff::fmt::rfc2822::DateTimePrinter;
 use shared_inbox::Timestamp;
 
 use super::{
@@ -20,7 +19,7 @@ use super::{
     caller::Caller,
     connection::{Reply, stopped},
     faults::{Act, Asked, When},
-    journal::{Entry, Journal, Transport},
+    journal::{Entry, Transport},
     log, mcp,
     realm::Realm,
     rest,
@@ -64,17 +63,10 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let realm = Arc::clone(caller.as_ref().map_or(app.hub.main(), Caller::realm));
     let mut reply = carry_out(app, parts, body, caller, &realm).await;
     // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
-    if let (Some(headers), Some(date)) = (reply.headers_mut(), http_date(realm.clock().now)) {
+    if let (Some(headers), Some(date)) = (reply.headers_mut(), realm.http_date()) {
         headers.insert(header::DATE, date);
     }
     reply
-}
-
-/// A point in time as HTTP writes it; `None` outside the years that it can write.
-fn http_date(at: Timestamp) -> Option<HeaderValue> {
-    let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
-    let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok()?;
-    HeaderValue::from_str(&text).ok()
 }
 
 async fn carry_out(
@@ -200,11 +192,12 @@ struct Record {
 
 impl Record {
     fn new(app: &App, realm: &Arc<Realm>, parts: &Parts, caller: Option<&Caller>) -> Self {
+        let (number, at) = realm.arrive();
         Self {
             realm: Arc::clone(realm),
             log: app.log,
-            number: realm.journal(Journal::begin),
-            at: realm.clock().now,
+            number,
+            at,
             started: Instant::now(),
             transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
             method: parts.method.clone(),

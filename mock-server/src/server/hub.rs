@@ -17,6 +17,7 @@ use super::{
     deliver::Deliverer,
     document::Origin,
     realm::{LARGE_DOCUMENT, Plan, Realm},
+    worker::Worker,
 };
 use crate::world::{KeyHash, Keys, Refusal};
 
@@ -36,6 +37,7 @@ pub(crate) struct Settings {
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
+    pub(crate) worker: Arc<Worker>,
 }
 
 pub(crate) struct Hub {
@@ -123,7 +125,7 @@ impl Hub {
         worlds.hold(number, hashes);
     }
 
-    /// A new world beside the others; one that takes long to read is read on another thread.
+    /// A new world beside the others; one that takes long to read is read by the worker.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         origin: Origin,
@@ -133,8 +135,7 @@ impl Hub {
             return self.create(origin, clock);
         }
         let hub = Arc::clone(self);
-        let begun = self.settings.runtime.spawn_blocking(move || hub.create(origin, clock)).await;
-        begun.unwrap_or_else(|_| Err(Refusal::new(500, "Try again shortly.")))
+        self.settings.worker.run(move || hub.create(origin, clock)).await?
     }
 
     /// A new world beside the others.
@@ -192,6 +193,7 @@ impl Settings {
             rate_window: self.rate_window,
             deliverer: self.deliverer.clone(),
             runtime: self.runtime.clone(),
+            worker: Arc::clone(&self.worker),
         }
     }
 }
@@ -211,6 +213,7 @@ mod tests {
             rate_window: Duration::from_secs(60),
             deliverer: Deliverer::new(Targets::default(), Duration::from_secs(1)),
             runtime: runtime.clone(),
+            worker: Arc::default(),
         };
         let hub = Hub::new(settings, Origin::Empty).expect("a world");
         let alone = runtime.metrics().num_alive_tasks();

@@ -3,7 +3,7 @@
 //! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
 //! not kept in the first place (the header is not), and what looks like one in a path, query or body is blotted out.
 
-use std::{borrow::Cow, collections::VecDeque, time::Duration};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -257,7 +257,7 @@ impl Entry {
 /// The last requests of one world.
 #[derive(Default)]
 pub(crate) struct Journal {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Arc<Entry>>,
     bytes: usize,
     begun: u64,
 }
@@ -271,31 +271,16 @@ impl Journal {
 
     pub(crate) fn push(&mut self, entry: Entry) {
         self.bytes += entry.size();
-        self.entries.push_back(entry);
+        self.entries.push_back(Arc::new(entry));
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.entries.pop_front() else { break };
             self.bytes -= oldest.size();
         }
     }
 
-    pub(crate) fn list(&self) -> Vec<JournalEntry> {
-        self.in_order().into_iter().map(Entry::present).collect()
-    }
-
-    fn in_order(&self) -> Vec<&Entry> {
-        let mut oldest_first: Vec<&Entry> = self.entries.iter().collect();
-        oldest_first.sort_by_key(|entry| entry.number);
-        oldest_first
-    }
-
-    /// A part of those that a filter lets through.
-    pub(crate) fn browse(&self, filter: &RequestFilter, part: Part) -> Page<JournalEntry> {
-        let mut found = self.in_order();
-        found.retain(|entry| filter.fits(entry));
-        if filter.order == Some(Order::Newest) {
-            found.reverse();
-        }
-        part.of(&found, |entry| entry.present())
+    /// All of them, to be looked at without keeping others waiting.
+    pub(crate) fn requests(&self) -> Requests {
+        Requests(self.entries.iter().cloned().collect())
     }
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
@@ -305,6 +290,25 @@ impl Journal {
 
     pub(crate) fn clear(&mut self) {
         *self = Self { begun: self.begun, ..Self::default() };
+    }
+}
+
+/// The requests that a journal had at some time.
+pub(crate) struct Requests(Vec<Arc<Entry>>);
+
+impl Requests {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A part of those that a filter lets through.
+    pub(crate) fn browse(mut self, filter: &RequestFilter, part: Part) -> Page<JournalEntry> {
+        self.0.retain(|entry| filter.fits(entry));
+        self.0.sort_by_key(|entry| entry.number);
+        if filter.order == Some(Order::Newest) {
+            self.0.reverse();
+        }
+        part.of(&self.0, |entry| entry.present())
     }
 }
 

@@ -26,6 +26,7 @@ mod rest;
 pub(crate) mod snapshots;
 pub(crate) mod sse;
 pub(crate) mod target;
+pub(crate) mod worker;
 
 use std::{
     net::SocketAddr,

@@ -1,7 +1,8 @@
 //! The snapshots of one world. They outlive a reset, and go with the world.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use shared_inbox::Timestamp;
 
 use crate::world::Refusal;
@@ -10,14 +11,14 @@ use crate::world::Refusal;
 const MOST: usize = 100;
 
 #[derive(Default)]
-pub(crate) struct Snapshots(BTreeMap<String, (Timestamp, Arc<[u8]>)>);
+pub(crate) struct Snapshots(BTreeMap<String, (Timestamp, Bytes)>);
 
 fn none() -> Refusal {
     Refusal::new(404, "There is no such snapshot.")
 }
 
 impl Snapshots {
-    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Arc<[u8]>) -> Result<(), Refusal> {
+    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<(), Refusal> {
         if self.0.len() >= MOST && !self.0.contains_key(name) {
             return Err(Refusal::new(409, format!("There are {MOST} snapshots already; delete some.")));
         }
@@ -29,8 +30,8 @@ impl Snapshots {
         self.0.iter().map(|(name, (at, document))| (name.clone(), *at, document.len()))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Arc<[u8]>, Refusal> {
-        self.0.get(name).map(|(_, document)| Arc::clone(document)).ok_or_else(none)
+    pub(crate) fn get(&self, name: &str) -> Result<Bytes, Refusal> {
+        self.0.get(name).map(|(_, document)| document.clone()).ok_or_else(none)
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Refusal> {

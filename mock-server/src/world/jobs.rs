@@ -1,6 +1,6 @@
 //! Everything that happens later, in one queue ordered by due time.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -79,14 +79,14 @@ impl Job {
 /// A job, and the step of a line that left it behind.
 #[derive(Debug, PartialEq, Eq)]
 struct Queued {
-    job: Job,
+    job: Arc<Job>,
     cause: Option<u64>,
 }
 
 /// A copy of a world has seen nothing yet: what is left to do there has no cause.
 impl Clone for Queued {
     fn clone(&self) -> Self {
-        Self { job: self.job.clone(), cause: None }
+        Self { job: Arc::clone(&self.job), cause: None }
     }
 }
 
@@ -105,7 +105,7 @@ impl Jobs {
 
     /// Puts a job in that follows from a step of a line.
     pub(super) fn push_for(&mut self, due: Timestamp, job: Job, cause: Option<u64>) {
-        self.queue.insert((due, self.next), Queued { job, cause });
+        self.queue.insert((due, self.next), Queued { job: Arc::new(job), cause });
         self.next += 1;
     }
 
@@ -118,12 +118,12 @@ impl Jobs {
     pub fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job, Option<u64>)> {
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
         let ((due, _), Queued { job, cause }) = entry.remove_entry();
-        Some((due, job, cause))
+        Some((due, Arc::unwrap_or_clone(job), cause))
     }
 
     /// Takes out one job that is due at exactly this time.
     pub fn cancel(&mut self, due: Timestamp, job: &Job) -> bool {
-        let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| there.job == *job);
+        let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| *there.job == *job);
         let Some(key) = found.map(|(key, _)| *key) else { return false };
         self.queue.remove(&key).is_some()
     }
@@ -140,7 +140,7 @@ impl Jobs {
 
     /// All jobs, soonest first, each with the step that left it behind.
     pub(super) fn caused(&self) -> impl Iterator<Item = (Timestamp, &Job, Option<u64>)> {
-        self.queue.iter().map(|((due, _), there)| (*due, &there.job, there.cause))
+        self.queue.iter().map(|((due, _), there)| (*due, &*there.job, there.cause))
     }
 
     /// How many there are.

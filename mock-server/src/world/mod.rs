@@ -48,7 +48,9 @@ pub use conversation::{
     Assignment, Item, MessageRecord, Noted, Snooze, Sorting, StatusChange, TagChange, TagRecord, TeamNote,
     Thread,
 };
-pub use documents::{DocumentRequest, Filed, RequestEntry, RequestedItem, Upload, Uploaded};
+pub use documents::{
+    DocumentRequest, Filed, InboundFile, NewDocument, Reading, RequestEntry, RequestedItem, Upload, Uploaded,
+};
 pub use ids::{Fresh, Ids};
 pub use jobs::{Job, JobEntry, Jobs};
 pub(crate) use line::{Behalf, call_id};
@@ -69,6 +71,7 @@ pub use webhooks::{
     WebhookView, Webhooks,
 };
 
+use conversation::Words;
 use store::Shared;
 
 /// One workspace with all that is in it.
@@ -143,9 +146,9 @@ impl World {
         World::bare(1)
     }
 
-    /// All that is written into the document, as it stands at `now`, and nothing else.
+    /// All that is written into the document, as it stands at `now`, and the words that it started with.
     pub(crate) fn data(&self, now: Timestamp) -> World {
-        World {
+        let mut data = World {
             now: Some(now),
             workspace: self.workspace.clone(),
             ids: self.ids.clone(),
@@ -156,18 +159,21 @@ impl World {
             conversations: self.conversations.clone(),
             documents: self.documents.clone(),
             document_requests: self.document_requests.clone(),
-            app_mail: self.app_mail.clone(),
+            app_mail: self.app_mail.data(),
             bookings: self.bookings.clone(),
             outbox: self.outbox.clone(),
             complaints: self.complaints.clone(),
             jobs: self.jobs.clone(),
-            webhooks: self.webhooks.clone(),
+            webhooks: self.webhooks.data(),
             told: VecDeque::new(),
             index: conversation::Index::default(),
             library: documents::Library::default(),
             limits: people::Limits::default(),
             lines: line::Lines::default(),
-        }
+        };
+        data.index.words = self.index.words.started_with();
+        data.library.words = self.library.words.started_with();
+        data
     }
 
     /// What is left where a world was taken away.
@@ -175,23 +181,29 @@ impl World {
         World::blank(Ids::default())
     }
 
-    /// How many conversations and documents it has: what takes long with many of them is done apart.
+    /// How many things it has: what takes long with many of them is done apart.
     pub(crate) fn size(&self) -> usize {
-        self.conversations.len() + self.documents.len()
+        self.conversations.len()
+            + self.documents.len()
+            + self.outbox.len()
+            + self.app_mail.len()
+            + self.jobs.len()
+            + self.webhooks.len()
     }
 
-    /// Keeps once what this world and another have in common.
-    pub(crate) fn share_with(&mut self, other: &World) {
-        self.conversations.share_with(&other.conversations);
-        self.documents.share_with(&other.documents);
+    /// Takes over what another world has read of the words that both have in common.
+    pub(crate) fn share_words(&mut self, other: &World) {
+        self.index.words = Words::like(&self.conversations, &other.index.words);
+        self.library.words = Words::like(&self.documents, &other.library.words);
     }
 
     /// What is to be read before the first search, which can be done without the world; `None` when there is little.
     pub(crate) fn unread(&self) -> Option<impl FnOnce() + Send + 'static> {
         let (words, titles) = (self.index.words.unread(), self.library.words.unread());
         (words.is_some() || titles.is_some()).then_some(move || {
-            words.iter().for_each(|words| words.read());
-            titles.iter().for_each(|titles| titles.read());
+            // Unless it was replaced meanwhile.
+            words.and_then(|words| words.upgrade()).iter().for_each(|words| words.read());
+            titles.and_then(|titles| titles.upgrade()).iter().for_each(|titles| titles.read());
         })
     }
 

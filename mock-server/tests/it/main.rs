@@ -24,6 +24,7 @@ mod openapi;
 mod paths;
 mod private_mail;
 mod program;
+mod reading;
 mod replies;
 mod sandbox;
 mod schemathesis;

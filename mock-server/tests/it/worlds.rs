@@ -187,3 +187,51 @@ async fn there_is_an_end_to_the_number_of_worlds() {
     control.delete_world(&id).await.expect("it was there");
     control.create_world(NewWorld::empty()).await.expect("there is room again");
 }
+
+#[tokio::test]
+async fn a_document_with_ever_so_many_problems_is_refused_with_the_first_of_them() {
+    let kit = Kit::start().await;
+    let conversation = json!({ "id": "cnv_1", "mailbox": "mbx_none", "subject": "s", "contact": { "name": null, "email": null }, "timeline": [] });
+    let mut document = kit.look("/state").await;
+    document["conversations"] = (0..3_000)
+        .map(|n| {
+            let mut other = conversation.clone();
+            other["id"] = json!(format!("cnv_{n}"));
+            other
+        })
+        .collect();
+    let error = kit.control("PUT", "/state", document).await.error(400);
+    assert_eq!(error.matches("mailbox: is not one of the mailboxes").count(), 20);
+    assert!(error.contains("conversations[19].mailbox") && error.ends_with("; and 2980 more"), "{error}");
+}
+
+#[tokio::test]
+async fn a_document_that_is_put_over_a_nearly_equal_one_is_listed_and_searched_as_it_says() {
+    let kit = Kit::start().await;
+    for n in 0..70 {
+        kit.mail("vera@customer.example", &format!("Parcel number{n}")).await;
+    }
+    let before = kit.look("/state").await;
+    assert_eq!(kit.live().listed("?q=parcel&limit=100").await.len(), 70);
+    let mut changed = before.clone();
+    let conversations = changed["conversations"].as_array_mut().expect("a list");
+    let moved = text(&conversations[65]["id"]);
+    conversations[65]["timeline"][0]["text"] = json!("A lamp instead");
+    let last = conversations.pop().expect("one more");
+    kit.control("PUT", "/state", changed.clone()).await.expect(200);
+    let seen = async |query: &str| kit.live().listed(query).await;
+    assert_eq!(seen("?q=lamp").await, [&*moved], "what is new is found");
+    assert_eq!(seen("?q=number65").await, [] as [&str; 0], "what was there before is not");
+    assert_eq!(seen("?q=number69").await, [] as [&str; 0]);
+    assert_eq!(seen("?q=parcel&limit=100").await.len(), 68);
+    // And back, with one that is there again.
+    kit.control("PUT", "/state", before).await.expect(200);
+    assert_eq!(seen("?q=lamp").await, [] as [&str; 0]);
+    assert_eq!(
+        (seen("?q=number65").await, seen("?q=number69").await),
+        (vec![moved], vec![text(&last["id"])])
+    );
+    changed["conversations"].as_array_mut().expect("a list").clear();
+    kit.control("PUT", "/state", changed).await.expect(200);
+    assert_eq!(seen("?q=parcel").await, [] as [&str; 0]);
+}

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::input::{Asked, Search, Take, Taken};
 use crate::{
     control::Control,
-    server::answer,
+    server::{answer, realm::LARGE_DOCUMENT},
     world::{Page, Part, Refusal},
 };
 
@@ -175,9 +175,11 @@ where
     let handler = move |control: Control, ids: RawPathParams, request: Request| {
         let act = act.clone();
         async move {
-            match A::take(&mut asked(&ids, request)) {
-                Ok(taken) => act(control, taken).await.map_or_else(Refusal::into_response, Give::give),
-                Err(refused) => refused.into_response(),
+            let mut asked = asked(&ids, request);
+            let taken = control.apart(asked.body().len() > LARGE_DOCUMENT, move || A::take(&mut asked)).await;
+            match taken {
+                Ok(Ok(taken)) => act(control, taken).await.map_or_else(Refusal::into_response, Give::give),
+                Ok(Err(refused)) | Err(refused) => refused.into_response(),
             }
         }
     };

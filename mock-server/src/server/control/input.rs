@@ -89,7 +89,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Search<T> {
 pub(super) struct Whole(pub(super) Bytes);
 
 impl Asked {
-    fn body(&self) -> Bytes {
+    pub(super) fn body(&self) -> Bytes {
         self.extensions.get().map(|Whole(body)| body.clone()).unwrap_or_default()
     }
 }

@@ -18,6 +18,7 @@ pub use sorting::Sorting;
 pub use tags::{TagChange, TagRecord};
 pub use thread::{Item, MessageRecord, Thread};
 
-pub(super) use index::{Index, Newest, Ranked, rank};
+pub(super) use index::{Index, Newest, Rank, Ranked, rank};
 pub(super) use read::start;
 pub(super) use search::{Plan, Query, Searched, Words, words};
+pub(super) use sorting::given;

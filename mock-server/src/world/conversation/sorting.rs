@@ -43,7 +43,9 @@ pub struct Sorting {
 }
 
 /// Tells a field that is null from one that is not there.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<Option<T>>, D::Error> {
+pub(in crate::world) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    d: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(d).map(Some)
 }
 

@@ -5,12 +5,13 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Document, DocumentFields, DocumentId, DocumentKind, MailboxId, Timestamp, input::SearchDocuments, limits,
+    Document, DocumentId, DocumentKind, MailboxId, Timestamp, input::SearchDocuments, limits,
 };
 
+use super::NewDocument;
 use crate::world::{
     Answer, Refusal, StepKind, World,
-    conversation::{Newest, Plan, Query, Ranked, Searched, Words, rank},
+    conversation::{Newest, Plan, Query, Rank, Ranked, Searched, Words, rank},
 };
 
 /// A document and where it was filed.
@@ -29,10 +30,13 @@ impl fmt::Debug for Filed {
     }
 }
 
+/// An inbox and a kind.
+type Shelf = (usize, Option<DocumentKind>);
+
 /// Where the documents are: by inbox and kind, and by their words. Not part of the world document.
 #[derive(Debug, Clone, Default)]
 pub(in crate::world) struct Library {
-    shelves: HashMap<(usize, Option<DocumentKind>), Ranked>,
+    shelves: HashMap<Shelf, Ranked>,
     pub(in crate::world) words: Words<Filed>,
 }
 
@@ -50,31 +54,28 @@ impl Searched for Filed {
 }
 
 impl World {
-    /// Files a document that came in a conversation.
+    /// Files a document, which came in a conversation or not.
     pub(in crate::world) fn file(
         &mut self,
-        at: usize,
-        title: &str,
-        filename: &str,
-        kind: Option<DocumentKind>,
-        fields: DocumentFields,
+        new: NewDocument,
+        conversation: Option<usize>,
         now: Timestamp,
     ) -> DocumentId {
         let id: DocumentId = self.ids.fresh();
         let document = Document {
             id: id.clone(),
-            title: title.to_owned(),
-            filename: filename.to_owned(),
-            kind,
-            fields,
-            conversation_id: Some(self.conversations[at].id.clone()),
+            title: new.title.unwrap_or_else(|| new.filename.clone()),
+            filename: new.filename,
+            kind: new.kind,
+            fields: new.fields,
+            conversation_id: conversation.map(|at| self.conversations[at].id.clone()),
             created_at: now,
         };
         let at_end = self.documents.len();
-        self.documents.push(Filed { mailbox: self.conversations[at].mailbox.clone(), document });
+        self.documents.push(Filed { mailbox: new.mailbox, document });
         self.shelve(at_end);
         self.library.words.reread(at_end, &self.documents[at_end]);
-        self.step(StepKind::Document, id.as_str(), "filed", Some(at), now);
+        self.step(StepKind::Document, id.as_str(), "filed", conversation, now);
         id
     }
 
@@ -84,10 +85,22 @@ impl World {
         self.library.words = Words::of(&self.documents);
     }
 
-    fn shelve(&mut self, at: usize) {
+    pub(super) fn shelve(&mut self, at: usize) {
+        let (shelf, rank) = self.shelf(at);
+        Arc::make_mut(self.library.shelves.entry(shelf).or_default()).insert(rank);
+    }
+
+    /// Takes a document from its shelf, before something about it changes.
+    pub(super) fn unshelve(&mut self, at: usize) {
+        let (shelf, rank) = self.shelf(at);
+        if let Some(shelf) = self.library.shelves.get_mut(&shelf) {
+            Arc::make_mut(shelf).remove(&rank);
+        }
+    }
+
+    fn shelf(&self, at: usize) -> (Shelf, Rank) {
         let Filed { mailbox, document } = &self.documents[at];
-        let shelf = (self.index.mailboxes[mailbox], document.kind.clone());
-        Arc::make_mut(self.library.shelves.entry(shelf).or_default()).insert(rank(document.created_at, at));
+        ((self.index.mailboxes[mailbox], document.kind.clone()), rank(document.created_at, at))
     }
 
     pub(in crate::world) fn search_documents(

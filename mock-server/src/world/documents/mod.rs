@@ -1,9 +1,12 @@
 //! Files: the library that they are filed in, and asking customers for them.
 
 mod library;
+mod reading;
 mod requests;
 
 pub use library::Filed;
+pub use reading::{InboundFile, NewDocument, Reading};
 pub use requests::{DocumentRequest, RequestEntry, RequestedItem, Upload, Uploaded};
 
 pub(super) use library::Library;
+pub(super) use reading::unknown_kind;

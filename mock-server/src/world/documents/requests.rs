@@ -10,6 +10,7 @@ use shared_inbox::{
     Sender, Timestamp, input::DocumentItem, limits,
 };
 
+use super::reading::{NewDocument, unknown_kind};
 use crate::world::{
     Job, Refusal, World,
     conversation::{Item, MessageRecord},
@@ -334,9 +335,8 @@ impl World {
         if upload.filename.trim().is_empty() {
             return Err(Refusal::field("filename", "must not be empty"));
         }
-        if let Some(kind @ DocumentKind::Unknown(_)) = &upload.kind {
-            let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
-            return Err(Refusal::field("kind", format!("{kind} is none of {}", known.join(", "))));
+        if let Some(problem) = unknown_kind(upload.kind.as_ref()) {
+            return Err(Refusal::field("kind", problem));
         }
         let message = self.message(record.message.as_str()).map(|place| self.message_at(place));
         if message.is_none_or(|m| m.status == Some(MessageStatus::Draft)) {
@@ -344,7 +344,10 @@ impl World {
         }
         let conversation = self.conversation(record.conversation.as_str())?;
         let fields = upload.fields.unwrap_or_default();
-        let document_id = self.file(conversation, &label, &upload.filename, upload.kind, fields, now);
+        let mailbox = self.conversations[conversation].mailbox.clone();
+        let Upload { filename, kind, .. } = upload;
+        let new = NewDocument { mailbox, filename, title: Some(label), kind, fields };
+        let document_id = self.file(new, Some(conversation), now);
         let record = &mut self.document_requests[at];
         record.items[upload.item].documents.push(document_id.clone());
         let (ask, complete) = (record.id.clone(), record.is_complete());

@@ -1,15 +1,16 @@
 //! Mail that an app sent by itself and told us of, so that the answer finds its way.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet},
     fmt,
+    sync::Arc,
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
 
-use crate::world::{Job, StepKind, World};
+use crate::world::{Job, StepKind, World, store::Layered};
 
 /// A recorded mail.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,12 +52,12 @@ impl fmt::Debug for AppMail {
 /// All recorded mails, in the order of recording.
 #[derive(Debug, Clone, Default)]
 pub struct AppMails {
-    mails: BTreeMap<u64, AppMail>,
+    mails: BTreeMap<u64, Arc<AppMail>>,
     next: u64,
     /// Those that nobody answered, oldest first.
-    unanswered: BTreeMap<u64, ()>,
-    by_message_id: HashMap<(bool, String), u64>,
-    by_reference: HashMap<(bool, String), Vec<u64>>,
+    unanswered: BTreeSet<u64>,
+    by_message_id: Layered<(bool, String), u64>,
+    by_reference: Layered<(bool, String), Vec<u64>>,
 }
 
 /// A Message-ID as it is compared: without blanks around it and without angle brackets.
@@ -70,29 +71,46 @@ impl AppMails {
         let number = self.next;
         self.next += 1;
         self.by_message_id.insert((mail.livemode, mail.message_id.clone()), number);
-        self.by_reference.entry((mail.livemode, mail.reference.clone())).or_default().push(number);
+        self.add_reference(&mail, number);
         if mail.conversation.is_none() {
-            self.unanswered.insert(number, ());
+            self.unanswered.insert(number);
         }
-        self.mails.insert(number, mail);
+        self.mails.insert(number, Arc::new(mail));
     }
 
-    fn remove(&mut self, number: u64) -> Option<AppMail> {
+    fn remove(&mut self, number: u64) -> Option<Arc<AppMail>> {
         let mail = self.mails.remove(&number)?;
         self.unanswered.remove(&number);
-        self.by_message_id.remove(&(mail.livemode, mail.message_id.clone()));
+        self.by_message_id.remove((mail.livemode, mail.message_id.clone()));
         self.drop_reference(&mail, number);
         Some(mail)
     }
 
+    fn add_reference(&mut self, mail: &AppMail, number: u64) {
+        let key = (mail.livemode, mail.reference.clone());
+        let mut numbers = self.by_reference.get(&key).cloned().unwrap_or_default();
+        numbers.push(number);
+        self.by_reference.insert(key, numbers);
+    }
+
     fn drop_reference(&mut self, mail: &AppMail, number: u64) {
         let key = (mail.livemode, mail.reference.clone());
-        if let Some(numbers) = self.by_reference.get_mut(&key) {
-            numbers.retain(|there| *there != number);
-            if numbers.is_empty() {
-                self.by_reference.remove(&key);
-            }
+        let mut numbers = self.by_reference.get(&key).cloned().unwrap_or_default();
+        numbers.retain(|there| *there != number);
+        if numbers.is_empty() {
+            self.by_reference.remove(key);
+        } else {
+            self.by_reference.insert(key, numbers);
         }
+    }
+
+    /// The mails alone, without what it takes to find them.
+    pub(in crate::world) fn data(&self) -> Self {
+        Self { mails: self.mails.clone(), ..Self::default() }
+    }
+
+    pub(in crate::world) fn len(&self) -> usize {
+        self.mails.len()
     }
 
     fn number(&self, livemode: bool, message_id: &str) -> Option<u64> {
@@ -100,12 +118,12 @@ impl AppMails {
     }
 
     pub(in crate::world) fn iter(&self) -> impl Iterator<Item = &AppMail> {
-        self.mails.values()
+        self.mails.values().map(Arc::as_ref)
     }
 
     /// The mail with this Message-ID.
     pub(in crate::world) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
-        self.mails.get(&self.number(livemode, bare_id(message_id))?)
+        self.mails.get(&self.number(livemode, bare_id(message_id))?).map(Arc::as_ref)
     }
 
     /// The latest mail with this reference that went to this address and that nobody answered.
@@ -117,7 +135,7 @@ impl AppMails {
     ) -> Option<&AppMail> {
         let numbers = self.by_reference.get(&(livemode, reference.to_owned()))?;
         let mails = numbers.iter().rev().filter_map(|number| self.mails.get(number));
-        mails.into_iter().find(|mail| mail.conversation.is_none() && mail.went_to(address))
+        mails.map(Arc::as_ref).find(|mail| mail.conversation.is_none() && mail.went_to(address))
     }
 
     /// Notes that it was answered: it stays with the conversation from now on.
@@ -129,14 +147,14 @@ impl AppMails {
     ) -> Option<Timestamp> {
         let number = self.number(livemode, message_id)?;
         self.unanswered.remove(&number);
-        let mail = self.mails.get_mut(&number)?;
+        let mail = Arc::make_mut(self.mails.get_mut(&number)?);
         mail.conversation = Some(by);
         Some(mail.recorded_at)
     }
 
     pub(in crate::world) fn forget(&mut self, livemode: bool, message_id: &str) {
         if let Some(number) = self.number(livemode, message_id)
-            && self.unanswered.contains_key(&number)
+            && self.unanswered.contains(&number)
         {
             self.remove(number);
         }
@@ -173,16 +191,17 @@ impl World {
             conversation: None,
         });
         while self.app_mail.unanswered.len() > limits::APP_MAIL_PER_WORKSPACE {
-            let Some((oldest, ())) = self.app_mail.unanswered.pop_first() else { break };
+            let Some(oldest) = self.app_mail.unanswered.pop_first() else { break };
             if let Some(mail) = self.app_mail.remove(oldest) {
-                let job = Job::ForgetAppMail { message_id: mail.message_id, livemode: mail.livemode };
+                let (message_id, livemode) = (mail.message_id.clone(), mail.livemode);
+                let job = Job::ForgetAppMail { message_id, livemode };
                 self.jobs.cancel(mail.recorded_at + limits::APP_MAIL_KEPT, &job);
             }
         }
     }
 
     fn update_recorded(&mut self, number: u64, sent: RecordSent) {
-        let Some(mail) = self.app_mail.mails.get_mut(&number) else { return };
+        let Some(mail) = self.app_mail.mails.get_mut(&number).map(Arc::make_mut) else { return };
         if mail.conversation.is_some() {
             mail.text = mail.text.take().or(sent.text);
             mail.html = mail.html.take().or(sent.html);
@@ -194,10 +213,10 @@ impl World {
         mail.subject = sent.subject;
         mail.text = sent.text.or(mail.text.take());
         mail.html = sent.html.or(mail.html.take());
-        let key = (mail.livemode, mail.reference.clone());
-        if old.reference != key.1 {
+        let new = mail.clone();
+        if old.reference != new.reference {
             self.app_mail.drop_reference(&old, number);
-            self.app_mail.by_reference.entry(key).or_default().push(number);
+            self.app_mail.add_reference(&new, number);
         }
     }
 

@@ -5,14 +5,15 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Attachment, Contact, ConversationId, Direction, DocumentFields, DocumentId, MessageId, Problems,
-    ReplyAddress, Sender, Status, Timestamp, Turn, Urgency, limits,
+    Contact, ConversationId, Direction, DocumentId, MessageId, Problems, ReplyAddress, Sender, Status,
+    Timestamp, Turn, Urgency, limits,
 };
 
 use super::{quoted, scam};
 use crate::world::{
     Job, Refusal, World,
     conversation::{Item, MessageRecord, Thread},
+    documents::{InboundFile, unknown_kind},
 };
 
 /// What the check of the sender's domain says.
@@ -65,7 +66,7 @@ pub struct InboundMail {
     pub in_reply_to: Option<String>,
     /// What is attached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<InboundFile>,
     /// What the check of the sender's domain says.
     #[serde(default)]
     pub dmarc: Dmarc,
@@ -145,6 +146,12 @@ impl InboundMail {
         self
     }
 
+    /// With this file.
+    pub fn attach(mut self, file: InboundFile) -> Self {
+        self.attachments.push(file);
+        self
+    }
+
     /// As an answer to the mail with this Message-ID.
     pub fn in_reply_to(mut self, message_id: impl Into<String>) -> Self {
         self.in_reply_to = Some(message_id.into());
@@ -177,7 +184,7 @@ pub(in crate::world) struct Mail {
     pub(in crate::world) text: String,
     pub(in crate::world) conversation: Option<usize>,
     pub(in crate::world) in_reply_to: Option<String>,
-    pub(in crate::world) attachments: Vec<Attachment>,
+    pub(in crate::world) attachments: Vec<InboundFile>,
     pub(in crate::world) dmarc: Dmarc,
     pub(in crate::world) auto_reply: bool,
     pub(in crate::world) secure: bool,
@@ -231,6 +238,11 @@ impl World {
         }
         if mail.urgency.as_ref().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
             problems.push("urgency", "must be one of low, normal, high");
+        }
+        for (n, file) in mail.attachments.iter().enumerate() {
+            if let Some(problem) = unknown_kind(file.kind.as_ref()) {
+                problems.push(format!("attachments[{n}].kind"), problem);
+            }
         }
         problems.or(())?;
         let (Some(to), Some(mailbox)) = (to, mailbox) else { return Err(Refusal::no_such("inbox")) };
@@ -286,7 +298,7 @@ impl World {
         self.note_on(at, &mail);
         let message = MessageRecord {
             direction: Direction::Inbound,
-            attachments: mail.attachments.clone(),
+            attachments: mail.attachments.iter().map(InboundFile::attachment).collect(),
             secure: mail.secure,
             ..MessageRecord::outbound(
                 message_id.clone(),
@@ -298,11 +310,9 @@ impl World {
         self.end_snooze(at);
         self.conversations[at].status = Status::Open;
         self.append(at, Item::Message(message));
-        let file = |attachment: &Attachment| {
-            let name = &attachment.filename;
-            self.file(at, name, name, None, DocumentFields::default(), now)
-        };
-        let document_ids = mail.attachments.iter().map(file).collect();
+        let mailbox = self.conversations[at].mailbox.clone();
+        let files = mail.attachments.into_iter().map(|file| file.document(mailbox.clone()));
+        let document_ids = files.map(|file| self.file(file, Some(at), now)).collect();
         if mail.held {
             self.tell_held(at, now);
         }

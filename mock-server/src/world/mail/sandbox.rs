@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use shared_inbox::{
-    Attachment, MessageId, MessageStatus, ReplyAddress, SandboxReceipt, Timestamp, input::SandboxInbound,
+    MessageId, MessageStatus, ReplyAddress, SandboxReceipt, Timestamp, input::SandboxInbound,
 };
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     inbound::{Dmarc, Mail},
     scam,
 };
-use crate::world::{Job, Refusal, World, conversation::Item, people::SERVICE};
+use crate::world::{Job, Refusal, World, conversation::Item, documents::InboundFile, people::SERVICE};
 
 /// About how long a magic recipient takes to answer.
 const ANSWER_AFTER: std::time::Duration = std::time::Duration::from_secs(5);
@@ -145,11 +145,7 @@ impl World {
         let Some((at, _)) = self.message(message.as_str()) else { return };
         let from = self.conversations[at].contact.email.clone().unwrap_or_default();
         let mail = if invoice {
-            let attachments = vec![Attachment {
-                filename: "invoice.pdf".to_owned(),
-                content_type: "application/pdf".to_owned(),
-                size: 48_213,
-            }];
+            let attachments = vec![InboundFile::new("invoice.pdf", "application/pdf", 48_213)];
             Mail { attachments, ..self.answer_on(at, from, "Here is the document you asked for.") }
         } else {
             self.answer_on(at, from, "Thanks for your message. This is an answer from the sandbox.")

@@ -126,7 +126,12 @@ impl World {
 
     /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
     pub(in crate::world) fn helpers_run(&self, at: usize) -> Result<(), Refusal> {
-        if self.mailbox_of(at).sandbox {
+        self.helpers_run_in(self.index.places[at].mailbox)
+    }
+
+    /// The same for an inbox.
+    pub(in crate::world) fn helpers_run_in(&self, mailbox: usize) -> Result<(), Refusal> {
+        if self.mailboxes[mailbox].sandbox {
             return Err(Refusal::conflict("The helpers do not run in the sandbox."));
         }
         Ok(())

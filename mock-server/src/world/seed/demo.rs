@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use shared_inbox::{
-    Attachment, DocumentKind, Maybe, Reference, Scope, Status, Timestamp, Urgency,
+    DocumentKind, Maybe, Reference, Scope, Status, Timestamp, Urgency,
     input::{AddNote, DocumentItem, RecordSent, Reply, RequestDocuments, TagConversation},
 };
 
 use crate::world::{
     World,
     conversation::{Assignment, Snooze},
-    documents::Upload,
+    documents::{InboundFile, Upload},
     mail::{Approval, Dmarc, InboundMail, Mail},
     people::{NewBooking, NewKey, NewMailbox, NewUser},
 };
@@ -140,8 +140,8 @@ impl Demo {
         mail.topic = Some("Damaged goods".into());
         mail.urgency = Some(Urgency::High);
         mail.attachments = vec![
-            Attachment { filename: "shade-1.jpg".into(), content_type: "image/jpeg".into(), size: 1_845_221 },
-            Attachment { filename: "shade-2.jpg".into(), content_type: "image/jpeg".into(), size: 2_010_944 },
+            InboundFile::new("shade-1.jpg", "image/jpeg", 1_845_221),
+            InboundFile::new("shade-2.jpg", "image/jpeg", 2_010_944),
         ];
         let broken = self.mail(95, mail);
         self.tag(90, broken, &["damaged", "vip"]);
@@ -358,11 +358,7 @@ impl Demo {
         mail.subject = Some("Bill for October".into());
         mail.topic = Some("Suppliers".into());
         mail.urgency = Some(Urgency::Normal);
-        mail.attachments = vec![Attachment {
-            filename: "brightside-1187.pdf".into(),
-            content_type: "application/pdf".into(),
-            size: 88_410,
-        }];
+        mail.attachments = vec![InboundFile::new("brightside-1187.pdf", "application/pdf", 88_410)];
         let bill = self.mail(2_100, mail);
         self.tag(2_090, bill, &["invoice"]);
         if let Some(last) = self.world.documents.len().checked_sub(1) {

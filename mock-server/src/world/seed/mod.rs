@@ -3,5 +3,6 @@
 mod check;
 mod demo;
 mod prepare;
+mod read;
 
 pub use prepare::InvalidWorld;

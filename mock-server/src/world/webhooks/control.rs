@@ -1,6 +1,6 @@
 //! What an owner does with a webhook in the app: adds it, looks at it, pauses it, rotates its secret, sends again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{Event, EventId, EventKind, Timestamp, WebhookId, WorkspaceId, event::WebhookTest};
 use shared_inbox_webhooks::Secret;
@@ -163,7 +163,7 @@ impl World {
                 tries: delivery.tries.iter().map(Try::unsigned).collect(),
             })
         };
-        Ok(self.webhooks.log.values().rev().filter_map(view).collect())
+        Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
     }
 
     /// The way of an event to each webhook that hears it.
@@ -316,7 +316,7 @@ impl World {
 impl Webhooks {
     /// `None` when the log does not have it.
     fn redeliver(&mut self, id: &WebhookId, event: &EventId, jobs: &mut Jobs, now: Timestamp) -> Option<()> {
-        let it = self.log.get_mut(self.numbers.get(event)?)?;
+        let it = Arc::make_mut(self.log.get_mut(self.numbers.get(event)?)?);
         let created = it.created_at();
         let delivery = it.deliveries.get_mut(id).filter(|delivery| delivery.in_log(created, now))?;
         let lane = self.lanes.get_mut(id);
@@ -341,14 +341,15 @@ impl Webhooks {
     }
 
     fn forget_endpoint(&mut self, id: &WebhookId) {
-        for it in self.log.values_mut() {
-            self.held -= usize::from(it.deliveries.remove(id).is_some());
+        for it in self.log.values_mut().filter(|it| it.deliveries.contains_key(id)) {
+            Arc::make_mut(it).deliveries.remove(id);
+            self.held -= 1;
         }
         let numbers = &mut self.numbers;
         self.log.retain(|_, it| {
             let heard = !it.deliveries.is_empty();
             if !heard {
-                numbers.remove(&it.event.id);
+                numbers.remove(it.event.id.clone());
             }
             heard
         });

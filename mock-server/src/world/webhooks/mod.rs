@@ -8,14 +8,18 @@ mod control;
 mod delivery;
 mod endpoint;
 mod events;
+mod log;
 mod schedule;
 mod view;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use shared_inbox::{Event, EventId, Problems, Timestamp, UserId, WebhookId, limits};
+use serde::{Deserialize, Serialize};
+use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
 
 pub use control::Examinee;
 pub use delivery::{DeliveryOutcome, Signed, Try, TryOutcome, TryRequest};
@@ -28,11 +32,9 @@ pub use view::{
 
 use delivery::{Delivery, Token};
 use endpoint::Endpoint;
+use log::Recorded;
 
-use crate::world::{Job, Jobs};
-
-/// How many deliveries are kept in all. Beyond that the oldest go, those that are over first.
-const DELIVERIES_KEPT: usize = 250_000;
+use crate::world::{Job, Jobs, store::Layered};
 
 /// Who may hear of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,9 +64,9 @@ pub struct Webhooks {
     count: u64,
     endpoints: BTreeMap<WebhookId, Endpoint>,
     /// Oldest first.
-    log: BTreeMap<u64, Recorded>,
+    log: BTreeMap<u64, Arc<Recorded>>,
     #[serde(skip)]
-    numbers: HashMap<EventId, u64>,
+    numbers: Layered<EventId, u64>,
     /// How many deliveries the log holds.
     #[serde(skip)]
     held: usize,
@@ -73,38 +75,6 @@ pub struct Webhooks {
     /// What is to come after the next event for the same endpoint, and when it comes at the latest.
     #[serde(skip)]
     swapped: BTreeMap<WebhookId, (Timestamp, EventId)>,
-}
-
-/// An event, kept once, with its way to each endpoint that hears it.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Recorded {
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    #[serde(deserialize_with = "as_documented")]
-    event: Event,
-    deliveries: BTreeMap<WebhookId, Delivery>,
-}
-
-impl Recorded {
-    fn created_at(&self) -> Timestamp {
-        // As documented, so it has one.
-        self.event.created_at.unwrap_or(Timestamp::from_millis(0))
-    }
-
-    /// What is sent, the same for every try.
-    fn body(&self) -> Vec<u8> {
-        // An event is made of ids, flags and texts, which JSON can always hold.
-        serde_json::to_vec(&self.event).unwrap_or_default()
-    }
-}
-
-/// A receiver takes whatever has an id; this is the sender.
-fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
-    let event = Event::deserialize(d)?;
-    match event.misfits().first() {
-        None => Ok(event),
-        Some(misfit) => Err(D::Error::custom(misfit)),
-    }
 }
 
 /// What an endpoint is busy with. Not part of the world document: a restored world makes those tries anew.
@@ -136,60 +106,6 @@ pub(crate) struct Notice {
 }
 
 impl Webhooks {
-    /// Makes a document that was read usable: tries that were under way when it was written are due again.
-    pub(crate) fn prepare(&mut self, jobs: &mut Jobs) {
-        self.lanes.clear();
-        self.numbers = self.log.iter().map(|(number, it)| (it.event.id.clone(), *number)).collect();
-        self.held = self.log.values().map(|it| it.deliveries.len()).sum();
-        let queued: HashSet<(WebhookId, EventId)> = jobs
-            .iter()
-            .filter_map(|(_, job)| match job {
-                Job::WebhookTry { endpoint, event } => Some((endpoint.clone(), event.clone())),
-                _ => None,
-            })
-            .collect();
-        for it in self.log.values() {
-            for (endpoint, delivery) in &it.deliveries {
-                let key = (endpoint.clone(), it.event.id.clone());
-                if let Some(due) = delivery.next_try_at.filter(|_| !queued.contains(&key)) {
-                    jobs.push(due, Job::WebhookTry { endpoint: key.0, event: key.1 });
-                }
-            }
-        }
-    }
-
-    /// What does not fit together in a document that was read.
-    pub(crate) fn check(&self, has_user: impl Fn(&UserId) -> bool, problems: &mut Problems) {
-        for (id, endpoint) in &self.endpoints {
-            let field = |name: &str| format!("webhooks.endpoints.{id}.{name}");
-            if endpoint.owner.as_ref().is_some_and(|owner| !has_user(owner)) {
-                problems.push(field("owner"), "is not one of the users");
-            }
-            if endpoint.scope == HookScope::Private && endpoint.owner.is_none() {
-                problems.push(field("owner"), "is required for the scope private");
-            }
-        }
-        let mut seen = HashSet::new();
-        for (number, it) in &self.log {
-            let field = format!("webhooks.log.{number}");
-            if *number > self.count {
-                problems.push(field.clone(), "is more than webhooks.count");
-            }
-            if !seen.insert(&it.event.id) {
-                problems.push(format!("{field}.event.id"), "is there twice");
-            }
-            if it.deliveries.keys().any(|id| !self.endpoints.contains_key(id)) {
-                problems.push(
-                    format!("{field}.deliveries"),
-                    "has an endpoint that is not one of webhooks.endpoints",
-                );
-            }
-            if it.deliveries.values().any(|delivery| delivery.earlier > delivery.tries.len()) {
-                problems.push(format!("{field}.deliveries"), "has more `earlier` tries than tries");
-            }
-        }
-    }
-
     /// Queues an event for every endpoint that may hear it and wants to.
     pub fn emit(&mut self, event: Event, audience: &Audience, jobs: &mut Jobs, now: Timestamp) {
         let to: Vec<WebhookId> = self
@@ -213,7 +129,7 @@ impl Webhooks {
         self.held += to.len();
         self.numbers.insert(event.id.clone(), self.count);
         let deliveries = to.into_iter().map(|id| (id, Delivery::due(now))).collect();
-        self.log.insert(self.count, Recorded { event, deliveries });
+        self.log.insert(self.count, Arc::new(Recorded { event, deliveries }));
     }
 
     /// Starts the try that fell due at `due`. `None` when it is not to be made, or not yet: the endpoint is busy, and
@@ -398,62 +314,20 @@ impl Webhooks {
         if flying.is_none() {
             self.lanes.remove(id);
         }
-        for it in self.log.values_mut().filter(|it| flying.as_ref() != Some(&it.event.id)) {
-            if let Some(delivery) = it.deliveries.get_mut(id).filter(|delivery| delivery.is_pending()) {
+        let queued = |it: &&mut Arc<Recorded>| it.deliveries.get(id).is_some_and(Delivery::is_pending);
+        let others = self.log.values_mut().filter(|it| flying.as_ref() != Some(&it.event.id));
+        for it in others.filter(queued) {
+            if let Some(delivery) = Arc::make_mut(it).deliveries.get_mut(id) {
                 delivery.end(DeliveryOutcome::Failed);
             }
         }
     }
 
-    /// Lets go of what is older than the log's 30 days, and of the oldest beyond the number that is kept.
-    fn forget(&mut self, jobs: &mut Jobs, now: Timestamp) {
-        let mut dropped = HashSet::new();
-        let mut gone = Vec::new();
-        // Events are in the order of their time; of those that are old enough, the few with a late try stay.
-        let old = |it: &Recorded| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
-        for (number, it) in self.log.iter_mut().take_while(|(_, it)| old(it)) {
-            let before = it.deliveries.len();
-            let created = it.created_at();
-            it.deliveries.retain(|_, delivery| delivery.in_log(created, now));
-            self.held -= before - it.deliveries.len();
-            if it.deliveries.is_empty() {
-                self.numbers.remove(&it.event.id);
-                gone.push(*number);
-            }
-        }
-        gone.iter().for_each(|number| drop(self.log.remove(number)));
-        if self.held < DELIVERIES_KEPT {
-            return;
-        }
-        // A tenth at once, so that a full log is not gone through for every event.
-        let target = DELIVERIES_KEPT / 10 * 9;
-        for pending in [false, true] {
-            for it in self.log.values_mut() {
-                if self.held <= target {
-                    break;
-                }
-                let before = it.deliveries.len();
-                it.deliveries.retain(|_, delivery| !pending && delivery.is_pending());
-                self.held -= before - it.deliveries.len();
-                if it.deliveries.is_empty() {
-                    self.numbers.remove(&it.event.id);
-                    if pending {
-                        dropped.insert(it.event.id.clone());
-                    }
-                }
-            }
-        }
-        self.log.retain(|_, it| !it.deliveries.is_empty());
-        if !dropped.is_empty() {
-            jobs.remove(|job| matches!(job, Job::WebhookTry { event, .. } if dropped.contains(event)));
-        }
-    }
-
     fn recorded(&self, event: &EventId) -> Option<&Recorded> {
-        self.log.get(self.numbers.get(event)?)
+        self.log.get(self.numbers.get(event)?).map(Arc::as_ref)
     }
 
     fn delivery_mut(&mut self, id: &WebhookId, event: &EventId) -> Option<&mut Delivery> {
-        self.log.get_mut(self.numbers.get(event)?)?.deliveries.get_mut(id)
+        Arc::make_mut(self.log.get_mut(self.numbers.get(event)?)?).deliveries.get_mut(id)
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use shared_inbox::BookingId;
+use shared_inbox::{BookingId, DocumentId};
 
 use crate::{
     control::Control,
@@ -69,6 +69,15 @@ pub(super) fn calls() -> Vec<Call> {
         })
         .about("What is left out stays as it is; null takes it away.")
         .conflict("The helpers do not run in the sandbox."),
+        post("/documents/{id}/reading", "read_document", "The document-reading helper looks at a document", |it: Control, (Id(id), Input(found))| async move {
+            it.read_document(id, found).await.map(|()| Done)
+        })
+        .about("What is left out stays as it is; a kind of null takes it away.")
+        .conflict("The helpers do not run in the sandbox."),
+        post("/documents", "file_document", "A person puts a file into the library", |it: Control, Input(new)| async move {
+            it.file_document(new).await.map(|id| Made(FiledDocument { id }))
+        })
+        .about("Without a conversation, for those who see the inbox."),
         post(
             "/conversations/{id}/snooze",
             "snooze",
@@ -105,6 +114,13 @@ pub(super) fn calls() -> Vec<Call> {
             Ok(it.outbox().await)
         }),
     ]
+}
+
+/// A document that was filed.
+#[derive(Serialize, JsonSchema)]
+struct FiledDocument {
+    /// Its id.
+    id: DocumentId,
 }
 
 /// A booking that was made.

@@ -1,6 +1,8 @@
 //! Expecting: a test says what must happen, and waits for it; when it does not, it is told what came nearest.
 
-use std::{fmt::Write as _, time::Duration};
+mod report;
+
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,11 +11,7 @@ use shared_inbox::{Timestamp, WebhookId};
 
 use super::{Control, Controlled};
 use crate::{
-    server::{
-        clock::ClockMode,
-        matching::{self, Difference},
-        realm::Until,
-    },
+    server::{clock::ClockMode, realm::Until},
     world::{DeliveryFilter, Refusal},
 };
 
@@ -245,98 +243,6 @@ impl Expectation {
             () => None,
         }
     }
-
-    fn misses(&self, item: &Value) -> Vec<Difference> {
-        let mut wanted = self.fields.clone();
-        if let Some(Value::String(path)) = wanted.get_mut("path").filter(|_| self.of == Expected::Requests)
-            && path.starts_with('/')
-            && !path.starts_with("/api/v1")
-            && path != "/mcp"
-        {
-            path.insert_str(0, "/api/v1");
-        }
-        matching::differences(&Value::Object(wanted), item)
-    }
-
-    fn describe(&self, item: &Value) -> String {
-        let text = |field: &str| match &item[field] {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        match self.of {
-            Expected::Requests => {
-                let query =
-                    Some(text("query")).filter(|query| !query.is_empty()).map(|query| format!("?{query}"));
-                let tool = item["tool"].as_str().map(|tool| format!(" {tool}"));
-                let (query, tool) = (query.unwrap_or_default(), tool.unwrap_or_default());
-                format!(
-                    "{} {}{query}{tool}, answered {}, at {}",
-                    text("method"),
-                    text("path"),
-                    text("status"),
-                    text("at")
-                )
-            }
-            Expected::Outbox => {
-                format!(
-                    "{} to {}, {:?}, {}, at {}",
-                    text("kind"),
-                    text("to"),
-                    text("subject"),
-                    text("outcome"),
-                    text("at")
-                )
-            }
-            Expected::Deliveries => {
-                let tries = item["tries"].as_array().map_or(0, Vec::len);
-                let (kind, to, outcome) = (text("type"), text("webhookId"), text("outcome"));
-                format!("{kind} {} to {to}, {outcome} after {tries} tries", text("eventId"))
-            }
-            Expected::Events => format!("{} {}, at {}", text("type"), text("id"), text("created_at")),
-        }
-    }
-
-    /// What was expected, what there was, and what came nearest.
-    fn report(&self, items: &[Value], now: Timestamp) -> String {
-        const NEAREST: usize = 3;
-        let (least, most) = self.range();
-        let many = match (least, most) {
-            (least, most) if least == most => format!("exactly {least}"),
-            (least, usize::MAX) => format!("at least {least}"),
-            (0, most) => format!("at most {most}"),
-            (least, most) => format!("from {least} to {most}"),
-        };
-        let what = json!(self.of).as_str().unwrap_or_default().to_owned();
-        let wanted = Value::Object(self.fields.clone());
-        let mut judged: Vec<(Vec<Difference>, &Value)> =
-            items.iter().map(|item| (self.misses(item), item)).collect();
-        let hits = judged.iter().filter(|(misses, _)| misses.is_empty()).count();
-        let mut report = format!(
-            "Expected {many} of {what} with {wanted} within {} s, and there were {hits}, by {now} of the world's clock.",
-            self.within_seconds
-        );
-        if hits > 0 {
-            report.push_str("\nThere were:");
-            for (_, item) in judged.iter().filter(|(misses, _)| misses.is_empty()).take(10) {
-                let _ = write!(report, "\n- {}", self.describe(item));
-            }
-        }
-        if hits < least {
-            judged.retain(|(misses, _)| !misses.is_empty());
-            judged.sort_by_key(|(misses, _)| misses.len());
-            let _ = match judged.len() {
-                0 => write!(report, "\nThere were no others."),
-                others => write!(report, "\nThe nearest of {others} others:"),
-            };
-            for (misses, item) in judged.iter().take(NEAREST) {
-                let _ = write!(report, "\n- {}", self.describe(item));
-                for miss in misses {
-                    let _ = write!(report, "\n    {miss}");
-                }
-            }
-        }
-        report
-    }
 }
 
 impl Control {
@@ -362,7 +268,7 @@ impl Control {
                 let found = match time {
                     ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
                     ExpectTime::Real => {
-                        let look = || async { Ok(control.items(&expectation)) };
+                        let look = || async { Ok(control.items(&expectation).await) };
                         control
                             .wait_for(span, look, |found| expectation.judge(found, false).is_some())
                             .await?
@@ -384,7 +290,7 @@ impl Control {
         let mut now = self.move_clock(Until::By(Duration::ZERO)).await?.now;
         let end = now + span;
         loop {
-            let found = self.items(expectation);
+            let found = self.items(expectation).await;
             if now >= end || expectation.judge(&found, false).is_some() {
                 return Ok(found);
             }
@@ -394,11 +300,11 @@ impl Control {
     }
 
     /// Everything that an expectation looks at, oldest first.
-    fn items(&self, expectation: &Expectation) -> Vec<Value> {
+    async fn items(&self, expectation: &Expectation) -> Vec<Value> {
         let mut items: Vec<Value> = match expectation.of {
             Expected::Requests => {
                 let mut requests: Vec<Value> =
-                    self.realm.journal(|journal| journal.list()).iter().map(|entry| json!(entry)).collect();
+                    self.requests().await.iter().map(|entry| json!(entry)).collect();
                 for request in &mut requests {
                     let body = &request["requestBody"];
                     let body = if request["tool"].is_string() { &body["params"]["arguments"] } else { body };

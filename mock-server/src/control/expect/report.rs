@@ -1,0 +1,104 @@
+//! What an expectation makes of what there is: what it misses in each, and the report when it was not met.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use shared_inbox::Timestamp;
+
+use super::{Expectation, Expected};
+use crate::server::matching::{self, Difference};
+
+impl Expectation {
+    /// What is different in one of them; nothing when it is what is expected.
+    pub(super) fn misses(&self, item: &Value) -> Vec<Difference> {
+        let mut wanted = self.fields.clone();
+        if let Some(Value::String(path)) = wanted.get_mut("path").filter(|_| self.of == Expected::Requests)
+            && path.starts_with('/')
+            && !path.starts_with("/api/v1")
+            && path != "/mcp"
+        {
+            path.insert_str(0, "/api/v1");
+        }
+        matching::differences(&Value::Object(wanted), item)
+    }
+
+    fn describe(&self, item: &Value) -> String {
+        let text = |field: &str| match &item[field] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        match self.of {
+            Expected::Requests => {
+                let query =
+                    Some(text("query")).filter(|query| !query.is_empty()).map(|query| format!("?{query}"));
+                let tool = item["tool"].as_str().map(|tool| format!(" {tool}"));
+                let (query, tool) = (query.unwrap_or_default(), tool.unwrap_or_default());
+                format!(
+                    "{} {}{query}{tool}, answered {}, at {}",
+                    text("method"),
+                    text("path"),
+                    text("status"),
+                    text("at")
+                )
+            }
+            Expected::Outbox => {
+                format!(
+                    "{} to {}, {:?}, {}, at {}",
+                    text("kind"),
+                    text("to"),
+                    text("subject"),
+                    text("outcome"),
+                    text("at")
+                )
+            }
+            Expected::Deliveries => {
+                let tries = item["tries"].as_array().map_or(0, Vec::len);
+                let (kind, to, outcome) = (text("type"), text("webhookId"), text("outcome"));
+                format!("{kind} {} to {to}, {outcome} after {tries} tries", text("eventId"))
+            }
+            Expected::Events => format!("{} {}, at {}", text("type"), text("id"), text("created_at")),
+        }
+    }
+
+    /// What was expected, what there was, and what came nearest.
+    pub(super) fn report(&self, items: &[Value], now: Timestamp) -> String {
+        const NEAREST: usize = 3;
+        let (least, most) = self.range();
+        let many = match (least, most) {
+            (least, most) if least == most => format!("exactly {least}"),
+            (least, usize::MAX) => format!("at least {least}"),
+            (0, most) => format!("at most {most}"),
+            (least, most) => format!("from {least} to {most}"),
+        };
+        let what = json!(self.of).as_str().unwrap_or_default().to_owned();
+        let wanted = Value::Object(self.fields.clone());
+        let mut judged: Vec<(Vec<Difference>, &Value)> =
+            items.iter().map(|item| (self.misses(item), item)).collect();
+        let hits = judged.iter().filter(|(misses, _)| misses.is_empty()).count();
+        let mut report = format!(
+            "Expected {many} of {what} with {wanted} within {} s, and there were {hits}, by {now} of the world's clock.",
+            self.within_seconds
+        );
+        if hits > 0 {
+            report.push_str("\nThere were:");
+            for (_, item) in judged.iter().filter(|(misses, _)| misses.is_empty()).take(10) {
+                let _ = write!(report, "\n- {}", self.describe(item));
+            }
+        }
+        if hits < least {
+            judged.retain(|(misses, _)| !misses.is_empty());
+            judged.sort_by_key(|(misses, _)| misses.len());
+            let _ = match judged.len() {
+                0 => write!(report, "\nThere were no others."),
+                others => write!(report, "\nThe nearest of {others} others:"),
+            };
+            for (misses, item) in judged.iter().take(NEAREST) {
+                let _ = write!(report, "\n- {}", self.describe(item));
+                for miss in misses {
+                    let _ = write!(report, "\n    {miss}");
+                }
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,83 @@
+//! A thread for what takes long: reading and writing documents, reading what a search needs, taking worlds down.
+//!
+//! It is one thread for all of that. Such work leaves much free memory behind, which the allocator keeps for the thread
+//! that used it: of several threads, each would come to hold as much as a large world needs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{OnceLock, mpsc},
+    thread,
+};
+
+use tokio::sync::oneshot;
+
+use crate::world::Refusal;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The thread of one server, which begins with the first work and ends with the server.
+#[derive(Default)]
+pub(crate) struct Worker {
+    queue: OnceLock<Option<mpsc::Sender<Work>>>,
+}
+
+impl Worker {
+    /// Does something when its turn has come.
+    pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) {
+        match self.queue.get_or_init(hire) {
+            // It waits as long as there is someone who could send.
+            Some(queue) => drop(queue.send(Box::new(work))),
+            None => work(),
+        }
+    }
+
+    /// Does something when its turn has come, and gives what came of it.
+    pub(crate) async fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let (done, result) = oneshot::channel();
+        self.begin(move || drop(done.send(work())));
+        result.await.map_err(|_| Refusal::new(500, "Try again shortly."))
+    }
+}
+
+/// A thread that does what it is sent; none where the system has none to give.
+fn hire() -> Option<mpsc::Sender<Work>> {
+    let (sender, queue) = mpsc::channel::<Work>();
+    let work = move || {
+        for work in queue {
+            // A panic would be our mistake; whoever waits is told, and the next one gets its turn.
+            let _ = catch_unwind(AssertUnwindSafe(work));
+        }
+    };
+    thread::Builder::new().name("shared-inbox-mock-large".to_owned()).spawn(work).ok().map(|_| sender)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_is_done_in_turn_on_one_thread_and_a_panic_ends_only_its_own() {
+        let worker = Worker::default();
+        let first = worker.run(|| thread::current().id()).await.expect("done");
+        let broken = worker.run(|| assert_eq!(1, 2, "on purpose")).await;
+        assert_eq!(broken.expect_err("it broke").status, 500);
+        assert_eq!(worker.run(|| thread::current().id()).await.expect("done"), first);
+        assert_ne!(thread::current().id(), first);
+    }
+
+    #[test]
+    fn the_thread_ends_with_whoever_could_send_work() {
+        thread_local! {
+            static HELD: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
+        }
+        let (worker, (held, gone)) = (Worker::default(), mpsc::channel());
+        worker.begin(|| HELD.set(Some(held)));
+        drop(worker);
+        assert!(gone.recv().is_err(), "what a thread holds goes with it");
+    }
+}

@@ -1,0 +1,241 @@
+//! Files that come with a mail or that a person files, and what the document-reading helper finds in them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, MailboxId, Timestamp};
+
+use crate::world::{Refusal, World, conversation::given};
+
+/// A file that comes with a mail, and what the document-reading helper finds in it.
+///
+/// ```
+/// use shared_inbox::DocumentKind;
+/// use shared_inbox_mock::world::InboundFile;
+/// let file = InboundFile::new("march.pdf", "application/pdf", 1200).kind(DocumentKind::Invoice);
+/// assert_eq!(serde_json::to_value(file)?["kind"], "invoice");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct InboundFile {
+    /// The file's name.
+    pub filename: String,
+    /// Its media type.
+    pub content_type: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The title that the reading helper gives it; the file's name unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the reading helper takes it for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<DocumentKind>,
+    /// What the reading helper reads out of it.
+    #[serde(default)]
+    pub fields: DocumentFields,
+}
+
+impl fmt::Debug for InboundFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InboundFile")
+            .field("size", &self.size)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+impl InboundFile {
+    /// A file of this name, type and size.
+    pub fn new(filename: impl Into<String>, content_type: impl Into<String>, size: u64) -> Self {
+        let (filename, content_type) = (filename.into(), content_type.into());
+        Self { filename, content_type, size, title: None, kind: None, fields: DocumentFields::default() }
+    }
+
+    /// Says what the reading helper takes it for.
+    pub fn kind(mut self, kind: DocumentKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Says what the reading helper reads out of it.
+    pub fn fields(mut self, fields: DocumentFields) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// As it is filed.
+    pub(in crate::world) fn document(self, mailbox: MailboxId) -> NewDocument {
+        let Self { filename, title, kind, fields, .. } = self;
+        NewDocument { mailbox, filename, title, kind, fields }
+    }
+
+    /// As it shows on the message.
+    pub(in crate::world) fn attachment(&self) -> Attachment {
+        let Self { filename, content_type, size, .. } = self.clone();
+        Attachment { filename, content_type, size }
+    }
+}
+
+/// A file that a person puts into the library, without a conversation.
+///
+/// ```
+/// use shared_inbox_mock::world::NewDocument;
+/// let file = NewDocument::new("mbx_help".parse()?, "terms.pdf").title("Our terms");
+/// assert_eq!(file.title.as_deref(), Some("Our terms"));
+/// # Ok::<(), shared_inbox::InvalidId>(())
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct NewDocument {
+    /// The inbox whose viewers see it.
+    pub mailbox: MailboxId,
+    /// The file's name.
+    pub filename: String,
+    /// Its title; the file's name unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<DocumentKind>,
+    /// What is in it.
+    #[serde(default)]
+    pub fields: DocumentFields,
+}
+
+impl fmt::Debug for NewDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewDocument")
+            .field("mailbox", &self.mailbox)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+impl NewDocument {
+    /// A file of this name.
+    pub fn new(mailbox: MailboxId, filename: impl Into<String>) -> Self {
+        let fields = DocumentFields::default();
+        Self { mailbox, filename: filename.into(), title: None, kind: None, fields }
+    }
+
+    /// With this title.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Of this kind.
+    pub fn kind(mut self, kind: DocumentKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+}
+
+/// What the document-reading helper finds; what is left out stays as it is.
+///
+/// ```
+/// use shared_inbox::DocumentKind;
+/// use shared_inbox_mock::world::Reading;
+/// let found = Reading::new().kind(DocumentKind::Receipt);
+/// assert_eq!(serde_json::to_value(found)?, serde_json::json!({ "kind": "receipt" }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Reading {
+    /// A readable title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is; null when the helper cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[schemars(with = "Option<DocumentKind>")]
+    pub kind: Option<Option<DocumentKind>>,
+    /// What is in it, instead of what was read before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<DocumentFields>,
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl Reading {
+    /// Nothing found yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// It is called this.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// It is of this kind.
+    pub fn kind(mut self, kind: DocumentKind) -> Self {
+        self.kind = Some(Some(kind));
+        self
+    }
+
+    /// This is in it.
+    pub fn fields(mut self, fields: DocumentFields) -> Self {
+        self.fields = Some(fields);
+        self
+    }
+}
+
+/// What is wrong with a kind, if something is.
+pub(in crate::world) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<String> {
+    let kind = kind.filter(|kind| matches!(kind, DocumentKind::Unknown(_)))?;
+    let known: Vec<_> = DocumentKind::KNOWN.iter().map(DocumentKind::as_str).collect();
+    Some(format!("{kind} is none of {}", known.join(", ")))
+}
+
+fn check_kind(kind: Option<&DocumentKind>) -> Result<(), Refusal> {
+    unknown_kind(kind).map_or(Ok(()), |problem| Err(Refusal::field("kind", problem)))
+}
+
+impl World {
+    /// A person puts a file into the library.
+    pub fn file_document(&mut self, new: NewDocument, now: Timestamp) -> Result<DocumentId, Refusal> {
+        check_kind(new.kind.as_ref())?;
+        if new.filename.trim().is_empty() {
+            return Err(Refusal::field("filename", "must not be empty"));
+        }
+        let mailbox = self.index.mailboxes.get(&new.mailbox).copied();
+        let mailbox = mailbox.ok_or_else(|| Refusal::no_such("inbox"))?;
+        if self.mailboxes[mailbox].sandbox {
+            return Err(Refusal::field("mailbox", "must not be the sandbox, which people never see"));
+        }
+        Ok(self.file(new, None, now))
+    }
+
+    /// The document-reading helper looks at a document.
+    pub fn read_document(&mut self, id: &str, found: Reading) -> Result<(), Refusal> {
+        check_kind(found.kind.as_ref().and_then(Option::as_ref))?;
+        let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
+        let at = at.ok_or_else(|| Refusal::no_such("document"))?;
+        self.helpers_run_in(self.index.mailboxes[&self.documents[at].mailbox])?;
+        self.unshelve(at);
+        let document = &mut self.documents[at].document;
+        if let Some(title) = found.title {
+            document.title = title;
+        }
+        if let Some(kind) = found.kind {
+            document.kind = kind;
+        }
+        if let Some(fields) = found.fields {
+            document.fields = fields;
+        }
+        self.shelve(at);
+        self.library.words.reread(at, &self.documents[at]);
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! The log of deliveries: what it keeps of each event, for how long, and how it is written and read.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use shared_inbox::{Event, EventId, Problems, Timestamp, UserId, WebhookId, limits};
+
+use super::{HookScope, Webhooks, delivery::Delivery};
+use crate::world::{Job, Jobs, store::Layered};
+
+/// How many deliveries are kept in all. Beyond that the oldest go, those that are over first.
+const DELIVERIES_KEPT: usize = 250_000;
+
+/// An event, kept once, with its way to each endpoint that hears it.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Recorded {
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[serde(deserialize_with = "as_documented")]
+    pub(super) event: Event,
+    pub(super) deliveries: BTreeMap<WebhookId, Delivery>,
+}
+
+impl Recorded {
+    pub(super) fn created_at(&self) -> Timestamp {
+        // As documented, so it has one.
+        self.event.created_at.unwrap_or(Timestamp::from_millis(0))
+    }
+
+    /// What is sent, the same for every try.
+    pub(super) fn body(&self) -> Vec<u8> {
+        // An event is made of ids, flags and texts, which JSON can always hold.
+        serde_json::to_vec(&self.event).unwrap_or_default()
+    }
+}
+
+/// A receiver takes whatever has an id; this is the sender.
+fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
+    let event = Event::deserialize(d)?;
+    match event.misfits().first() {
+        None => Ok(event),
+        Some(misfit) => Err(D::Error::custom(misfit)),
+    }
+}
+
+impl Webhooks {
+    /// All that is written into the document.
+    pub(crate) fn data(&self) -> Self {
+        let (endpoints, log) = (self.endpoints.clone(), self.log.clone());
+        Self { count: self.count, endpoints, log, ..Self::default() }
+    }
+
+    /// How many events the log holds.
+    pub(crate) fn len(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Makes a document that was read usable: tries that were under way when it was written are due again.
+    pub(crate) fn prepare(&mut self, jobs: &mut Jobs) {
+        self.lanes.clear();
+        self.numbers = Layered::default();
+        self.log.iter().for_each(|(number, it)| self.numbers.insert(it.event.id.clone(), *number));
+        self.held = self.log.values().map(|it| it.deliveries.len()).sum();
+        let queued: HashSet<(WebhookId, EventId)> = jobs
+            .iter()
+            .filter_map(|(_, job)| match job {
+                Job::WebhookTry { endpoint, event } => Some((endpoint.clone(), event.clone())),
+                _ => None,
+            })
+            .collect();
+        for it in self.log.values() {
+            for (endpoint, delivery) in &it.deliveries {
+                let key = (endpoint.clone(), it.event.id.clone());
+                if let Some(due) = delivery.next_try_at.filter(|_| !queued.contains(&key)) {
+                    jobs.push(due, Job::WebhookTry { endpoint: key.0, event: key.1 });
+                }
+            }
+        }
+    }
+
+    /// What does not fit together in a document that was read.
+    pub(crate) fn check(&self, has_user: impl Fn(&UserId) -> bool, problems: &mut Problems) {
+        for (id, endpoint) in &self.endpoints {
+            let field = |name: &str| format!("webhooks.endpoints.{id}.{name}");
+            if endpoint.owner.as_ref().is_some_and(|owner| !has_user(owner)) {
+                problems.push(field("owner"), "is not one of the users");
+            }
+            if endpoint.scope == HookScope::Private && endpoint.owner.is_none() {
+                problems.push(field("owner"), "is required for the scope private");
+            }
+        }
+        let mut seen = HashSet::new();
+        for (number, it) in &self.log {
+            let field = format!("webhooks.log.{number}");
+            if *number > self.count {
+                problems.push(field.clone(), "is more than webhooks.count");
+            }
+            if !seen.insert(&it.event.id) {
+                problems.push(format!("{field}.event.id"), "is there twice");
+            }
+            if it.deliveries.keys().any(|id| !self.endpoints.contains_key(id)) {
+                problems.push(
+                    format!("{field}.deliveries"),
+                    "has an endpoint that is not one of webhooks.endpoints",
+                );
+            }
+            if it.deliveries.values().any(|delivery| delivery.earlier > delivery.tries.len()) {
+                problems.push(format!("{field}.deliveries"), "has more `earlier` tries than tries");
+            }
+        }
+    }
+
+    /// Lets go of what is older than the log's 30 days, and of the oldest beyond the number that is kept.
+    pub(super) fn forget(&mut self, jobs: &mut Jobs, now: Timestamp) {
+        let mut dropped = HashSet::new();
+        let mut gone = Vec::new();
+        // Events are in the order of their time; of those that are old enough, the few with a late try stay.
+        let old = |it: &Recorded| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
+        for (number, it) in self.log.iter_mut().take_while(|(_, it)| old(it)) {
+            let before = it.deliveries.len();
+            let created = it.created_at();
+            Arc::make_mut(it).deliveries.retain(|_, delivery| delivery.in_log(created, now));
+            self.held -= before - it.deliveries.len();
+            if it.deliveries.is_empty() {
+                self.numbers.remove(it.event.id.clone());
+                gone.push(*number);
+            }
+        }
+        gone.iter().for_each(|number| drop(self.log.remove(number)));
+        if self.held < DELIVERIES_KEPT {
+            return;
+        }
+        // A tenth at once, so that a full log is not gone through for every event.
+        let target = DELIVERIES_KEPT / 10 * 9;
+        for pending in [false, true] {
+            for it in self.log.values_mut() {
+                if self.held <= target {
+                    break;
+                }
+                let before = it.deliveries.len();
+                Arc::make_mut(it).deliveries.retain(|_, delivery| !pending && delivery.is_pending());
+                self.held -= before - it.deliveries.len();
+                if it.deliveries.is_empty() {
+                    self.numbers.remove(it.event.id.clone());
+                    if pending {
+                        dropped.insert(it.event.id.clone());
+                    }
+                }
+            }
+        }
+        self.log.retain(|_, it| !it.deliveries.is_empty());
+        if !dropped.is_empty() {
+            jobs.remove(|job| matches!(job, Job::WebhookTry { event, .. } if dropped.contains(event)));
+        }
+    }
+}
