@@ -57,9 +57,9 @@
 //!
 //! | new in the conversation | then |
 //! |---|---|
-//! | one item that is surely ours: our words, our kind, our name on a note, not older than the request | success, [`recovered`](Created::recovered) |
+//! | one item that is surely ours: our words, our kind, our name on a note, and made while the request was under way | success, [`recovered`](Created::recovered) |
 //! | nothing that could be ours, for all that time and once more with the place in the rate limit in hand | sent again at once, and never a third time |
-//! | anything else: changed words, another name, a kind of item that this crate does not know, two that fit | [`Certainty::Unknown`] |
+//! | anything else: changed words, another name, a kind of item that this crate does not know, two that fit, one that may be older | [`Certainty::Unknown`] |
 //! | it cannot be read | [`Certainty::Unknown`] |
 //! | the answer was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
 //!
@@ -72,10 +72,15 @@
 //!
 //! | known by | not new is |
 //! |---|---|
-//! | the service's clock, told by every answer (`Date`) | what is older than the request by more than a minute; its machines may disagree by that much |
+//! | the service's clock, told by every answer (`Date`) | what is older than the request by more than a minute; its machines may disagree by that much. Until an item was seen that fits that clock, by more than a day: items may be dated by another |
 //! | what this client, or its user ([`seen`](Create::seen)), has read before | what was in there |
 //! | what this client has made | its items |
-//! | a read right before the request | all that was there; made when the clock was never heard yet, jumps or is not told, and when creates of this client in the conversation are unsettled |
+//! | a read right before the request | all that was there. Made when the clock was never heard yet, jumps or is not told, when creates of this client in the conversation are unsettled, and for five minutes after any attempt failed |
+//!
+//! What was made while the request was under way: with a read right before it, all that is new. Otherwise an item whose time
+//! lies between the latest that the service's clock can have shown when the request left, and when its answer was lost. That
+//! clock shows whole seconds. So out of the blue, the item of a request that was lost within two seconds may as well be
+//! somebody else's from the second before, and is unknown; [`Verification::ReadFirst`] spends a read on every create and knows it.
 //!
 //! Creates in one conversation through one client go one after the other, so identical ones at the same time are never mistaken
 //! for each other.
@@ -84,9 +89,9 @@
 //! after the last look. A read shows what is there, never what is about to be; so if the client sends again then, the item is
 //! there twice. No client can close this window; only the service can, by refusing a request that it has seen. A longer
 //! `settle` makes it smaller, and [`Verification::Never`] avoids it, since nothing is sent again. And an item of the same words that
-//! *another* process makes with the same key (a reply: that anyone on the team writes), in the very seconds of a lost answer,
-//! cannot be told from ours. If the clock that stamps items is ahead of the one that answers, these seconds begin by as much
-//! earlier, a minute at most; [`Verification::ReadFirst`] reads before each create and keeps them short.
+//! *another* process makes with the same key (a reply: that anyone on the team writes), while a request of ours is under way and
+//! lost, cannot be told from ours. Without the read, that while is told by the service's clock: where a machine that no answer
+//! came from dates items ahead of the others, it begins by as much earlier.
 //!
 //! # Rate limit
 //!

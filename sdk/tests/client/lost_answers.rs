@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::stranger::rewrites::{ALL, TEXT};
-use crate::stranger::{Luck, Stranger};
+use crate::stranger::{KINDS, Kind, Luck, Stranger};
 use crate::support::conversation_id;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, Client, Conversation, Error, Sighting, Thread, Verification};
@@ -33,16 +33,6 @@ impl Way {
         (stranger, thread)
     }
 }
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Note,
-    Draft,
-    Mail,
-    Request,
-}
-
-const KINDS: [Kind; 4] = [Kind::Note, Kind::Draft, Kind::Mail, Kind::Request];
 
 /// Whether it was recovered.
 async fn create(thread: &Thread, kind: Kind, text: &str) -> Result<bool, Error> {
@@ -230,6 +220,81 @@ async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours(
 }
 
 #[tokio::test]
+async fn the_same_words_of_someone_else_from_the_seconds_before_are_not_ours() {
+    for way in WAYS {
+        for kind in KINDS {
+            for (phase, ago, takes) in
+                [(0, 0, 0), (300, 0, 3), (0, 1, 0), (999, 1, 0), (0, 400, 3), (700, 999, 0)]
+                    .into_iter()
+                    .chain([(0, 1_000, 3), (500, 1_500, 0), (0, 2_000, 0), (0, 2_500, 3), (200, 3_100, 0)])
+                    .chain([(0, 5_000, 9), (0, 20_000, 30), (0, 59_000, 0), (0, 62_000, 3), (0, 90_000, 0)])
+            {
+                let (stranger, thread) = way.thread().await;
+                stranger.clock.leap(Duration::from_millis(phase));
+                stranger.twin_makes(kind, TEXT);
+                stranger.clock.leap(Duration::from_millis(ago));
+                stranger.state().manners.takes = Duration::from_secs(takes);
+                stranger.next_posts([Luck::LostBefore]);
+                let result = create(&thread, kind, TEXT).await;
+                is_honest(&result, &stranger, &format!("{kind:?}, {ago} ms ago, {way:?}"));
+                if let Way::ByReadingFirst = way {
+                    assert!(!result.unwrap(), "{kind:?}, {ago} ms ago: a read tells them apart");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_dated_after_the_answer_was_lost_is_not_surely_ours() {
+    for kind in KINDS {
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        // Made twenty seconds before, at a machine whose clock is half a minute ahead.
+        stranger.state().manners.stamp_off = 30;
+        stranger.twin_makes(kind, TEXT);
+        stranger.state().manners.stamp_off = 0;
+        stranger.clock.leap(Duration::from_secs(20));
+        stranger.next_posts([Luck::LostBefore]);
+        is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}"));
+    }
+}
+
+#[tokio::test]
+async fn without_a_read_only_what_came_while_the_request_was_under_way_is_ours() {
+    for kind in KINDS {
+        for takes in [0, 1, 3, 30] {
+            let (stranger, thread) = Way::ByItsClock.thread().await;
+            stranger.state().manners.takes = Duration::from_secs(takes);
+            stranger.next_posts([Luck::LostAfter]);
+            let result = create(&thread, kind, TEXT).await;
+            is_honest(&result, &stranger, &format!("{kind:?}, {takes} s"));
+            match takes {
+                // By a clock of seconds, it may as well have been there before.
+                0 | 1 => is_unknown(&result, &format!("{kind:?}, {takes} s")),
+                _ => assert!(result.unwrap(), "{kind:?}, {takes} s"),
+            }
+            assert_eq!(stranger.sent(), 1, "{kind:?}, {takes} s");
+        }
+    }
+}
+
+#[tokio::test]
+async fn when_answers_get_lost_the_conversation_is_read_first_for_a_while() {
+    for kind in KINDS {
+        let (stranger, thread) = Way::ByItsClock.thread().await;
+        stranger.state().manners.takes = Duration::ZERO;
+        stranger.state().manners.gets.extend([Luck::Before(500)]);
+        thread.get().await.unwrap();
+        stranger.next_posts([Luck::LostAfter]);
+        assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        stranger.clock.leap(Duration::from_secs(301));
+        stranger.state().requests.clear();
+        assert!(!create(&thread, kind, "Other words").await.unwrap(), "{kind:?}");
+        assert_eq!(stranger.state().requests.len(), 1, "{kind:?}: all goes well again");
+    }
+}
+
+#[tokio::test]
 async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_most() {
     for way in WAYS {
         for kind in KINDS {
@@ -313,6 +378,30 @@ async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
             let result = create(&thread, kind, TEXT).await;
             is_honest(&result, &stranger, &format!("{kind:?}, {off} s"));
             assert_eq!(stranger.sent(), 1, "{kind:?}, {off} s");
+        }
+    }
+}
+
+#[tokio::test]
+async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
+    for kind in KINDS {
+        for off in [-86_000, -7200, -3600, 3600, 7200, 86_000] {
+            for luck in [Luck::LostAfter, Luck::After(504), Luck::LostBefore] {
+                for older in [false, true] {
+                    let stranger = Stranger::start().await;
+                    stranger.state().manners.date = Some(off);
+                    let thread = stranger.client().await.conversation(&conversation_id());
+                    if older {
+                        create(&thread, kind, "Other words").await.unwrap();
+                        stranger.state().stored = 0;
+                        stranger.clock.leap(Duration::from_secs(600));
+                    }
+                    stranger.next_posts([luck]);
+                    let result = create(&thread, kind, TEXT).await;
+                    let case = format!("{kind:?}, {off} s, {luck:?}, {older}");
+                    is_honest(&result, &stranger, &case);
+                }
+            }
         }
     }
 }
@@ -420,6 +509,7 @@ async fn a_later_look_goes_by_the_services_clock_too() {
     let client = stranger.client().await;
     let thread = client.conversation(&conversation_id());
     stranger.teammate_writes("draft", TEXT, Duration::ZERO);
+    thread.get().await.unwrap();
     stranger.clock.leap(Duration::from_secs(300));
     client.me().await.unwrap();
     let reply = thread.reply(TEXT).verification(Verification::Never);

@@ -10,13 +10,13 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 
-use crate::stranger::{Luck, Stranger, rewrites};
+use crate::stranger::{KINDS, Kind, Luck, Stranger, rewrites};
 use crate::support::{conversation_id, key};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, Error, Sighting, Thread, Verification};
 
 /// How many creates meet one service before the next one takes its place.
-const LIFE: usize = 12;
+const LIFE: usize = 8;
 
 fn luck(rng: &mut StdRng) -> Luck {
     *[
@@ -52,7 +52,10 @@ async fn stranger(rng: &mut StdRng) -> Stranger {
         manners.lists_us = rng.random_bool(0.7);
         manners.shown_as = rng.random_bool(0.1).then_some("memo");
         manners.shows_after = Duration::from_secs(*[0, 0, 2, 9].choose(rng).unwrap());
-        manners.date = rng.random_bool(0.85).then_some(0);
+        manners.takes = Duration::from_millis(*[0, 0, 40, 1_900, 3_000, 20_000].choose(rng).unwrap());
+        // Right, never told, or by another clock than that of the items.
+        manners.date =
+            *[Some(0), Some(0), Some(0), Some(0), None, Some(3600), Some(-3600)].choose(rng).unwrap();
         manners.stamp_off = *[0, 0, 0, -55, -20, 20, 55].choose(rng).unwrap();
         manners.echoes = rng.random_bool(0.3);
     }
@@ -60,33 +63,33 @@ async fn stranger(rng: &mut StdRng) -> Stranger {
 }
 
 /// What else happens before a create.
-fn meanwhile(rng: &mut StdRng, stranger: &Stranger, text: &str, is_known: bool) {
+fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) {
     match rng.random_range(0..12) {
         0 => stranger.teammate_notes("Anna", text, Duration::from_secs(1)),
         1 => stranger.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),
         2 => stranger.teammate_writes("draft", "Something else", Duration::from_secs(1)),
-        // The same words, well before ours: in the same seconds nobody can tell them apart.
-        3 => {
-            stranger.teammate_writes(if rng.random() { "draft" } else { "scheduled" }, text, Duration::ZERO);
-            stranger.clock.leap(Duration::from_secs(rng.random_range(4..120)));
+        // The same, by another process with this key: a while ago, or a moment ago.
+        3 | 4 => {
+            stranger.twin_makes(kind, text);
+            let ago = *[0, 1, 300, 999, 1_000, 2_000, 3_500, 30_000, 100_000].choose(rng).unwrap();
+            stranger.clock.leap(Duration::from_millis(ago));
         }
-        // A clock that was right and jumps. One that has always been wrong by an hour nobody can see through.
-        4 if is_known => {
+        5 => {
             let date = &mut stranger.state().manners.date;
             *date = date.map(|_| *[0, 0, 3600, -3600].choose(rng).unwrap());
         }
-        5 => stranger.clock.leap(Duration::from_secs(rng.random_range(0..300))),
+        6 => stranger.clock.leap(Duration::from_secs(rng.random_range(0..900))),
         _ => {}
     }
 }
 
-async fn create(thread: &Thread, rng: &mut StdRng, text: &str) -> Result<bool, Error> {
+async fn create(thread: &Thread, rng: &mut StdRng, kind: Kind, text: &str) -> Result<bool, Error> {
     let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::Verified };
-    match rng.random_range(0..4) {
-        0 => thread.add_note(text).verification(way).await.map(|made| made.recovered()),
-        1 => thread.reply(text).verification(way).await.map(|made| made.recovered()),
-        2 => thread.reply(text).and_send().verification(way).await.map(|made| made.recovered()),
-        _ => {
+    match kind {
+        Kind::Note => thread.add_note(text).verification(way).await.map(|made| made.recovered()),
+        Kind::Draft => thread.reply(text).verification(way).await.map(|made| made.recovered()),
+        Kind::Mail => thread.reply(text).and_send().verification(way).await.map(|made| made.recovered()),
+        Kind::Request => {
             let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
             request.verification(way).await.map(|made| made.recovered())
         }
@@ -129,7 +132,8 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
             if rng.random_bool(0.3) {
                 let _ = thread.get().await;
             }
-            meanwhile(&mut rng, &stranger, &text, n > 0);
+            let kind = *KINDS.choose(&mut rng).unwrap();
+            meanwhile(&mut rng, &stranger, kind, &text);
             let posts: Vec<Luck> = (0..rng.random_range(0..4)).map(|_| luck(&mut rng)).collect();
             let gets = (0..rng.random_range(0..4)).map(|_| match luck(&mut rng) {
                 Luck::Claims(_) | Luck::Says(_) => Luck::Good,
@@ -139,13 +143,15 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
             stranger.next_posts(posts.iter().copied());
             stranger.state().manners.gets.extend(&gets);
             let before = stranger.stored();
-            let result = create(&thread, &mut rng, &text).await;
+            let result = create(&thread, &mut rng, kind, &text).await;
             let made = stranger.stored() - before;
             stranger.state().manners.posts.clear();
             stranger.state().manners.gets.clear();
             let case = || {
                 let about = stranger.describe();
-                format!("life {life}, call {n}, posts {posts:?}, gets {gets:?}: {text}: {result:?}\n{about}")
+                format!(
+                    "life {life}, call {n}, {kind:?}, posts {posts:?}, gets {gets:?}: {text}: {result:?}\n{about}"
+                )
             };
             if let Err(error) = &result {
                 let shown = format!("{error} {error:?}");

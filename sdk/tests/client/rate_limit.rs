@@ -568,10 +568,11 @@ async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let service = Service::start().await;
     let client = service.builder().rate_limit(24).build().unwrap();
     service.fail_posts([Fault::DropAfter]);
-    for _ in 0..20 {
+    service.world.lock().unwrap().slow = Duration::from_secs(3);
+    for _ in 0..21 {
         client.mailboxes().await.unwrap();
     }
-    // The read before and the create itself use up what interactive calls may.
+    // The create itself uses up what interactive calls may.
     let before = client.clone();
     let reply = client.conversation(&conversation_id()).reply("Done.").await.unwrap();
     assert!(reply.recovered());

@@ -131,6 +131,7 @@ async fn two_identical_creates_at_once_one_answer_lost_two_items() {
     for faults in [[Fault::DropAfter, Fault::None], [Fault::None, Fault::DropAfter]] {
         for notes in [true, false] {
             let service = Service::start().await;
+            service.world.lock().unwrap().slow = Duration::from_secs(3);
             service.fail_posts(faults.clone());
             let thread = service.client().conversation(&conversation_id());
             let recovered = if notes {
@@ -324,6 +325,7 @@ async fn what_became_of_a_dropped_create_can_be_found_out() {
     assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "the older note is not it");
 
     service.fail_posts([Fault::Hang]);
+    service.world.lock().unwrap().slow = Duration::from_secs(3);
     let create = tokio::spawn(create.into_future());
     while service.items().len() < 2 {
         service.committed.notified().await;
@@ -407,10 +409,24 @@ async fn a_mail_of_the_same_words_is_not_the_draft_that_was_to_be_made() {
 #[tokio::test]
 async fn a_mail_that_has_moved_on_is_still_the_one_that_was_to_be_sent() {
     for status in ["scheduled", "sending", "sent", "failed"] {
-        let (_service, thread, before) = with_a_mail_meanwhile(status).await;
-        let sent = thread.reply(TEXT).and_send().seen(&before).await.unwrap();
-        assert!(sent.recovered());
-        assert_eq!(sent.status.as_str(), status);
+        let service = Service::start().await;
+        let client = service.client();
+        service.fail_posts([Fault::DropAfter]);
+        service.fail_gets([Fault::None, Fault::Before(404)]);
+        let error = client.conversation(&conversation_id()).reply(TEXT).and_send().await.unwrap_err();
+        service.set_status("msg_1", status);
+        let sighting = client.look_for(error.unconfirmed().unwrap()).await.unwrap();
+        let Sighting::Found(TimelineItem::Message(mail)) = sighting else { panic!("{status}: {sighting:?}") };
+        assert_eq!(mail.status.unwrap().as_str(), status);
+    }
+}
+
+#[tokio::test]
+async fn a_mail_of_the_same_words_from_before_the_request_is_unknown() {
+    for status in ["scheduled", "sending", "sent", "failed"] {
+        let (service, thread, before) = with_a_mail_meanwhile(status).await;
+        let error = thread.reply(TEXT).and_send().seen(&before).await.unwrap_err();
+        assert_eq!((error.certainty(), service.count("POST")), (Certainty::Unknown, 1), "{status}");
     }
 }
 

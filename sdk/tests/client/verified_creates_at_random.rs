@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Fault, Service, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Error, Thread, Verification};
+use shared_inbox::{Certainty, Error, Thread};
 
 fn fault() -> impl Strategy<Value = Fault> {
     prop_oneof![
@@ -63,7 +63,9 @@ proptest! {
         late_ms in prop_oneof![Just(0_u64), 0..9_000_u64],
         older in 0..3_usize,
         at_once in any::<bool>(),
-        read_first in any::<bool>(),
+        // How long a request is under way whose answer is lost.
+        slow_ms in prop_oneof![Just(0_u64), 0..5_000_u64],
+        is_known in any::<bool>(),
     ) {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let service = Service::start().await;
@@ -71,17 +73,15 @@ proptest! {
                 service.add_note(crate::support::NAME, texts[0]);
                 service.add_message("outbound", Some("scheduled"), texts[0]);
             }
-            // What somebody else made in the very seconds before, only a read before the create can tell.
-            let mut builder = service.builder();
-            if read_first {
-                builder = builder.verification(Verification::ReadFirst);
-            } else {
-                service.clock.leap(Duration::from_secs(5));
-            }
             service.world.lock().unwrap().shows_after = Duration::from_millis(late_ms);
+            service.world.lock().unwrap().slow = Duration::from_millis(slow_ms);
+            let client = service.client();
+            if is_known {
+                client.mailboxes().await.unwrap();
+            }
+            let thread = client.conversation(&conversation_id());
             service.fail_posts(posts);
             service.fail_gets(gets);
-            let thread = builder.build().unwrap().conversation(&conversation_id());
             let mut results = Vec::new();
             if at_once {
                 let tasks: Vec<_> = texts.iter().map(|text| tokio::spawn(create(thread.clone(), kind, text))).collect();

@@ -6,8 +6,8 @@ use crate::TimelineItem;
 use crate::client::engine::{SKEW, at};
 use crate::client::error::Before;
 
-/// For what is lost when times are cut to the second and answers travel.
-const ROUNDING: Duration = Duration::from_secs(2);
+/// What is lost when an item's time is cut to the second.
+const ROUNDING: Duration = Duration::from_secs(1);
 
 impl Before {
     /// Whether an item may have come after the create was sent.
@@ -16,9 +16,9 @@ impl Before {
         !self.keys.contains(key) && !older
     }
 
-    /// Whether a new item surely came after the create was sent, unless somebody else made it in the same seconds.
+    /// Whether a new item surely came while the create was under way, and not before.
     pub(super) fn is_over(&self, item: &TimelineItem) -> bool {
-        let later = self.sent.zip(at(item)).is_some_and(|(sent, at)| at >= sent - ROUNDING);
-        self.whole || (self.agreed && later)
+        let meanwhile = self.under_way.zip(at(item)).is_some_and(|((from, to), at)| from <= at && at <= to);
+        self.whole || meanwhile
     }
 }

@@ -193,8 +193,8 @@ impl<I, O> Create<I, O> {
     }
 
     /// All that is needed to find out later whether this create took effect, for a caller that may drop the future before
-    /// there is a result. What is older than this moment by the service's clock is told from it; a client that has not heard
-    /// that clock yet can tell nothing, unless [`seen`](Self::seen) is given first.
+    /// there is a result. What is older than this moment by the service's clock is told from it, and what comes later is
+    /// taken for it; a client that has not heard that clock yet goes by [`seen`](Self::seen), or can tell nothing.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -220,7 +220,7 @@ impl<I, O> Create<I, O> {
             keys: self.seen_keys(),
             whole: reading.is_none() && self.seen.is_some(),
             sent: reading.map(|reading| reading.earliest(now)),
-            agreed: reading.is_some(),
+            under_way: reading.and_then(|reading| reading.under_way(now, self.options.ends(now))),
         };
         Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), before)
     }

@@ -21,17 +21,17 @@ const FIRST_LOOK: Duration = Duration::from_millis(500);
 const SLOWEST_LOOK: Duration = Duration::from_secs(4);
 /// How long a place in the rate limit is held for the look before it is used.
 const HELD: Duration = Duration::from_secs(120);
-/// When the service's answers differ more than this on the time, the conversation is read first.
-const TELLS: Duration = Duration::from_secs(5);
-/// When they differ more than this, an item's time does not say whether it is ours.
-const AGREED: Duration = Duration::from_secs(15);
+/// When the service's time is not known more exactly than this, the conversation is read first.
+const TELLS: Duration = Duration::from_secs(8);
 
 /// What a create has come to.
 struct Progress {
     expected: Expected,
     before: Before,
-    /// When it was sent, or is about to be.
+    /// When it was sent first, or is about to be.
     sent: Instant,
+    /// When its answer came or was lost.
+    ended: Instant,
     /// How many sends were lost.
     lost: u32,
     certainty: Certainty,
@@ -66,6 +66,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             expected: (self.kind.expect)(&self.input),
             before: Before::default(),
             sent: now,
+            ended: now,
             lost: 0,
             certainty: Certainty::NotSent,
         };
@@ -110,6 +111,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             }
             ledger.open(&progress.expected);
             let answer = self.core.send_in(here, out, &self.options, budget).await;
+            progress.ended = self.core.clock.now();
             let error = match answer.and_then(|answer| Ok((decode(&answer)?, answer))) {
                 Ok((value, answer)) => {
                     let now = self.core.clock.now();
@@ -170,11 +172,13 @@ impl<I, O: DeserializeOwned> Create<I, O> {
     /// What is known to be in the conversation before the create. Read, where nothing else could tell it afterwards.
     async fn before(&self, expected: &Expected, ledger: &mut Ledger) -> Result<Before> {
         let reading = self.core.service_clock.reading();
-        let told = reading.is_some_and(|reading| reading.spread() <= TELLS);
+        let told = reading.is_some_and(|reading| reading.is_within(TELLS));
         let first = match self.options.verification {
             Verification::Never => false,
             Verification::ReadFirst => true,
-            Verification::Verified => !told || ledger.has_lost() || ledger.may_own(expected, 0),
+            Verification::Verified => {
+                !told || !self.core.goes_well() || ledger.has_lost() || ledger.may_own(expected, 0)
+            }
         };
         if first {
             let look = look(&self.core, &self.conversation, &self.options, ledger).await?;
@@ -191,7 +195,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         let reading = reading.filter(|reading| reading.last >= progress.sent);
         Before {
             sent: reading.map(|reading| reading.earliest(progress.sent)),
-            agreed: reading.is_some_and(|reading| reading.spread() <= AGREED),
+            under_way: reading.and_then(|reading| reading.under_way(progress.sent, progress.ended)),
             ..progress.before.clone()
         }
     }

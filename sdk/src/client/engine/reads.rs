@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::core::Core;
 use super::service_clock::SKEW;
-use crate::{Conversation, ConversationId, TimelineItem, Timestamp};
+use crate::{Conversation, ConversationId, Direction, TimelineItem, Timestamp};
 
 /// Items that are older than this when they are read need not be remembered.
 const NEWEST: Duration = SKEW.saturating_mul(3);
@@ -27,6 +27,12 @@ impl Core {
     /// Remembers a read that has just been answered.
     pub(crate) fn remember(&self, conversation: &Conversation) {
         let now = self.clock.now();
+        // The time of incoming mail may be its sender's.
+        let own =
+            |item: &&TimelineItem| item.as_message().is_none_or(|mail| mail.direction != Direction::Inbound);
+        if let Some(latest) = conversation.timeline.iter().filter(own).filter_map(at).max() {
+            self.service_clock.stamped(latest, now);
+        }
         // Without the service's time a create reads first in any case.
         let Some(reading) = self.service_clock.reading() else { return };
         let since = reading.earliest(now) - NEWEST;

@@ -78,10 +78,11 @@ impl Core {
         if !headers.is_empty() {
             request = request.headers(headers.clone());
         }
+        let sent = self.clock.now();
         let mut response = request.send().await.map_err(broken)?;
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
-        self.service_clock.hear(&headers, self.clock.now());
+        self.service_clock.hear(&headers, sent, self.clock.now());
         if status.is_success() && *response.url() == out.url {
             let body = read(&mut response, self.max_body).await.map_err(broken)?;
             let read = out.method.is_safe();

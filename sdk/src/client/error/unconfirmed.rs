@@ -37,8 +37,8 @@ pub(crate) struct Before {
     pub(crate) whole: bool,
     /// What the service's clock showed at least when it was sent, if it can be believed.
     pub(crate) sent: Option<Timestamp>,
-    /// Whether the service's machines agree on the time, as far as can be seen.
-    pub(crate) agreed: bool,
+    /// What it showed at most when it was sent, and when its answer was lost.
+    pub(crate) under_way: Option<(Timestamp, Timestamp)>,
 }
 
 impl Unconfirmed {

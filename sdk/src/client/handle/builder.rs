@@ -1,7 +1,7 @@
 //! Setting up a client. Everything that can be wrong with a key, an address or a setting is found here, before any request.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -206,6 +206,7 @@ impl ClientBuilder {
             user_agent,
             test_key: key.is_test(),
             service_clock: ServiceClock::new(clock.now()),
+            trouble: Mutex::default(),
             reads: Reads::default(),
             clock,
             limiter,

@@ -22,12 +22,15 @@ use super::retry::RetryPolicy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {
-    /// Look at the conversation, and send again, once, only what cannot be there. What was there before is told by the
-    /// service's clock and by what this client has read and made; where these cannot tell, the conversation is read first.
+    /// One request when all goes well. Look at the conversation, and send again, once, only what cannot be there. What was
+    /// there before is told by the service's clock and by what this client has read and made. That clock shows seconds, so
+    /// the item of a request whose answer was lost within two is not known for sure, and the outcome is
+    /// [`Unknown`](crate::Certainty::Unknown). Where the clock cannot tell, and for five minutes after any answer was
+    /// lost, the conversation is read first.
     #[default]
     Verified,
-    /// The same, and the conversation is read before each create, right before it is sent. For a key that several
-    /// processes use to write the same words in the same minute: then an item of theirs is never taken for ours.
+    /// The same, and the conversation is read before each create, right before it is sent: two requests, and what is new
+    /// afterwards is ours. For programs that would rather know than save the request.
     ReadFirst,
     /// Send once. No reads; a lost answer is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
     Never,

@@ -50,6 +50,8 @@ pub struct Manners {
     pub shown_as: Option<&'static str>,
     /// How long it takes to show what was created.
     pub shows_after: Duration,
+    /// How long a request is under way that meets bad luck.
+    pub takes: Duration,
     /// Whether it tells the time, and how far from its own that is.
     pub date: Option<i64>,
     /// How far the clock is off that the next items are stamped by, in seconds.
@@ -97,6 +99,7 @@ impl Stranger {
             name: "Robin",
             shown_as: None,
             shows_after: Duration::ZERO,
+            takes: Duration::from_secs(3),
             date: Some(0),
             stamp_off: 0,
             echoes: false,
@@ -152,10 +155,10 @@ impl Stranger {
     /// How it behaves, and what it has, for whoever has to find out what went wrong.
     pub fn describe(&self) -> String {
         let state = self.state();
-        let Manners { author, shown_as, shows_after, date, stamp_off, lists_us, .. } = &state.manners;
+        let Manners { author, shown_as, shows_after, takes, date, stamp_off, lists_us, .. } = &state.manners;
         let lines: Vec<&str> = state.lines.iter().map(|line| line.json.as_str()).collect();
         format!(
-            "{author:?} {shown_as:?} {shows_after:?} {date:?} {stamp_off} {lists_us}\n{}\n{}",
+            "{author:?} {shown_as:?} {shows_after:?} {takes:?} {date:?} {stamp_off} {lists_us}\n{}\n{}",
             lines.join("\n"),
             state.requests.join("\n")
         )
@@ -180,6 +183,38 @@ impl Stranger {
         let at = stamp(from, self.started, 0);
         let (_, line) = state.message(&at, status, text);
         state.lines.push(Line { json: line, from });
+    }
+}
+
+/// What can be created.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Note,
+    Draft,
+    Mail,
+    Request,
+}
+
+pub const KINDS: [Kind; 4] = [Kind::Note, Kind::Draft, Kind::Mail, Kind::Request];
+
+impl Stranger {
+    /// Another process makes the same with the same key.
+    pub fn twin_makes(&self, kind: Kind, text: &str) {
+        let text = quoted(text);
+        let (path, body) = match kind {
+            Kind::Note => ("/notes", format!(r#"{{"body":{text}}}"#)),
+            Kind::Draft => ("/replies", format!(r#"{{"body":{text}}}"#)),
+            Kind::Mail => ("/replies", format!(r#"{{"body":{text},"send":true}}"#)),
+            Kind::Request => (
+                "/document-requests",
+                format!(r#"{{"message":{text},"documents":[{{"label":"Passport"}}]}}"#),
+            ),
+        };
+        let now = self.clock.now();
+        let mut state = self.state();
+        let at = stamp(now, self.started, state.manners.stamp_off);
+        state.create(path, &serde_json::from_str(&body).unwrap(), &at, now);
+        state.stored -= 1;
     }
 }
 
@@ -296,6 +331,9 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
             "POST" => state.manners.posts.pop_front().unwrap_or(state.manners.always),
             _ => state.manners.gets.pop_front().unwrap_or(Luck::Good),
         };
+        if luck != Luck::Good {
+            clock.leap(state.manners.takes);
+        }
         let now = clock.now();
         let json = serde_json::from_str(&body).unwrap_or_default();
         let answer = luck.takes_effect().then(|| state.answer(&path, &json, now, started));

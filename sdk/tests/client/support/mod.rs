@@ -97,6 +97,8 @@ pub struct World {
     pub items: Vec<(Value, Instant)>,
     /// How long the service takes to show what it created.
     pub shows_after: Duration,
+    /// How long a request is under way whose answer is lost.
+    pub slow: Duration,
     /// For the next creates, and the next reads.
     pub posts: VecDeque<Fault>,
     pub gets: VecDeque<Fault>,
@@ -133,6 +135,7 @@ impl Service {
             started: clock.now(),
             items: Vec::new(),
             shows_after: Duration::ZERO,
+            slow: Duration::ZERO,
             posts: VecDeque::new(),
             gets: VecDeque::new(),
             requests: Vec::new(),
@@ -284,6 +287,9 @@ async fn serve(mut stream: TcpStream, world: Arc<Mutex<World>>, committed: Arc<N
         world.requests.push(format!("{method} {path}"));
         let fault = if method == "POST" { world.posts.pop_front() } else { world.gets.pop_front() };
         let fault = fault.unwrap_or_default();
+        if !matches!(fault, Fault::None) {
+            world.clock.leap(world.slow);
+        }
         let answer = match fault {
             Fault::DropBefore | Fault::Before(_) | Fault::Header(..) | Fault::Impostor => None,
             _ => Some(world.commit(&path, &body)),
