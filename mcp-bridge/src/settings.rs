@@ -4,7 +4,7 @@
 
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, Verification};
+use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
 
 use crate::audit::Audit;
 
@@ -142,7 +142,6 @@ impl Access {
     fn client(&self, base_url: String, key: String) -> Result<Client, String> {
         let client = Client::builder(base_url, key)
             .deadline(CALL_WITHIN)
-            .verification(Verification::ReadFirst)
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
         client.build().map_err(|error| {

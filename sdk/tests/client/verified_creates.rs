@@ -338,6 +338,41 @@ async fn what_became_of_a_dropped_create_can_be_found_out() {
 }
 
 #[tokio::test]
+async fn a_dropped_create_that_had_read_first_is_found_by_what_it_read() {
+    for verification in [Verification::ReadFirst, Verification::Verified] {
+        let service = Service::start().await;
+        let client = service.client();
+        client.mailboxes().await.unwrap();
+        service.add_note(NAME, TEXT);
+        let thread = client.conversation(&conversation_id());
+        let create = thread.add_note(TEXT).verification(verification);
+        let unconfirmed = create.unconfirmed();
+        service.fail_posts([Fault::Hang]);
+        let create = tokio::spawn(create.into_future());
+        while service.items().len() < 2 {
+            service.committed.notified().await;
+        }
+        create.abort();
+        assert!(create.await.unwrap_err().is_cancelled());
+        let found = client.look_for(&unconfirmed).await.unwrap();
+        match verification {
+            Verification::ReadFirst => {
+                let id = found_note(&found);
+                assert_eq!(id, Some("not_2"), "{found:?}");
+            }
+            _ => assert_eq!(found, Sighting::Unclear, "two of the same second"),
+        }
+    }
+}
+
+fn found_note(sighting: &Sighting) -> Option<&str> {
+    match sighting {
+        Sighting::Found(TimelineItem::Note(note)) => Some(note.id.as_str()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_cannot_be_read_is_recovered_and_never_repeated() {
     for fault in
         [Fault::Truncate(10), Fault::Body("<html>hello</html>"), Fault::Body("{\"status\":\"draft\"}")]

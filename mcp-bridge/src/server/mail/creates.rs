@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
     Conversation, ConversationId, Created, Done, Error, Operation, ReplyResult, Sighting, TimelineItem,
-    Unconfirmed,
+    Unconfirmed, Verification,
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -203,6 +203,8 @@ async fn follow<I, O>(call: shared_inbox::Create<I, O>, slot: &mut Fate) -> Resu
 where
     shared_inbox::Create<I, O>: IntoFuture<Output = Result<Created<O>, Error>>,
 {
+    // Few calls, and a model that has to be told: a read before each, so that what was lost is known.
+    let call = call.verification(Verification::ReadFirst);
     *slot = Fate::Unknown(Instant::now(), call.unconfirmed());
     let result = call.await;
     if let Err(e) = &result {

@@ -20,7 +20,7 @@ const SWEEP: usize = 256;
 pub(super) struct Ledger {
     entries: Vec<Entry>,
     /// The create under way. Still here when the next one begins, it was given up and may have happened.
-    open: Option<Expected>,
+    open: Option<Lost>,
 }
 
 struct Entry {
@@ -37,21 +37,36 @@ enum Item {
         before: Before,
     },
     /// It may have made something or not.
-    Lost(Expected),
+    Lost(Lost),
+}
+
+/// What was to be made, and what is known of the time before.
+struct Lost {
+    expected: Expected,
+    before: Before,
+}
+
+impl Entry {
+    fn lost(&self, expected: &Expected) -> Option<&Lost> {
+        match &self.item {
+            Item::Lost(lost) if lost.expected == *expected => Some(lost),
+            _ => None,
+        }
+    }
 }
 
 impl Ledger {
     /// Begins: what was left open is lost.
     pub(super) fn begin(&mut self, now: Instant) {
         self.entries.retain(|entry| now.saturating_duration_since(entry.at) < KEPT);
-        if let Some(expected) = self.open.take() {
-            self.entries.push(Entry { item: Item::Lost(expected), at: now });
+        if let Some(lost) = self.open.take() {
+            self.entries.push(Entry { item: Item::Lost(lost), at: now });
         }
     }
 
     /// From now on it may happen.
-    pub(super) fn open(&mut self, expected: &Expected) {
-        self.open = Some(expected.clone());
+    pub(super) fn open(&mut self, expected: &Expected, before: &Before) {
+        self.open = Some(Lost { expected: expected.clone(), before: before.clone() });
     }
 
     /// It did not happen.
@@ -67,18 +82,24 @@ impl Ledger {
 
     /// It happened, and its item is to be found.
     pub(super) fn unseen(&mut self, before: Before, now: Instant) {
-        if let Some(expected) = self.open.take() {
+        if let Some(Lost { expected, .. }) = self.open.take() {
             self.entries.push(Entry { item: Item::Unseen { expected, before }, at: now });
         }
     }
 
     /// This is what was lost.
     pub(super) fn found(&mut self, expected: &Expected, key: String, now: Instant) {
-        let lost = |entry: &Entry| matches!(&entry.item, Item::Lost(lost) if lost == expected);
+        let lost = |entry: &Entry| entry.lost(expected).is_some();
         if let Some(index) = self.entries.iter().position(lost) {
             self.entries.remove(index);
         }
         self.made(key, now);
+    }
+
+    /// What a lost create of this kind had read before it was sent, if it did.
+    pub(super) fn read_before(&self, expected: &Expected) -> Option<Before> {
+        let lost = self.entries.iter().find_map(|entry| entry.lost(expected));
+        lost.filter(|lost| lost.before.whole).map(|lost| lost.before.clone())
     }
 
     /// Whether another create is known to have made this.
@@ -90,7 +111,7 @@ impl Ledger {
     pub(super) fn may_own(&self, expected: &Expected, lost: usize) -> bool {
         let unseen =
             |entry: &Entry| matches!(&entry.item, Item::Unseen { expected: other, .. } if other == expected);
-        let gone = |entry: &&Entry| matches!(&entry.item, Item::Lost(other) if other == expected);
+        let gone = |entry: &&Entry| entry.lost(expected).is_some();
         self.entries.iter().any(unseen) || self.entries.iter().filter(gone).count() > lost
     }
 

@@ -49,7 +49,13 @@ pub(crate) async fn look_for(
     let me = whose(core, expected, &options).await?;
     // One of the lost ones is this.
     let others = ledger.may_own(expected, 1);
-    let sighting = look.judge(me, expected, before, &ledger, others);
+    let mut sighting = look.judge(me, expected, before, &ledger, others);
+    if sighting == Sighting::Unclear
+        && let Some(before) = ledger.read_before(expected)
+        && let found @ Sighting::Found(_) = look.judge(me, expected, &before, &ledger, others)
+    {
+        sighting = found;
+    }
     if let Sighting::Found(item) = &sighting
         && let Some(key) = look.key(item)
     {

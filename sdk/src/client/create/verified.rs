@@ -109,7 +109,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     }
                 }
             }
-            ledger.open(&progress.expected);
+            ledger.open(&progress.expected, &progress.before);
             let answer = self.core.send_in(here, out, &self.options, budget).await;
             progress.ended = self.core.clock.now();
             let error = match answer.and_then(|answer| Ok((decode(&answer)?, answer))) {
