@@ -301,6 +301,24 @@ async fn a_gap_in_mail_is_told_when_mail_may_be_missing_also_after_one_dated_in_
 }
 
 #[tokio::test]
+async fn where_mails_dated_in_the_future_fill_the_page_mail_may_always_be_missing() {
+    for (at, missing) in [(0, false), (4_000_000_000_000, true)] {
+        let entry = Entry { at, mails: 1, tag: 0 };
+        let server = wiremock::MockServer::start().await;
+        let answer =
+            wiremock::ResponseTemplate::new(200).set_body_json([summary(1, &entry), summary(2, &entry)]);
+        wiremock::Mock::given(wiremock::matchers::any()).respond_with(answer).mount(&server).await;
+        let client = Client::builder(format!("{}/api/v1", server.uri()), key());
+        let client = client.clock(crate::support::LeapClock::new()).build().unwrap();
+        let mut changes = client.changes().limit(2);
+        for gap in [true, missing, missing] {
+            let Some(Ok(Change::Gap(told))) = changes.next().await else { panic!("a page that is full") };
+            assert_eq!(told.mail, gap, "{at}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_id_that_stands_twice_on_a_page_is_told_once() {
     let entry = |tag| Entry { at: 0, mails: 1, tag };
     let page = json!([summary(1, &entry(1)), summary(1, &entry(2)), summary(2, &entry(0))]);

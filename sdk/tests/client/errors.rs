@@ -19,8 +19,9 @@ async fn echo(status: u16) -> (MockServer, Client) {
         let quoted = body["body"].as_str().or(body["message"].as_str()).unwrap_or_default().to_uppercase();
         let query: Vec<String> = request.url.query_pairs().map(|(_, value)| value.into_owned()).collect();
         let sentence = format!(
-            "Not for {header}: \"{quoted}\" {body} {query:?} {} by kim@example.com",
-            request.url.query().unwrap_or_default()
+            "Not for {header}: \"{quoted}\" {body} {query:?} {} by kim@example.com, {:?}",
+            request.url.query().unwrap_or_default(),
+            request.headers.get("x-tenant")
         );
         ResponseTemplate::new(status).set_body_json(json!({ "error": sentence }))
     };
@@ -47,12 +48,15 @@ async fn display_and_debug_blot_out_what_we_sent_and_message_keeps_it() {
                 .await
                 .unwrap_err(),
             client.conversations().q("refund for kim@example.com please").await.unwrap_err(),
+            client.tags().header("x-tenant", "token-of-tenant-4711").await.unwrap_err(),
         ];
         for error in errors {
             assert!(error.message().unwrap().contains(&key()), "whole for whoever asks");
             for text in [error.to_string(), format!("{error:?}")] {
                 assert!(text.contains("Not for") && text.contains("[…]"), "{text}");
-                for secret in ["a1a1", "refund", "REFUND", "Kim", "passport", "kim", "example.com", "DE02"] {
+                for secret in
+                    ["a1a1", "refund", "REFUND", "Kim", "passport", "kim", "example.com", "DE02", "4711"]
+                {
                     assert!(!text.contains(secret), "{secret} in {text}");
                 }
             }

@@ -7,6 +7,7 @@ use crate::support::{Fault, Service, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::{
     Ask, BoxFuture, Certainty, Ending, Lane, LimitError, MemoryLimiter, Permit, RateLimiter, RetryPolicy,
+    Verification,
 };
 use tokio::time::{Instant, advance, sleep};
 
@@ -561,6 +562,18 @@ async fn a_429_of_the_service_teaches_the_limiter() {
     let error = client.tags().no_wait().await.unwrap_err();
     assert!(error.is_busy());
     assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
+}
+
+#[tokio::test]
+async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
+    for verification in [Verification::Verified, Verification::ReadFirst] {
+        let service = Service::start().await;
+        service.fail_posts([Fault::DropBefore]);
+        let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        let reply = thread.reply("Done.").verification(verification).await.unwrap();
+        assert_eq!((reply.recovered(), service.items().len()), (false, 1));
+    }
 }
 
 #[tokio::test]

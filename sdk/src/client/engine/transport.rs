@@ -20,7 +20,7 @@ impl Core {
     pub(super) async fn attempt(
         &self,
         out: &Outgoing,
-        headers: &HeaderMap,
+        extra: &HeaderMap,
         timeout: Duration,
         resend: u32,
     ) -> Result<Answer> {
@@ -40,7 +40,7 @@ impl Core {
             error.type = field::Empty,
         );
         async {
-            let mut result = self.exchange(out, headers, timeout).await;
+            let mut result = self.exchange(out, extra, timeout).await;
             if out.method.is_safe() {
                 result = result.map_err(Error::without_effect);
             }
@@ -62,7 +62,7 @@ impl Core {
         .await
     }
 
-    async fn exchange(&self, out: &Outgoing, headers: &HeaderMap, timeout: Duration) -> Result<Answer> {
+    async fn exchange(&self, out: &Outgoing, extra: &HeaderMap, timeout: Duration) -> Result<Answer> {
         let mut request = self
             .http
             .request(out.method.clone(), out.url.clone())
@@ -75,8 +75,8 @@ impl Core {
                 .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
                 .body(body.clone());
         }
-        if !headers.is_empty() {
-            request = request.headers(headers.clone());
+        if !extra.is_empty() {
+            request = request.headers(extra.clone());
         }
         let sent = self.clock.now();
         let mut response = request.send().await.map_err(broken)?;
@@ -109,7 +109,8 @@ impl Core {
             Certainty::Unknown
         };
         let mut sent = out.texts();
-        sent.extend(self.authorization.to_str().map(str::to_owned));
+        let own = extra.values().chain([&self.authorization]);
+        sent.extend(own.filter_map(|value| value.to_str().ok()).map(str::to_owned));
         let answer = Answered::refusal(status, headers, &body, out.scope.as_ref(), &sent);
         Err(Error::new(Cause::Status(answer), certainty))
     }

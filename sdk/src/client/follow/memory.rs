@@ -60,7 +60,7 @@ pub enum Change {
 pub struct Gap {
     /// Whether conversations with new mail may be among it: none that is known and got no mail stands below those that did.
     /// Otherwise only changes that do not bring a conversation to the top (tags, assignment) can have been missed, in
-    /// conversations further down. (Where mails dated in the future fill the page, nothing can be known.)
+    /// conversations further down.
     pub mail: bool,
 }
 
@@ -75,13 +75,22 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// What is different from the look before. `full` says that the list may be longer than this page.
-    pub(super) fn compare(&mut self, mut page: Vec<ConversationSummary>, full: bool) -> Vec<Change> {
+    /// What is different from the look before. `full` says that the list may be longer than this page, `now` the latest
+    /// that it can be by the service's clock.
+    pub(super) fn compare(
+        &mut self,
+        mut page: Vec<ConversationSummary>,
+        full: bool,
+        now: Option<Timestamp>,
+    ) -> Vec<Change> {
         let mut here = HashSet::new();
         page.retain(|summary| here.insert(summary.id.clone()));
         let mut changes = Vec::new();
         if full {
-            changes.push(Change::Gap(Gap { mail: !self.begun || self.mail_may_be_missing(&page) }));
+            // Whatever comes now stands below mails dated in the future.
+            let buried = page.last().zip(now).is_some_and(|(last, now)| last.last_message_at > now);
+            let mail = !self.begun || buried || self.mail_may_be_missing(&page);
+            changes.push(Change::Gap(Gap { mail }));
         } else {
             let mut gone: Vec<_> = self.known.keys().filter(|id| !here.contains(id)).cloned().collect();
             gone.sort();
@@ -144,12 +153,12 @@ mod tests {
     fn a_list_that_is_always_full_does_not_fill_the_memory() {
         let mut memory = Memory::default();
         for page in 0..3 * REMEMBERED / 100 {
-            memory.compare((page * 100..(page + 1) * 100).rev().map(summary).collect(), true);
+            memory.compare((page * 100..(page + 1) * 100).rev().map(summary).collect(), true, None);
         }
         assert!((100..=REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
         // The newest are still known.
         let changes =
-            memory.compare((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect(), true);
+            memory.compare((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect(), true, None);
         assert!(changes.iter().all(|change| matches!(change, Change::Gap(_))));
     }
 }

@@ -143,7 +143,8 @@ impl ClientBuilder {
     }
 
     /// How many requests may be sent in any 60 seconds, for a key whose limit is shared with others by agreement. The
-    /// service's own limit, 120, unless set; no effect together with [`rate_limiter`](Self::rate_limiter).
+    /// service's own limit, 120, unless set; at least 2, since a create may have to look while it holds its place. No
+    /// effect together with [`rate_limiter`](Self::rate_limiter).
     pub fn rate_limit(mut self, requests: u32) -> Self {
         self.rate = requests;
         self
@@ -190,6 +191,9 @@ impl ClientBuilder {
         let agent = self.user_agent.map_or_else(|| AGENT.to_owned(), |product| format!("{product} {AGENT}"));
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
+        if self.limiter.is_none() && self.rate < 2 {
+            return Err(Error::config("rate limit", "must be at least 2 requests a minute"));
+        }
         let http = match self.http {
             Some(http) => http,
             None => own_http(&base)?,
