@@ -1,24 +1,26 @@
-//! Every operation of the client against a service that fails at random, in every way the mock knows. What the mock would
-//! never do (other words, other names, other times) is in the client's own tests, at a service that is not ours.
+//! Every operation of the client against a service that fails at random, in every way the mock knows: answers are lost and
+//! quote what they were sent, reads are stale, people change what was just made, the key is renamed, the rate limit
+//! and the service hold a resend up. What the mock would never do is in the client's own tests, at a service that is not ours.
 //!
 //! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so; the limit
 //! of requests was kept; nothing hung. A run is told by its seed: `CHAOS_SEED=7 CHAOS_CALLS=5000 cargo test -p
 //! shared-inbox-tests chaos` plays another one, and the same one again.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{sync::Arc, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use shared_inbox::{
     AssignTo, Certainty, Client, ConversationId, Error, Operation, Reference, Scope, Sighting, Status,
-    input::DocumentItem,
+    http::Method, input::DocumentItem,
 };
-use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey};
+use shared_inbox_mock::{Approval, Control, Effect, FaultRule, InboundMail, MockServer, NewKey};
 
 use crate::hand_in_hand::{HandInHand, client};
 
 /// A fault of any kind, for one request or several in a row.
 fn fault(rng: &mut StdRng) -> FaultRule {
-    let effect = match rng.random_range(0..9) {
+    let effect = match rng.random_range(0..10) {
         0 => Effect::status(500),
         1 => Effect::status(503),
         2 => Effect::status_after(500),
@@ -27,6 +29,7 @@ fn fault(rng: &mut StdRng) -> FaultRule {
         5 => Effect::drop_after(),
         6 => Effect::truncate(rng.random_range(0..40)),
         7 => Effect::body("<html>Bad gateway</html>"),
+        8 => Effect::status_after(503).header("retry-after", "25"),
         _ => Effect::delay(Duration::from_millis(2)),
     };
     let effect = if rng.random_bool(0.1) { effect.delayed(Duration::from_millis(2)) } else { effect };
@@ -43,7 +46,7 @@ async fn count(observer: &Client, conversation: &ConversationId, text: &str) -> 
     let conversation = observer.conversation(conversation).get().await.expect("no fault is left");
     let says = |item: &&shared_inbox::TimelineItem| {
         item.as_note().is_some_and(|note| note.body == text)
-            || item.as_message().is_some_and(|message| message.text.contains(text))
+            || item.as_message().is_some_and(|message| message.text.to_lowercase().contains(text))
     };
     conversation.timeline.iter().filter(says).count()
 }
@@ -57,6 +60,8 @@ struct Tally {
     unknown: usize,
     /// Of these, still not clear at a later look.
     unclear: usize,
+    /// Drafts that a person changed and approved as soon as they were there.
+    meddled: usize,
 }
 
 struct Chaos {
@@ -64,6 +69,8 @@ struct Chaos {
     live: Client,
     test: Client,
     watcher: Client,
+    watcher_key: String,
+    live_agent: String,
     test_watcher: Client,
     conversation: ConversationId,
     sandbox: ConversationId,
@@ -75,12 +82,17 @@ impl Chaos {
     async fn start(seed: u64) -> Self {
         let mock = MockServer::builder().manual_clock().start().await;
         let clock = Arc::new(HandInHand::with(&mock));
-        let (live, test) = (client(&mock, mock.live_key(), &clock), client(&mock, mock.test_key(), &clock));
-        let mut watchers = Vec::new();
+        let test = client(&mock, mock.test_key(), &clock);
+        // With a limit that holds calls up.
+        let live = Client::builder(mock.base_url(), mock.live_key()).clock(clock.clone());
+        let live = live.rate_limit(30).deadline(Duration::from_secs(600)).build().unwrap();
+        let (mut watchers, mut keys) = (Vec::new(), Vec::new());
         for key in [NewKey::live("Watcher", [Scope::Read]), NewKey::test("Watcher", [Scope::Read])] {
             let key = mock.control().create_key(key).await.unwrap().key;
             watchers.push(client(&mock, &key, &clock));
+            keys.push(key);
         }
+        let live_agent = format!("agent:{}", live.me().await.unwrap().agent.id);
         let test_watcher = watchers.pop().unwrap();
         let watcher = watchers.pop().unwrap();
         let inbox = live.mailboxes().await.unwrap().remove(0).address;
@@ -88,7 +100,20 @@ impl Chaos {
         let conversation = mock.control().inbound(mail).await.unwrap().conversation_id;
         let sandbox = test.sandbox_inbound("delivered@customer.test", "Hello").await.unwrap().conversation_id;
         let rng = StdRng::seed_from_u64(seed);
-        Self { mock, live, test, watcher, test_watcher, conversation, sandbox, rng, tally: Tally::default() }
+        let (watcher_key, tally) = (keys.remove(0), Tally::default());
+        Self {
+            mock,
+            live,
+            test,
+            watcher,
+            watcher_key,
+            live_agent,
+            test_watcher,
+            conversation,
+            sandbox,
+            rng,
+            tally,
+        }
     }
 
     async fn step(&mut self, operation: Operation, n: usize) {
@@ -97,6 +122,12 @@ impl Chaos {
         if n.is_multiple_of(150) {
             let mail = InboundMail::new("help@acme.example", "kim@example.com", "And another question");
             self.conversation = self.mock.control().inbound(mail).await.unwrap().conversation_id;
+        }
+        if self.rng.random_bool(0.02) {
+            self.rename().await;
+        }
+        if self.rng.random_bool(0.05) {
+            self.echo(n).await;
         }
         for _ in 0..self.rng.random_range(0..3) {
             self.mock.control().add_fault(fault(&mut self.rng)).await.unwrap();
@@ -119,8 +150,12 @@ impl Chaos {
     /// A create that is verified: once, or an error that says what is known.
     async fn create(&mut self, operation: Operation, marker: &str) {
         let before = self.without_faults(marker).await;
+        if self.rng.random_bool(0.2) {
+            self.show_late().await;
+        }
         let thread = self.live.conversation(&self.conversation);
         let send = self.rng.random_bool(0.3);
+        let meddler = self.rng.random_bool(0.2).then(|| Meddler::watch(self.mock.control(), marker));
         let result = match operation {
             Operation::AddNote => thread.add_note(marker).await.map(|created| created.recovered()),
             Operation::Reply => {
@@ -133,6 +168,9 @@ impl Chaos {
             }
         };
         self.mock.control().clear_faults().await;
+        if let Some(meddler) = meddler {
+            self.tally.meddled += meddler.stop().await;
+        }
         let made = count(&self.watcher, &self.conversation, marker).await - before;
         match result {
             Ok(recovered) => {
@@ -157,6 +195,51 @@ impl Chaos {
                 self.tally.refused += 1;
             }
         }
+    }
+
+    /// The next reads show the conversation as it is now, however much is made meanwhile; not for as long as things take
+    /// to settle. Only creates go wrong then.
+    async fn show_late(&mut self) {
+        let control = self.mock.control();
+        control.clear_faults().await;
+        let path = format!("/conversations/{}", self.conversation);
+        let now = self.watcher.raw(Method::GET, &path).await.expect("no fault is left");
+        let stale = Effect::body(String::from_utf8(now.bytes().to_vec()).unwrap());
+        let stale = FaultRule::new(stale).method("GET").path(&path).times(self.rng.random_range(1..4));
+        control.add_fault(stale).await.unwrap();
+        control.add_fault(fault(&mut self.rng).method("POST")).await.unwrap();
+    }
+
+    /// The key goes by another name from now on.
+    async fn rename(&mut self) {
+        let world = self.mock.control().state().await.unwrap();
+        let old = self.watcher.conversation(&self.conversation).get().await.unwrap().team.agents;
+        let me = self.live_agent.clone();
+        let old =
+            old.into_iter().find(|agent| agent.id.to_string() == me).expect("a member of the team").name;
+        let new = format!("Renamed {}", self.tally.calls);
+        let quoted = |name: &str| serde_json::Value::from(name).to_string();
+        let renamed = world.replace(&quoted(&old), &quoted(&new));
+        assert_ne!(renamed, world);
+        self.mock.control().restore(renamed).await.unwrap();
+        let team = self.watcher.conversation(&self.conversation).get().await.unwrap().team.agents;
+        assert!(team.iter().any(|agent| agent.name == new), "{team:?}");
+    }
+
+    /// A refusal that quotes all that it was sent can be logged.
+    async fn echo(&mut self, n: usize) {
+        let words = format!("Dear Kim, these are the words of call {n}");
+        let sentence = format!("not allowed: {} says \"{words}\" to kim@example.com", self.watcher_key);
+        let echo = Effect::body(serde_json::json!({ "error": sentence }).to_string());
+        self.mock.control().add_fault(FaultRule::new(echo).method("POST")).await.unwrap();
+        let error = self.watcher.conversation(&self.conversation).reply(&words).await.unwrap_err();
+        assert_eq!(error.certainty(), Certainty::Rejected);
+        assert_eq!(error.message(), Some(sentence.as_str()), "whole for who asks for it");
+        let shown = format!("{error} {error:?}");
+        for secret in [&self.watcher_key[8..], "Dear Kim", "words of call", "kim@example"] {
+            assert!(!shown.contains(secret), "{secret} in {shown}");
+        }
+        self.mock.control().clear_faults().await;
     }
 
     /// Counts with the faults put aside, so that only the call itself meets them.
@@ -230,6 +313,37 @@ impl Chaos {
     }
 }
 
+/// A person who approves a draft with other words as soon as it is there.
+struct Meddler {
+    task: tokio::task::JoinHandle<()>,
+    done: Arc<AtomicUsize>,
+}
+
+impl Meddler {
+    fn watch(control: &Control, marker: &str) -> Self {
+        let (control, marker, done) = (control.clone(), marker.to_owned(), Arc::new(AtomicUsize::new(0)));
+        let (mut changes, count) = (control.changes(), Arc::clone(&done));
+        let task = tokio::spawn(async move {
+            while changes.recv().await.is_ok() {
+                for draft in control.approvals().await {
+                    if draft.text.contains(&marker) {
+                        let louder = Approval::new().body(draft.text.to_uppercase());
+                        let approved = control.approve(&draft.message_id, louder).await;
+                        count.fetch_add(usize::from(approved.is_ok()), Ordering::Relaxed);
+                    }
+                }
+            }
+        });
+        Self { task, done }
+    }
+
+    async fn stop(self) -> usize {
+        self.task.abort();
+        let _ = self.task.await;
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
 fn from_env(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
@@ -252,7 +366,8 @@ async fn whatever_fails_a_create_happens_once_and_no_error_lies() {
         // A run in which nothing was lost would prove nothing.
         assert!(chaos.tally.recovered > chaos.tally.calls / 100, "{:?}", chaos.tally);
         assert!(chaos.tally.done > chaos.tally.calls / 2, "{:?}", chaos.tally);
-        assert!(chaos.tally.unclear < chaos.tally.calls / 50, "{:?}", chaos.tally);
+        assert!(chaos.tally.unclear < chaos.tally.calls / 20, "{:?}", chaos.tally);
+        assert!(chaos.tally.meddled > chaos.tally.calls / 100, "{:?}", chaos.tally);
     };
     tokio::time::timeout(Duration::from_secs(300), run).await.expect("nothing hangs");
 }
