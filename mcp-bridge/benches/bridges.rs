@@ -31,7 +31,7 @@ fn main() {
     let mcp = direct(&runtime, &mock, mock.mcp_url(), Some(body.to_string()));
 
     let released = PathBuf::from(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
-    let small = handed_out(&released);
+    let small = handed_out();
     let mut rows = vec![
         measure("shared-inbox-mcp", || bridge(&mock, &small), rest),
         measure("  by cargo", || bridge(&mock, &released), rest),
@@ -116,13 +116,12 @@ fn direct(runtime: &tokio::runtime::Runtime, mock: &MockServer, url: &str, body:
     median((0..CALLS).map(|_| once()).collect())
 }
 
-/// Builds the program as it is handed out; gives where it is, beside this one.
-fn handed_out(released: &Path) -> PathBuf {
-    let package = ["build", "--locked", "--profile", "dist", "--package", env!("CARGO_PKG_NAME"), "--bins"];
-    let built = Command::new(env!("CARGO")).args(package).stderr(Stdio::null()).status().expect("cargo runs");
-    assert!(built.success(), "cargo {}", package.join(" "));
-    let name = released.file_name().expect("a program");
-    released.parent().and_then(Path::parent).expect("a folder of builds").join("dist").join(name)
+/// The program as it is handed out, which is built unless `BINARY` names it.
+fn handed_out() -> PathBuf {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/handout");
+    let output = Command::new(script).stderr(Stdio::inherit()).output().expect("a shell");
+    assert!(output.status.success(), "the program could not be built");
+    String::from_utf8_lossy(&output.stdout).trim().into()
 }
 
 fn bridge(mock: &MockServer, program: &Path) -> Command {
