@@ -8,6 +8,7 @@ use shared_inbox::{
 use shared_inbox_tests::stores::{self, Store};
 use tokio::time::sleep;
 
+use super::proxy::Proxy;
 use crate::stores::ask as command;
 
 /// What stands for a minute: requests that take more than 25 ms are late.
@@ -264,7 +265,7 @@ async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
 #[tokio::test]
 async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
     let Some(store) = stores::valkey() else { return };
-    let proxy = super::proxy::Proxy::to(store.port()).await;
+    let proxy = Proxy::to(store.port()).await;
     let cut_off = RedisLimiter::builder(proxy.url())
         .limit(4)
         .share(4)
@@ -289,6 +290,45 @@ async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
     }
     take(&other, Lane::ReadBack, 1).await;
     wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test]
+async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
+    let Some(store) = stores::redis() else { return };
+    let mut cut_off = Vec::new();
+    for _ in 0..2 {
+        let proxy = Proxy::to(store.port()).await;
+        let limiter = RedisLimiter::builder(proxy.url()).limit(4).share(2).window(MINUTE);
+        let limiter = limiter.timeout(Duration::from_millis(100)).new_store().connect().await.unwrap();
+        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        cut_off.push((proxy, limiter));
+    }
+    cut_off.iter().for_each(|(proxy, _)| proxy.cut());
+    for (_, limiter) in &cut_off {
+        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    }
+    let (proxy, first) = &cut_off[0];
+    proxy.mend();
+    while first.is_away() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // A moment later, too.
+    sleep(MINUTE / 10).await;
+    let busy = wait(first.acquire(Ask::new(Lane::ReadBack)).await);
+    assert!(busy > MINUTE / 2, "{busy:?}");
+}
+
+#[tokio::test]
+async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() {
+    let Some(store) = stores::valkey() else { return };
+    take(&limiter(&store, 120).await, Lane::ReadBack, 1).await;
+    sleep(SPAN + MINUTE / 10).await;
+    let new = limiter(&store, 120).await;
+    let busy = wait(new.acquire(Ask::new(Lane::ReadBack)).await);
+    assert!(busy <= MINUTE / 20, "{busy:?}");
+    sleep(busy).await;
+    take(&new, Lane::ReadBack, 1).await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
--- One decision about one API key, and what its callers have to tell.
+-- Decisions about one API key, and what its callers have to tell.
 --
 -- KEYS[1] is a sorted set, the only key: whatever takes a part of the state takes all of it, and that is seen. It holds
 --   <lane><id>    a request that counts, by when it counts from
@@ -7,19 +7,19 @@
 -- Times are milliseconds of the server's own clock. What is not a request has a score of 0 or less, so that the requests are
 -- the scores from 1 up.
 --
--- ARGV: window, limit, how long the caller was away (-1: it was not), whether the store is known to be new, the lane of
--- the question (-1: none), its id, lasts, patience, waited, whether others of the lane wait behind it; then reports of four
--- words each: what, which request, and two figures.
+-- ARGV: window, limit, how long the caller was away (-1: it was not), whether the store is known to be new, how many
+-- questions there are; then questions of six words each: lane, id, lasts, patience, waited, whether others of the lane wait
+-- behind it; then reports of four: what, which request, and two figures.
 --
--- Answers {granted, when, why}. When: the time of a request that may be sent, else how long to wait. Why: 1, nothing was known
--- of the key; 2, the store has lost something; else 0.
+-- Answers {why, granted, when, granted, when, ...}, a pair for each question. When: the time of a request that may be sent,
+-- else how long to wait. Why: 1, nothing was known of the key; 2, the store has lost something; else 0.
 local call, key = redis.call, KEYS[1]
-local window, limit, lane = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[5])
-local request = ARGV[5] .. ARGV[6]
+local window, limit, questions = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[5])
+local reports = 6 + 6 * questions
 local slack = math.max(1, math.floor(window / 60))
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local why, places = 0, limit
+local places, changes, answer = limit, {}, {0}
 
 -- How many requests may count when one of this lane is let through: of 120, 110 for interactive calls and 90 for bulk.
 local function ceiling(of)
@@ -34,26 +34,42 @@ local function is_lost(i)
     and not call('ZSCORE', key, ARGV[i + 1])
 end
 
+-- A request that counts from now on, and may be sent as late as it lasts.
+local function let_through(i)
+  local request, n, m = ARGV[i] .. ARGV[i + 1], #changes, #answer
+  changes[n + 1], changes[n + 2], changes[n + 3], changes[n + 4] = now, request, -(now + ARGV[i + 2]), 'l' .. request
+  answer[m + 1], answer[m + 2] = 1, now
+end
+
 -- The short way, for a store in which all is well and there is room.
 local well = call('ZMSCORE', key, '#closed', '#heard', '#learned', '#waits')
-if lane >= 0 and well[1] and now >= -well[1] and now + well[2] < slack and well[3] == '0' and now >= -well[4]
-  and call('ZCARD', key) < ceiling(lane) then
-  local i, all_told = 11, true
-  while all_told and ARGV[i] == 'e' do
-    all_told = not is_lost(i)
+if questions > 0 and well[1] and now >= -well[1] and now + well[2] < slack and well[3] == '0' and now >= -well[4] then
+  local room, i, ended = call('ZCARD', key), reports, {}
+  while ARGV[i] == 'e' do
+    ended[#ended + 1] = 'l' .. ARGV[i + 1]
     i = i + 4
   end
-  if all_told and not ARGV[i] then
-    call('ZADD', key, now, request, -(now + ARGV[7]), 'l' .. request)
-    return {1, now, 0}
+  if ARGV[i] or ended[1] and call('ZREM', key, unpack(ended)) < #ended then room = nil end
+  for i = 6, reports - 1, 6 do
+    if room and room < ceiling(tonumber(ARGV[i])) then
+      room = room + 1
+      let_through(i)
+    else
+      room = nil
+    end
   end
+  if room then
+    call('ZADD', key, unpack(changes))
+    return answer
+  end
+  changes, answer = {}, {0}
 end
 
 -- The figures, kept negative.
 local CLOSED, HEARD, LEARNED, WAITS, CAPACITY, STRIKES, GAP, WAITING, HINT = 1, 2, 3, 4, 5, 6, 7, 8, 11
 local names = {'#closed', '#heard', '#learned', '#waits', '#capacity', '#strikes', '#gap',
   '#waits0', '#waits1', '#waits2', '#hint0', '#hint1', '#hint2'}
-local figures, changes = call('ZMSCORE', key, unpack(names)), {}
+local figures = call('ZMSCORE', key, unpack(names))
 local known = figures[1]
 for i = 1, #names do figures[i] = -(tonumber(figures[i] or 0)) end
 local function put(figure, value)
@@ -77,7 +93,7 @@ if not known then
   for figure = 1, #names do put(figure, 0) end
   put(HEARD, now)
   if ARGV[4] ~= '1' then
-    why = 1
+    answer[1] = 1
     close(now + span)
   end
 elseif now - figures[HEARD] > span then
@@ -112,7 +128,7 @@ if over[1] then
 end
 
 -- What the caller has to tell of its other requests.
-for i = 11, #ARGV, 4 do
+for i = reports, #ARGV, 4 do
   local what, which, a, b = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local lost = false
   if what == 'e' then -- ended in time; when it was let through
@@ -140,24 +156,27 @@ for i = 11, #ARGV, 4 do
     end
   end
   if lost then
-    why = 2
+    answer[1] = 2
     close(now + span)
   end
 end
 if figures[LEARNED] > 0 then places = math.min(limit, figures[CAPACITY]) end
 
-local granted, wait = 0, 0
-if lane >= 0 then
-  local lasts, patience, waited = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local counted, bulk = used(), nil
+for i = 6, reports - 1, 6 do
+  local lane, patience, waited = tonumber(ARGV[i]), tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
   local most, ahead, aged, shut = ceiling(lane), 0, false, figures[CLOSED]
   if lane == 1 and figures[WAITING + 2] > now then
     ahead = 1
   elseif lane == 2 then
     if waited >= window / 2 then
       -- It has waited for long: then it goes before interactive calls, as far as the share of its lane goes.
-      local bulk, all = 0, call('ZRANGEBYSCORE', key, 1, '+inf')
-      for i = 1, #all do
-        if string.sub(all[i], 1, 1) == '2' then bulk = bulk + 1 end
+      if not bulk then
+        local all = call('ZRANGEBYSCORE', key, 1, '+inf')
+        bulk = 0
+        for j = 1, #all do
+          if string.sub(all[j], 1, 1) == '2' then bulk = bulk + 1 end
+        end
       end
       aged = bulk < math.max(1, math.floor(places / 12))
       if aged then most = ceiling(1) end
@@ -166,15 +185,14 @@ if lane >= 0 then
   end
   -- Others that are more urgent wait.
   if lane >= 1 then shut = math.max(shut, figures[WAITING]) end
-  local counted = used()
   if counted + ahead < most and shut <= now then
-    granted, wait = 1, now
-    changes[#changes + 1] = now
-    changes[#changes + 1] = request
-    changes[#changes + 1] = -(now + lasts)
-    changes[#changes + 1] = 'l' .. request
-    if aged then put(WAITING + 2, 0) end
-    if ARGV[10] == '1' and lane < 2 then note(lane, now + grace) end
+    let_through(i)
+    counted = counted + 1
+    if aged then
+      bulk = bulk + 1
+      put(WAITING + 2, 0)
+    end
+    if ARGV[i + 5] == '1' and lane < 2 then note(lane, now + grace) end
   else
     local free = shut
     if counted + ahead >= most then
@@ -189,12 +207,15 @@ if lane >= 0 then
       if at + span - now <= patience then put(HINT + lane, at) end
       free = math.max(free, at + span)
     end
-    wait = math.max(1, free - now)
+    local wait = math.max(1, free - now)
     if wait <= patience and (lane < 2 or aged) then note(lane, free + grace) end
+    answer[#answer + 1] = 0
+    answer[#answer + 1] = wait
   end
-else
+end
+if questions == 0 then
   -- Whoever looks in now and then keeps it for a month.
   call('PEXPIRE', key, 2592000000)
 end
 if changes[1] then call('ZADD', key, unpack(changes)) end
-return {granted, wait, why}
+return answer

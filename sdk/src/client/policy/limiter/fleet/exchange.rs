@@ -23,14 +23,14 @@ pub(super) struct Letter<'a> {
     pub(super) away: Option<Instant>,
     /// Whether a store that knows nothing of the key is new.
     pub(super) new: bool,
-    pub(super) question: Option<Question<'a>>,
+    pub(super) questions: &'a [Question],
     pub(super) reports: &'a [Report],
 }
 
 /// Whether a request may be sent.
-pub(super) struct Question<'a> {
+pub(super) struct Question {
     pub(super) ask: Ask,
-    pub(super) id: &'a str,
+    pub(super) id: String,
     /// How long it can still wait.
     pub(super) patience: Duration,
     /// How long it has waited.
@@ -74,7 +74,8 @@ impl What {
 
 /// What the store says.
 pub(super) struct Reply {
-    pub(super) verdict: Verdict,
+    /// One for each question.
+    pub(super) verdicts: Vec<Verdict>,
     pub(super) memory: Memory,
 }
 
@@ -102,16 +103,11 @@ impl Letter<'_> {
         let mut call = DECIDE.key(self.name);
         call.arg(millis(self.measure.window)).arg(self.limit);
         call.arg(self.away.map_or(-1, ago)).arg(i32::from(self.new));
-        match &self.question {
-            Some(Question { ask, id, patience, waited, more }) => call
-                .arg(ask.lane as u8)
-                .arg(*id)
-                .arg(millis(ask.lasts))
-                .arg(millis(*patience))
-                .arg(millis(*waited))
-                .arg(i32::from(*more)),
-            None => call.arg(-1).arg("").arg(0).arg(0).arg(0).arg(0),
-        };
+        call.arg(self.questions.len());
+        for Question { ask, id, patience, waited, more } in self.questions {
+            call.arg(ask.lane as u8).arg(id).arg(millis(ask.lasts));
+            call.arg(millis(*patience)).arg(millis(*waited)).arg(i32::from(*more));
+        }
         for Report { request, what } in self.reports {
             let (word, a, b) = match *what {
                 What::InTime { granted, .. } => ("e", granted.cast_signed(), 0),
@@ -122,15 +118,19 @@ impl Letter<'_> {
             };
             call.arg(word).arg(request).arg(a).arg(b);
         }
-        let (granted, when, why): (u8, u64, u8) = link.run(&call).await?;
-        let memory = match why {
-            0 => Memory::Whole,
-            1 => Memory::Empty,
-            _ => Memory::Lost,
+        let answer: Vec<u64> = link.run(&call).await?;
+        let memory = match answer.first() {
+            Some(1) => Memory::Empty,
+            Some(2) => Memory::Lost,
+            _ => Memory::Whole,
         };
-        let verdict =
-            if granted == 1 { Verdict::Go(when) } else { Verdict::Wait(Duration::from_millis(when)) };
-        Ok(Reply { verdict, memory })
+        let verdict = |pair: &[u64]| match *pair {
+            [1, when] => Verdict::Go(when),
+            [_, wait] => Verdict::Wait(Duration::from_millis(wait)),
+            _ => Verdict::Wait(self.measure.slack()),
+        };
+        let verdicts = answer.get(1..).unwrap_or_default().chunks(2).map(verdict).collect();
+        Ok(Reply { verdicts, memory })
     }
 }
 

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use redis::RedisError;
-use tokio::sync::{Notify, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, oneshot, watch};
 
 use super::exchange::{Letter, Memory, Question, Report, Verdict, What, request};
 use super::link::{self, Link};
@@ -22,6 +23,9 @@ use crate::client::policy::limiter::{Ask, Ending, LimitError, MemoryLimiter, Per
 
 /// So many are told at once.
 const MOST_REPORTS: usize = 256;
+/// So many letters are on their way at a time, and so many questions go in one.
+const AT_ONCE: usize = 4;
+const MOST_QUESTIONS: usize = 64;
 /// Not before the store is back.
 const NEVER: Duration = Duration::from_secs(365 * 86_400);
 
@@ -43,12 +47,14 @@ pub(super) struct Slot {
     /// Since when the store is away, if it is.
     away: watch::Sender<Option<Instant>>,
     lines: [Line; 3],
+    desk: Mutex<Desk>,
     state: Mutex<State>,
     /// There is something to tell, or to find out.
     work: Arc<Notify>,
     /// Tells the requests of this process from those of others.
     nonce: String,
     requests: AtomicU64,
+    runtime: Handle,
 }
 
 struct State {
@@ -59,6 +65,14 @@ struct State {
     longest: Duration,
     /// It was said that the store is away.
     said: bool,
+}
+
+/// Questions to the store.
+#[derive(Default)]
+struct Desk {
+    /// How many letters are.
+    under_way: usize,
+    queue: Vec<(Question, oneshot::Sender<Verdict>)>,
 }
 
 /// Those of one lane who wait in this process. Only the first asks the store.
@@ -99,6 +113,7 @@ impl Slot {
             local: MemoryLimiter::over(terms.measure, terms.share, Arc::new(TokioClock)),
             away: watch::Sender::new(None),
             lines: Default::default(),
+            desk: Mutex::default(),
             state: Mutex::new(State {
                 reports: Vec::new(),
                 heard: None,
@@ -108,6 +123,7 @@ impl Slot {
             work: Arc::default(),
             nonce,
             requests: AtomicU64::new(0),
+            runtime: Handle::current(),
         });
         tokio::spawn(Self::work(Arc::downgrade(&slot), Arc::clone(&slot.work), terms.measure.slack()));
         slot
@@ -120,6 +136,10 @@ impl Slot {
     fn state(&self) -> MutexGuard<'_, State> {
         // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) async fn acquire(self: Arc<Self>, ask: Ask) -> Result<Permit, LimitError> {
@@ -232,26 +252,73 @@ impl Slot {
         // It is counted between now and the answer.
         let since = Instant::now();
         let mut unsure = GiveBack { slot: self, request: Some(request) };
-        let question = Question { ask, id: &id, patience, waited, more };
-        match self.exchange(Some(question)).await {
-            Ok(Verdict::Wait(wait)) => {
+        let question = Question { ask, id, patience, waited, more };
+        match self.put(question).await {
+            Some(Verdict::Wait(wait)) => {
                 unsure.request = None;
                 Asked::Wait(wait)
             }
-            Ok(Verdict::Go(granted)) => {
+            Some(Verdict::Go(granted)) => {
                 let request = unsure.request.take().unwrap_or_default();
                 let slot = Arc::clone(self);
                 Asked::Granted(Permit::new(move |ending| slot.ended(request, since, granted, ending)))
             }
-            Err(error) => {
-                self.lost(&error);
-                Asked::Away
+            None => Asked::Away,
+        }
+    }
+
+    /// Some questions are on their way at a time, each with a letter of its own; those that come meanwhile go together.
+    async fn put(self: &Arc<Self>, question: Question) -> Option<Verdict> {
+        let queued = {
+            let mut desk = self.desk();
+            if desk.under_way < AT_ONCE {
+                desk.under_way += 1;
+                Err(question)
+            } else {
+                let (tell, told) = oneshot::channel();
+                desk.queue.push((question, tell));
+                Ok(told)
+            }
+        };
+        match queued {
+            Ok(told) => told.await.ok(),
+            Err(question) => {
+                let _turn = Turn(self);
+                self.verdicts(&[question]).await.into_iter().next()
             }
         }
     }
 
+    /// For those who queue, until nobody does.
+    async fn serve(self: Arc<Self>) {
+        loop {
+            let (questions, callers): (Vec<_>, Vec<_>) = {
+                let mut desk = self.desk();
+                let some = desk.queue.len().min(MOST_QUESTIONS);
+                if some == 0 {
+                    desk.under_way -= 1;
+                    return;
+                }
+                desk.queue.drain(..some).unzip()
+            };
+            let verdicts = self.verdicts(&questions).await;
+            for ((question, caller), verdict) in questions.iter().zip(callers).zip(verdicts) {
+                if caller.send(verdict).is_err() && matches!(verdict, Verdict::Go(_)) {
+                    let request = request(question.ask.lane, &question.id);
+                    self.tell(Report { request, what: What::GivenUp }, true);
+                }
+            }
+        }
+    }
+
+    /// None at all when the store is away.
+    async fn verdicts(&self, questions: &[Question]) -> Vec<Verdict> {
+        let answer = self.exchange(questions).await;
+        answer.inspect_err(|error| self.lost(error)).unwrap_or_default()
+    }
+
     /// A letter with all that is to be told. What did not arrive is told again.
-    async fn exchange(&self, question: Option<Question<'_>>) -> Result<Verdict, RedisError> {
+    async fn exchange(&self, questions: &[Question]) -> Result<Vec<Verdict>, RedisError> {
         let mut parcel = Parcel { slot: self, reports: Vec::new() };
         let first = {
             let mut state = self.state();
@@ -265,7 +332,7 @@ impl Slot {
             limit: self.terms.limit,
             away: *self.away.borrow(),
             new: first && self.terms.new,
-            question,
+            questions,
             reports: &parcel.reports,
         };
         let reply = letter.send(&self.link).await?;
@@ -283,7 +350,7 @@ impl Slot {
                 "the store of the rate limit has lost requests: it counts as full until they no longer count"
             ),
         }
-        Ok(reply.verdict)
+        Ok(reply.verdicts)
     }
 
     fn ended(&self, request: String, begun: Instant, granted: u64, ending: Ending) {
@@ -350,7 +417,7 @@ impl Slot {
             return;
         }
         loop {
-            match self.exchange(None).await {
+            match self.exchange(&[]).await {
                 // It must know all that was sent without it before it is asked again.
                 Ok(_) if away && !self.state().reports.is_empty() => {}
                 Ok(_) if away => return self.found(),
@@ -405,6 +472,20 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A letter under way. When it has arrived, or nobody waits for it any more, those who queue are served.
+struct Turn<'a>(&'a Arc<Slot>);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut desk = self.0.desk();
+        if desk.queue.is_empty() {
+            desk.under_way -= 1;
+        } else {
+            self.0.runtime.spawn(Arc::clone(self.0).serve());
+        }
     }
 }
 
