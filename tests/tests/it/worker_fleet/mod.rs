@@ -8,6 +8,7 @@
 
 mod decisions;
 mod outages;
+mod places;
 mod proxy;
 mod worker;
 

@@ -22,16 +22,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local places, changes, answer = limit, {}, {0}
 
 -- How many requests may count when one of this lane is let through: of 120, 110 for interactive calls and 90 for bulk.
-local function ceiling(of)
-  if of == 0 then return places end
-  return math.max(1, places - math.floor(places / (of == 1 and 12 or 4)))
-end
-
--- An end in time: the request stays where it is. It must be there, unless it was let through too long ago. That is told by
--- the time it was given here: a report may have been on its way for long.
-local function is_lost(i)
-  return call('ZREM', key, 'l' .. ARGV[i + 1]) == 0 and now - ARGV[i + 2] < window
-    and not call('ZSCORE', key, ARGV[i + 1])
+local function ceiling(lane)
+  if lane == '0' then return places end
+  return math.max(1, places - math.floor(places / (lane == '1' and 12 or 4)))
 end
 
 -- A request that counts from now on, and may be sent as late as it lasts.
@@ -41,33 +34,31 @@ local function let_through(i)
   answer[m + 1], answer[m + 2] = 1, now
 end
 
--- The short way, for a store in which all is well and there is room.
-local well = call('ZMSCORE', key, '#closed', '#heard', '#learned', '#waits')
+-- The short way, for a store in which all is well and there is room. The count is exact or too high.
+local well = call('ZMSCORE', key, '#closed', '#heard', '#learned', '#waits', '#count')
 if questions > 0 and well[1] and now >= -well[1] and now + well[2] < slack and well[3] == '0' and now >= -well[4] then
-  local room, i, ended = call('ZCARD', key), reports, {}
+  local count, i, ended = -well[5], reports, {}
   while ARGV[i] == 'e' do
     ended[#ended + 1] = 'l' .. ARGV[i + 1]
     i = i + 4
   end
-  if ARGV[i] or ended[1] and call('ZREM', key, unpack(ended)) < #ended then room = nil end
+  local room = not ARGV[i] and (not ended[1] or call('ZREM', key, unpack(ended)) == #ended)
   for i = 6, reports - 1, 6 do
-    if room and room < ceiling(tonumber(ARGV[i])) then
-      room = room + 1
-      let_through(i)
-    else
-      room = nil
-    end
+    room = room and count < ceiling(ARGV[i])
+    if not room then break end
+    count = count + 1
+    let_through(i)
   end
   if room then
-    call('ZADD', key, unpack(changes))
+    call('ZADD', key, -count, '#count', unpack(changes))
     return answer
   end
   changes, answer = {}, {0}
 end
 
 -- The figures, kept negative.
-local CLOSED, HEARD, LEARNED, WAITS, CAPACITY, STRIKES, GAP, WAITING, HINT = 1, 2, 3, 4, 5, 6, 7, 8, 11
-local names = {'#closed', '#heard', '#learned', '#waits', '#capacity', '#strikes', '#gap',
+local CLOSED, HEARD, LEARNED, WAITS, COUNT, CAPACITY, STRIKES, GAP, WAITING, HINT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 12
+local names = {'#closed', '#heard', '#learned', '#waits', '#count', '#capacity', '#strikes', '#gap',
   '#waits0', '#waits1', '#waits2', '#hint0', '#hint1', '#hint2'}
 local figures = call('ZMSCORE', key, unpack(names))
 local known = figures[1]
@@ -132,7 +123,9 @@ for i = reports, #ARGV, 4 do
   local what, which, a, b = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local lost = false
   if what == 'e' then -- ended in time; when it was let through
-    lost = is_lost(i)
+    -- It must be there, unless that was too long ago: told by the time that it was given here, since a report may have
+    -- been on its way for long.
+    lost = call('ZREM', key, 'l' .. which) == 0 and now - a < window and not call('ZSCORE', key, which)
   elseif what == 'f' then -- ended late; when it was let through, and how long ago it ended
     call('ZREM', key, 'l' .. which)
     lost = call('ZADD', key, now - b, which) == 1 and now - a < window
@@ -165,7 +158,7 @@ if figures[LEARNED] > 0 then places = math.min(limit, figures[CAPACITY]) end
 local counted, bulk = used(), nil
 for i = 6, reports - 1, 6 do
   local lane, patience, waited = tonumber(ARGV[i]), tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
-  local most, ahead, aged, shut = ceiling(lane), 0, false, figures[CLOSED]
+  local most, ahead, aged, shut = ceiling(ARGV[i]), 0, false, figures[CLOSED]
   if lane == 1 and figures[WAITING + 2] > now then
     ahead = 1
   elseif lane == 2 then
@@ -179,7 +172,7 @@ for i = 6, reports - 1, 6 do
         end
       end
       aged = bulk < math.max(1, math.floor(places / 12))
-      if aged then most = ceiling(1) end
+      if aged then most = ceiling('1') end
     end
     if not aged then shut = math.max(shut, figures[WAITING + 1]) end
   end
@@ -213,9 +206,10 @@ for i = 6, reports - 1, 6 do
     answer[#answer + 1] = wait
   end
 end
+put(COUNT, counted)
 if questions == 0 then
   -- Whoever looks in now and then keeps it for a month.
   call('PEXPIRE', key, 2592000000)
 end
-if changes[1] then call('ZADD', key, unpack(changes)) end
+call('ZADD', key, unpack(changes))
 return answer

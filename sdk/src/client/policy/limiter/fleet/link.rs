@@ -206,13 +206,11 @@ fn node(url: &str, root: Option<Vec<u8>>) -> Result<redis::Client, StoreError> {
     let client = match root {
         None => redis::Client::open(url),
         #[cfg(feature = "redis-rustls")]
-        Some(pem) => {
-            return redis::Client::build_with_tls(url, certificates(pem)).map_err(|error| wrong(&error));
-        }
+        Some(pem) => redis::Client::build_with_tls(url, certificates(pem)?),
         #[cfg(not(feature = "redis-rustls"))]
         Some(_) => return Err(StoreError::NoTls),
     };
-    client.map_err(|error| wrong(&error))
+    client.map_err(|_| StoreError::Url)
 }
 
 #[cfg(feature = "redis-cluster")]
@@ -229,22 +227,19 @@ fn cluster_of(
     let builder = match root {
         None => builder,
         #[cfg(feature = "redis-rustls")]
-        Some(pem) => builder.certs(certificates(pem)),
+        Some(pem) => builder.certs(certificates(pem)?),
         #[cfg(not(feature = "redis-rustls"))]
         Some(_) => return Err(StoreError::NoTls),
     };
-    builder.build().map_err(|error| wrong(&error))
+    builder.build().map_err(|_| StoreError::Url)
 }
 
 #[cfg(feature = "redis-rustls")]
-fn certificates(root: Vec<u8>) -> redis::TlsCertificates {
-    redis::TlsCertificates { client_tls: None, root_cert: Some(root) }
-}
-
-/// What is wrong with an address, without the address.
-fn wrong(error: &RedisError) -> StoreError {
-    // Certificates are read as files are.
-    if error.is_io_error() { StoreError::Certificate } else { StoreError::Url }
+fn certificates(root: Vec<u8>) -> Result<redis::TlsCertificates, StoreError> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject};
+    // Without this, a file with nothing in it would trust nobody, and not say so.
+    CertificateDer::from_pem_slice(&root).map_err(|_| StoreError::Certificate)?;
+    Ok(redis::TlsCertificates { client_tls: None, root_cert: Some(root) })
 }
 
 #[cfg(feature = "redis-rustls")]
@@ -291,6 +286,7 @@ pub(super) fn kind(error: &RedisError) -> &'static str {
         _ if error.is_connection_refusal() => "connection refused",
         ErrorKind::Io => "connection lost",
         ErrorKind::AuthenticationFailed => "password refused",
+        ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask) => "a node of a cluster",
         ErrorKind::Server(ServerErrorKind::ReadOnly) => "read-only",
         ErrorKind::Server(ServerErrorKind::BusyLoading) => "loading",
         ErrorKind::Server(_) | ErrorKind::Extension => "refused",

@@ -23,6 +23,7 @@ use crate::client::policy::limiter::{Ask, Ending, LimitError, MemoryLimiter, Per
 
 /// So many are told at once.
 const MOST_REPORTS: usize = 256;
+const FEW_REPORTS: usize = 32;
 /// So many letters are on their way at a time, and so many questions go in one.
 const AT_ONCE: usize = 4;
 const MOST_QUESTIONS: usize = 64;
@@ -322,7 +323,11 @@ impl Slot {
         let mut parcel = Parcel { slot: self, reports: Vec::new() };
         let first = {
             let mut state = self.state();
-            let some = state.reports.len().min(MOST_REPORTS);
+            // That requests ended in time can wait until there are some, or until somebody looks in.
+            let wait = !questions.is_empty()
+                && state.reports.len() < FEW_REPORTS
+                && state.reports.iter().all(|report| matches!(report.what, What::InTime { .. }));
+            let some = if wait { 0 } else { state.reports.len().min(MOST_REPORTS) };
             parcel.reports.extend(state.reports.drain(..some));
             state.heard.is_none()
         };
