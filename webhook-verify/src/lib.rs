@@ -99,7 +99,8 @@
 //! # }
 //! ```
 //!
-//! A guard in memory forgets when the process ends. [`replay`] says what holds across restarts and machines.
+//! A guard in memory forgets when the process ends; those on Redis and PostgreSQL (features `redis` and `postgres`) do not, and
+//! serve many machines. [`replay`] says what holds where.
 //!
 //! # When nothing verifies
 //!
@@ -142,6 +143,8 @@
 //! | `tower` | a layer for any tower service; brings `http` |
 //! | `axum` | the extractor for axum 0.8; brings `http` and `tokio` |
 //! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
+//! | `redis` | a replay guard on Redis or Valkey; brings `tokio` |
+//! | `postgres` | a replay guard on PostgreSQL, and marks inside the handler's own transaction; brings `tokio` |
 //! | `suite` | the rules of a replay guard as tests |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

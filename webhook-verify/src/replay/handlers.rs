@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::guard::{Claim, Delivery, ReplayGuard, Standing};
+use super::guard::{Claim, Delivery, Fence, ReplayGuard, Standing};
 use super::run::{Once, OnceError, Ticket, settle};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
 
@@ -56,7 +56,10 @@ use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction}
 /// ```
 ///
 /// What goes wrong with the store while nobody listens is told through `tracing`, as a warning with the event's id.
-pub struct Handlers<G>(Arc<Shared<G>>);
+pub struct Handlers<G> {
+    shared: Arc<Shared<G>>,
+    away: StoreAway,
+}
 
 struct Shared<G> {
     guard: G,
@@ -66,8 +69,21 @@ struct Shared<G> {
 
 impl<G> Clone for Handlers<G> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { shared: Arc::clone(&self.shared), away: self.away }
     }
+}
+
+/// What becomes of an event while the guard's store cannot be asked whether it is new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreAway {
+    /// It is not handled: [`OnceError::Guard`], 503, and the service tries again, for about a day. The safe choice.
+    #[default]
+    Refuse,
+    /// It is handled, unguarded and noted nowhere: [`Once::RanUnrecorded`], 200. Its tries may be handled side by side or
+    /// once more, so this is for handlers that may run twice. Their [`Ticket`] has the fence 0, which is smaller than any that a
+    /// store gives.
+    LetThrough,
 }
 
 impl<G> Handlers<G> {
@@ -78,19 +94,35 @@ impl<G> Handlers<G> {
     /// it in `main`, because the runtime of a worker ends with the worker.
     #[must_use]
     pub fn new(guard: G) -> Self {
-        Self(Arc::new(Shared { guard, tasks: TaskTracker::new(), runtime: Handle::try_current().ok() }))
+        let shared = Shared { guard, tasks: TaskTracker::new(), runtime: Handle::try_current().ok() };
+        Self { shared: Arc::new(shared), away: StoreAway::default() }
+    }
+
+    /// Sets what becomes of an event while the guard's store is away; refused unless set. Holds for [`once`](Self::once): a
+    /// transaction cannot do without its store.
+    ///
+    /// ```
+    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard, StoreAway};
+    ///
+    /// let handlers = Handlers::new(MemoryGuard::new()).when_store_is_away(StoreAway::LetThrough);
+    /// # let _ = handlers;
+    /// ```
+    #[must_use]
+    pub fn when_store_is_away(mut self, away: StoreAway) -> Self {
+        self.away = away;
+        self
     }
 
     /// The guard.
     #[must_use]
     pub fn guard(&self) -> &G {
-        &self.0.guard
+        &self.shared.guard
     }
 
     /// How many handlers are at work.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.0.tasks.len()
+        self.shared.tasks.len()
     }
 
     /// Begins nothing new ([`OnceError::ShuttingDown`], 503) and waits until everything that has begun has ended, for
@@ -100,8 +132,8 @@ impl<G> Handlers<G> {
     /// When something is still running then. It goes on as long as the program does; the claims of what is cut off run
     /// out.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), StillRunning> {
-        self.0.tasks.close();
-        let ended = tokio::time::timeout(limit, self.0.tasks.wait()).await;
+        self.shared.tasks.close();
+        let ended = tokio::time::timeout(limit, self.shared.tasks.wait()).await;
         ended.map_err(|_| StillRunning { handlers: self.running() })
     }
 
@@ -115,15 +147,15 @@ impl<G> Handlers<G> {
         E: Send + 'static,
     {
         // Taken before the look, so that a shutdown either waits for this one or is seen by it.
-        let counted = self.0.tasks.token();
-        if self.0.tasks.is_closed() {
+        let counted = self.shared.tasks.token();
+        if self.shared.tasks.is_closed() {
             return Err(OnceError::ShuttingDown);
         }
         let work = async move {
             let _counted = counted;
             work.await
         };
-        let task = match &self.0.runtime {
+        let task = match &self.shared.runtime {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
         };
@@ -150,7 +182,7 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
         E: Send + 'static,
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.spawn(run(Arc::clone(&self.0), delivery, handler)).await
+        self.spawn(run(Arc::clone(&self.shared), self.away, delivery, handler)).await
     }
 }
 
@@ -169,7 +201,7 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
         T: Send + 'static,
         E: Send + 'static,
     {
-        let shared = Arc::clone(&self.0);
+        let shared = Arc::clone(&self.shared);
         self.spawn(async move { once_in_transaction(&shared.guard, &delivery, handler).await }).await
     }
 }
@@ -182,6 +214,7 @@ impl<G> fmt::Debug for Handlers<G> {
 
 async fn run<G, T, E, F>(
     shared: Arc<Shared<G>>,
+    away: StoreAway,
     delivery: Delivery,
     handler: impl FnOnce(Ticket) -> F,
 ) -> Result<Once<T>, OnceError<E>>
@@ -195,7 +228,14 @@ where
         Ok(Claim::Done) => return Ok(Once::AlreadyDone),
         Err(error) => {
             warn(&delivery, "claim", &error);
-            return Err(OnceError::Guard(error));
+            return match away {
+                StoreAway::Refuse => Err(OnceError::Guard(error)),
+                StoreAway::LetThrough => match caught(async { handler(Ticket::new(Fence(0))).await }).await {
+                    None => Err(OnceError::Panicked),
+                    Some(Err(failure)) => Err(OnceError::Handler(failure)),
+                    Some(Ok(value)) => Ok(Once::RanUnrecorded(value, error)),
+                },
+            };
         }
     };
     let ticket = Ticket::new(fence);

@@ -11,6 +11,11 @@
 //! | where nothing outlives the request (a function platform, a Worker) | [`once`] |
 //! | with effects in a database of yours | [`once_in_transaction`], or `Handlers::once_in_transaction`: exactly once |
 //!
+//! | to remember events | use |
+//! |---|---|
+//! | in one process, until it ends | [`MemoryGuard`] |
+//! | on many machines | `RedisGuard` (feature `redis`), `PostgresGuard` (feature `postgres`), or a [`ReplayGuard`] of yours |
+//!
 //! What no guard can rule out: a process that dies between a handler's last effect and the commit has handled the event,
 //! and nobody knows. It is handled again. Where that must not be, effect and mark must commit together
 //! ([`TransactionalInbox`]), or the effect itself must take the event's id as a unique key.
@@ -19,7 +24,13 @@ mod guard;
 #[cfg(feature = "tokio")]
 mod handlers;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod run;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod store;
 #[cfg(feature = "suite")]
 pub mod suite;
 mod transaction;
@@ -28,8 +39,12 @@ use std::time::Duration;
 
 pub use guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
 #[cfg(feature = "tokio")]
-pub use handlers::{Handlers, StillRunning};
+pub use handlers::{Handlers, StillRunning, StoreAway};
 pub use memory::{MemoryFull, MemoryGuard};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresGuard;
+#[cfg(feature = "redis")]
+pub use redis::RedisGuard;
 pub use run::{Once, OnceError, Ticket, once};
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};
 

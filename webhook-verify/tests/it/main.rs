@@ -11,6 +11,8 @@ mod replay;
 mod request;
 mod secrets;
 mod sockets;
+#[cfg(unix)]
+mod stores;
 mod stream;
 mod table;
 mod vectors;

@@ -1,0 +1,271 @@
+//! A replay guard on PostgreSQL, and the one form that is exactly once: the mark inside the handler's own transaction.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
+use sqlx::{Connection, PgConnection, Postgres, Row, Transaction};
+
+use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::store::{STORE_TIME, in_time};
+use super::transaction::{Mark, TransactionalInbox};
+use super::{LEASE, RETRY_WINDOW};
+
+mod statements;
+
+/// How often one process looks for marks that may go.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// Remembers events in a table of PostgreSQL, which all receivers share.
+///
+/// It is two things. As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a
+/// [`TransactionalInbox`] it writes the mark inside the transaction that it hands to the handler: what the handler does
+/// through it happens exactly once, whoever hangs up, is killed or stands still.
+///
+/// ```no_run
+/// use shared_inbox_webhooks::replay::{Delivery, Handlers, PostgresGuard};
+///
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// let guard = PostgresGuard::connect("postgres://app@127.0.0.1/app").await?;
+/// guard.create_table().await?; // or give `PostgresGuard::SCHEMA` to your migrations
+/// let handlers = Handlers::new(guard);
+///
+/// let delivery = Delivery::new("orders", "evt_1");
+/// let outcome = handlers.once_in_transaction(delivery, |transaction| Box::pin(async move {
+///     sqlx::query("insert into orders (id) values ($1)").bind(1042).execute(&mut **transaction).await?;
+///     Ok::<_, sqlx::Error>(())
+/// }));
+/// assert_eq!(outcome.await?.status(), 200);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What happens while the store is away is for you to say: see `Handlers::when_store_is_away`. A transaction needs the
+/// store in any case.
+#[derive(Clone)]
+pub struct PostgresGuard {
+    pool: PgPool,
+    lease: Duration,
+    retention: Duration,
+    time: Duration,
+    swept: Arc<Mutex<Option<Instant>>>,
+}
+
+impl PostgresGuard {
+    /// The table, as plain SQL that a migration tool can take: the file `schema/postgres.sql` of this crate.
+    pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
+
+    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address asks for TLS.
+    ///
+    /// # Errors
+    /// When the address is not one, or nobody answers there.
+    pub async fn connect(url: &str) -> Result<Self, GuardError> {
+        let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIME);
+        // A connection that has just been used is there; one that has been idle may have been cut.
+        let options = options.test_before_acquire(false).before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for > Duration::from_secs(1) {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        });
+        Ok(Self::new(in_time(STORE_TIME, options.connect(url)).await?))
+    }
+
+    /// A guard on a pool of yours.
+    #[must_use]
+    pub fn new(pool: PgPool) -> Self {
+        let swept = Arc::default();
+        Self { pool, lease: LEASE, retention: RETRY_WINDOW, time: STORE_TIME, swept }
+    }
+
+    /// Sets how long a claim lasts unless it is renewed, and how long a transaction may stand idle before the store ends it;
+    /// a minute unless set ([`LEASE`]).
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets how long a handled event is remembered; 28 hours unless set ([`RETRY_WINDOW`]). Older marks are removed in the
+    /// background, a minute or so after their time, by whichever process is at work.
+    #[must_use]
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
+    /// for an answer, and an event takes two steps. A handler's own statements are not steps.
+    #[must_use]
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// The pool, for what else the app keeps there.
+    #[must_use]
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// Makes the table unless it is there.
+    ///
+    /// # Errors
+    /// When the store cannot be asked, or refuses.
+    pub async fn create_table(&self) -> Result<(), GuardError> {
+        let creating = async {
+            let mut transaction = self.pool.begin().await?;
+            // Of several processes that start at once, one makes it and the others find it.
+            sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
+            sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
+            transaction.commit().await
+        };
+        in_time(self.time, creating).await
+    }
+
+    async fn step(
+        &self,
+        statement: &'static str,
+        delivery: &Delivery,
+        fence: Option<Fence>,
+        time: Option<Duration>,
+    ) -> Result<bool, GuardError> {
+        let query = sqlx::query(statement).bind(delivery.endpoint()).bind(delivery.event());
+        let query = fence.into_iter().fold(query, |query, fence| query.bind(number(fence)));
+        let query = time.into_iter().fold(query, |query, time| query.bind(seconds(time)));
+        let done: PgQueryResult = in_time(self.time, query.execute(&self.pool)).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn held(
+        &self,
+        statement: &'static str,
+        delivery: &Delivery,
+        fence: Fence,
+        time: Duration,
+    ) -> Result<Standing, GuardError> {
+        let held = self.step(statement, delivery, Some(fence), Some(time)).await?;
+        Ok(if held { Standing::Held } else { Standing::Lost })
+    }
+
+    /// Removes what is too old, now and then and in the background.
+    fn sweep(&self) {
+        {
+            let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+            if swept.is_some_and(|last| last.elapsed() < SWEEP_EVERY) {
+                return;
+            }
+            *swept = Some(Instant::now());
+        }
+        let (pool, retention) = (self.pool.clone(), self.retention);
+        tokio::spawn(async move {
+            // A few at a time, so that nobody waits for it. What fails is tried again in a minute.
+            let sweep = async || -> Result<u64, sqlx::Error> {
+                Ok(sqlx::query(statements::SWEEP)
+                    .bind(seconds(retention))
+                    .execute(&pool)
+                    .await?
+                    .rows_affected())
+            };
+            while sweep().await.is_ok_and(|removed| removed == statements::SWEPT_AT_ONCE) {}
+        });
+    }
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_secs_f64()
+}
+
+/// A fence that does not fit was never given.
+fn number(fence: Fence) -> i64 {
+    i64::try_from(fence.0).unwrap_or(-1)
+}
+
+impl ReplayGuard for PostgresGuard {
+    fn lease_time(&self) -> Duration {
+        self.lease
+    }
+
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+        Box::pin(async move {
+            self.sweep();
+            let query = sqlx::query(statements::CLAIM).bind(delivery.endpoint()).bind(delivery.event());
+            let row = in_time(self.time, query.bind(seconds(self.lease)).fetch_one(&self.pool)).await?;
+            let (fence, done) = (row.try_get::<Option<i64>, _>(0), row.try_get::<bool, _>(1));
+            Ok(match fence.map_err(GuardError::new)? {
+                Some(fence) => Claim::Granted(Fence(fence.unsigned_abs())),
+                None if done.map_err(GuardError::new)? => Claim::Done,
+                None => Claim::InProgress,
+            })
+        })
+    }
+
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.held(statements::RENEW, delivery, fence, self.lease))
+    }
+
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.held(statements::COMMIT, delivery, fence, self.retention))
+    }
+
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.held(statements::RELEASE, delivery, fence, self.retention))
+    }
+
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+        Box::pin(self.step(statements::FORGET, delivery, None, Some(self.retention)))
+    }
+
+    fn abandon(&self, delivery: &Delivery, fence: Fence) {
+        let (guard, delivery) = (self.clone(), delivery.clone());
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // A claim that cannot be given back runs out.
+            runtime.spawn(async move { guard.release(&delivery, fence).await });
+        }
+    }
+}
+
+impl TransactionalInbox for PostgresGuard {
+    type Transaction = Transaction<'static, Postgres>;
+
+    fn begin(&self) -> Answer<'_, Self::Transaction> {
+        Box::pin(in_time(self.time, self.pool.begin()))
+    }
+
+    fn mark<'a>(
+        &'a self,
+        transaction: &'a mut Self::Transaction,
+        delivery: &'a Delivery,
+    ) -> Answer<'a, Mark> {
+        let connection: &mut PgConnection = transaction;
+        Box::pin(async move {
+            self.sweep();
+            let query = sqlx::query(statements::MARK).bind(delivery.endpoint()).bind(delivery.event());
+            let query = query.bind(seconds(self.retention)).bind(self.lease.as_millis().max(1).to_string());
+            let row = in_time(self.time, query.fetch_one(connection)).await?;
+            let (new, done) = (row.try_get::<bool, _>(0), row.try_get::<bool, _>(1));
+            Ok(match (new.map_err(GuardError::new)?, done.map_err(GuardError::new)?) {
+                (true, _) => Mark::New,
+                (false, true) => Mark::Done,
+                (false, false) => Mark::InProgress,
+            })
+        })
+    }
+
+    fn commit(&self, transaction: Self::Transaction) -> Answer<'_, ()> {
+        Box::pin(in_time(self.time, transaction.commit()))
+    }
+}
+
+impl fmt::Debug for PostgresGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresGuard")
+            .field("lease", &self.lease)
+            .field("retention", &self.retention)
+            .field("timeout", &self.time)
+            .finish_non_exhaustive()
+    }
+}

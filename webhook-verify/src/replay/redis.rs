@@ -1,0 +1,202 @@
+//! A replay guard on Redis or Valkey, for receivers on many machines.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, UNIX_EPOCH};
+
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, ConnectionAddr, IntoConnectionInfo, Script};
+
+use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::store::{STORE_TIME, in_time};
+use super::{LEASE, RETRY_WINDOW};
+
+/// One key for each delivery, so that any of them can lie in any slot of a cluster, and one script for every step, so that
+/// each is one atomic step.
+///
+/// The value is the state, the fence, and for how long the key outlives its lease. The store's own clock counts that down: a
+/// claim has run out when no more than that is left of the key's life. So no script asks for the time, which some hosted
+/// servers refuse, and no two machines need to agree on it.
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis.lua")));
+
+/// Remembers events in Redis (6.2 or newer) or Valkey, which all receivers share.
+///
+/// A claim is a lease in a store that may lose it: Redis that is restarted without its data, or fails over to a replica that
+/// lags behind, forgets. Fences grow all the same, so that whoever held a claim before cannot commit it after. Give the
+/// store `maxmemory-policy noeviction`, or it forgets under pressure. Where an effect must happen exactly once, use a
+/// [transaction](super::TransactionalInbox).
+///
+/// ```no_run
+/// use shared_inbox_webhooks::replay::{Handlers, RedisGuard};
+///
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// // One connection, shared by all clones; made anew when it breaks. `rediss://` is TLS.
+/// let guard = RedisGuard::connect("redis://127.0.0.1:6379").await?;
+/// let handlers = Handlers::new(guard);
+/// # let _ = handlers;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What happens while the store is away is for you to say: see `Handlers::when_store_is_away`.
+#[derive(Clone)]
+pub struct RedisGuard<C = ConnectionManager> {
+    connection: C,
+    prefix: Arc<str>,
+    lease: Duration,
+    retention: Duration,
+    time: Duration,
+}
+
+impl RedisGuard {
+    /// Connects to one server. The address is `redis://user:password@host:port/database`, or `rediss://…` for TLS with the
+    /// certificates that the system trusts.
+    ///
+    /// # Errors
+    /// When the address is not one, or nobody answers there.
+    pub async fn connect(url: &str) -> Result<Self, GuardError> {
+        let address = url.into_connection_info().map_err(GuardError::new)?;
+        if matches!(address.addr(), ConnectionAddr::TcpTls { .. }) {
+            provide_crypto();
+        }
+        let client = Client::open(address).map_err(GuardError::new)?;
+        // The manager tries again for each request; waiting longer inside of one would only make the service wait.
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(1)
+            .set_max_delay(Duration::from_millis(250))
+            .set_connection_timeout(Some(STORE_TIME / 2))
+            .set_response_timeout(Some(STORE_TIME));
+        let connecting = ConnectionManager::new_with_config(client, config);
+        Ok(Self::new(in_time(STORE_TIME, connecting).await?))
+    }
+}
+
+/// rustls ends the program when it has several providers to choose from and nobody has chosen.
+fn provide_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // An error means that somebody else has chosen in the same moment.
+        _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    }
+}
+
+impl<C> RedisGuard<C> {
+    /// A guard on a connection of yours, such as a `redis::cluster_async::ClusterConnection`: every step touches a single
+    /// key.
+    pub fn new(connection: C) -> Self {
+        Self {
+            connection,
+            prefix: "shared-inbox:webhook".into(),
+            lease: LEASE,
+            retention: RETRY_WINDOW,
+            time: STORE_TIME,
+        }
+    }
+
+    /// Sets what the keys begin with; `shared-inbox:webhook` unless set. Two apps that share a server need two.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Sets how long a claim lasts unless it is renewed; a minute unless set ([`LEASE`]).
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets how long a handled event is remembered; 28 hours unless set ([`RETRY_WINDOW`]). The store removes it by itself.
+    #[must_use]
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
+    /// for an answer, and an event takes two steps.
+    #[must_use]
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
+    async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
+        let (endpoint, event) = (delivery.endpoint(), delivery.event());
+        // The length tells where the endpoint ends, whatever it is called.
+        let key = format!("{}:{}:{endpoint}:{event}", self.prefix, endpoint.len());
+        let mut call = SCRIPT.key(key);
+        call.arg(step).arg(fence).arg(milliseconds(self.lease)).arg(milliseconds(self.retention));
+        let mut connection = self.connection.clone();
+        in_time(self.time, call.invoke_async(&mut connection)).await
+    }
+
+    async fn held(&self, step: &str, delivery: &Delivery, fence: Fence) -> Result<Standing, GuardError> {
+        Ok(if self.step(step, delivery, fence.0).await? == 1 { Standing::Held } else { Standing::Lost })
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    // What the scripts count with has 53 bits; this is a hundred years.
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 100 * 365 * 24 * 60 * 60 * 1000)
+}
+
+/// Where fences begin: microseconds since 1970. A store that lost its data gives larger ones than before, although nobody
+/// there remembers what came before.
+fn first_fence() -> u64 {
+    let since = UNIX_EPOCH.elapsed().unwrap_or_default().as_micros();
+    u64::try_from(since).unwrap_or_default()
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGuard<C> {
+    fn lease_time(&self) -> Duration {
+        self.lease
+    }
+
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+        Box::pin(async move {
+            Ok(match self.step("claim", delivery, first_fence()).await? {
+                -1 => Claim::Done,
+                0 => Claim::InProgress,
+                fence => Claim::Granted(Fence(fence.unsigned_abs())),
+            })
+        })
+    }
+
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.held("renew", delivery, fence))
+    }
+
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.held("commit", delivery, fence))
+    }
+
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(self.held("release", delivery, fence))
+    }
+
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+        Box::pin(async move { Ok(self.step("forget", delivery, 0).await? == 1) })
+    }
+
+    fn abandon(&self, delivery: &Delivery, fence: Fence) {
+        let (guard, delivery) = (self.clone(), delivery.clone());
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // A claim that cannot be given back runs out.
+            runtime.spawn(async move { guard.release(&delivery, fence).await });
+        }
+    }
+}
+
+impl<C> fmt::Debug for RedisGuard<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisGuard")
+            .field("prefix", &self.prefix)
+            .field("lease", &self.lease)
+            .field("retention", &self.retention)
+            .field("timeout", &self.time)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,364 @@
+//! The guards on stores that many machines share, on real ones.
+//!
+//! Time is moved and not waited for: what a store counts down is put back by as much.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::AsyncCommands;
+use redis::aio::MultiplexedConnection;
+use shared_inbox_tests::stores::{self, Store};
+use shared_inbox_webhooks::replay::{
+    Claim, Delivery, Fence, Handlers, Mark, Once, OnceError, PostgresGuard, RETRY_WINDOW, RedisGuard,
+    ReplayGuard, Standing, StoreAway, TransactionalInbox, suite,
+};
+use sqlx::PgPool;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::replay::{delivery, one};
+
+async fn redis(store: &Store) -> (RedisGuard, MultiplexedConnection) {
+    let client = redis::Client::open(store.url()).unwrap();
+    let guard = RedisGuard::connect(&store.url()).await.unwrap();
+    (guard, client.get_multiplexed_async_connection().await.unwrap())
+}
+
+/// Puts every key's end back by so much; what is over then is gone.
+async fn pass_in_redis(mut connection: MultiplexedConnection, time: Duration) {
+    let keys: Vec<String> = connection.keys("*").await.unwrap();
+    for key in keys {
+        let left: i64 = connection.pttl(&key).await.unwrap();
+        let left = left - time.as_millis() as i64;
+        let _: bool = connection.pexpire(&key, left).await.unwrap();
+    }
+}
+
+async fn postgres(store: &Store) -> PostgresGuard {
+    let guard = PostgresGuard::connect(&store.url()).await.unwrap();
+    guard.create_table().await.unwrap();
+    guard
+}
+
+async fn pass_in_postgres(pool: &PgPool, time: Duration) {
+    let back = "update shared_inbox_webhooks set until = until - $1 * interval '1 second'";
+    sqlx::query(back).bind(time.as_secs_f64()).execute(pool).await.unwrap();
+}
+
+async fn granted(guard: &dyn ReplayGuard, delivery: &Delivery) -> Fence {
+    match guard.claim(delivery).await.unwrap() {
+        Claim::Granted(fence) => fence,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_guard_on_redis_keeps_every_rule_of_a_guard_on_the_oldest_and_the_newest_server() {
+    for store in [stores::redis(), stores::valkey()] {
+        let Some(store) = store else { return };
+        let (guard, connection) = redis(&store).await;
+        let pass = async |time| pass_in_redis(connection.clone(), time).await;
+        suite::check(&guard, &pass).await;
+        suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
+    }
+}
+
+#[tokio::test]
+async fn a_guard_on_a_redis_cluster_keeps_every_rule_of_a_guard() {
+    let Some(store) = stores::valkey_node() else { return };
+    let (_, mut node) = redis(&store).await;
+    // A cluster of one, which has every slot.
+    let slots = redis::cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16_383).to_owned();
+    slots.exec_async(&mut node).await.unwrap();
+    while node.exists::<_, bool>("a").await.is_err() {}
+    let client = redis::cluster::ClusterClient::new([store.url()]).unwrap();
+    let guard = RedisGuard::new(client.get_async_connection().await.unwrap());
+    let pass = async |time| pass_in_redis(node.clone(), time).await;
+    suite::check(&guard, &pass).await;
+}
+
+#[tokio::test]
+async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    let pass = async |time| pass_in_postgres(guard.pool(), time).await;
+    suite::check(&guard, &pass).await;
+    suite::check_retention(&guard, RETRY_WINDOW, &pass).await;
+}
+
+#[tokio::test]
+async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_prefix() {
+    let Some(store) = stores::valkey() else { return };
+    let (guard, mut connection) = redis(&store).await;
+    let other = guard.clone().prefix("other");
+    let fence = granted(&guard, &one()).await;
+    granted(&other, &one()).await;
+    assert_eq!(guard.commit(&one(), fence).await.unwrap(), Standing::Held);
+    let left: Vec<i64> = [
+        connection.pttl("shared-inbox:webhook:6:orders:evt_1").await.unwrap(),
+        connection.pttl("other:6:orders:evt_1").await.unwrap(),
+    ]
+    .to_vec();
+    let window = RETRY_WINDOW.as_millis() as i64;
+    assert!((window - 60_000..=window).contains(&left[0]), "{left:?}");
+    assert!((window - 60_000..=window + 60_000).contains(&left[1]), "{left:?}");
+}
+
+#[tokio::test]
+async fn receivers_with_different_settings_agree_on_when_a_claim_runs_out() {
+    let Some(store) = stores::valkey() else { return };
+    let (long, connection) = redis(&store).await;
+    let short = long.clone().retention(Duration::from_secs(3600));
+    for (first, second) in [(&long, &short), (&short, &long)] {
+        let event = delivery(&format!(
+            "evt_{}",
+            first.lease_time().as_secs() + u64::from(std::ptr::eq(first, &short))
+        ));
+        granted(first, &event).await;
+        assert_eq!(second.claim(&event).await.unwrap(), Claim::InProgress);
+        pass_in_redis(connection.clone(), Duration::from_secs(61)).await;
+        granted(second, &event).await;
+    }
+}
+
+#[tokio::test]
+async fn a_redis_that_lost_everything_gives_larger_fences_than_before() {
+    let Some(mut store) = stores::valkey() else { return };
+    let (guard, _) = redis(&store).await;
+    let before = granted(&guard, &one()).await;
+    store.kill();
+    assert!(guard.claim(&one()).await.is_err());
+    store.restart();
+    // The first words on a broken connection find out that it is broken.
+    let after = loop {
+        if let Ok(claim) = guard.claim(&one()).await {
+            let Claim::Granted(after) = claim else { panic!("{claim:?}") };
+            break after;
+        }
+    };
+    assert!(after > before, "{after:?} after {before:?}");
+    assert_eq!(guard.commit(&one(), before).await.unwrap(), Standing::Lost, "it belongs to the next one");
+    assert_eq!(guard.commit(&one(), after).await.unwrap(), Standing::Held);
+}
+
+#[tokio::test]
+async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
+    let Some(mut store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    let fence = granted(&guard, &one()).await;
+    assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), Standing::Held);
+    store.kill();
+    assert!(guard.claim(&one()).await.is_err());
+    store.restart();
+    let after = loop {
+        if let Ok(claim) = guard.claim(&one()).await {
+            break claim;
+        }
+    };
+    assert_eq!(after, Claim::Done);
+}
+
+/// What an event comes to while its store is away.
+async fn while_away<G: ReplayGuard + 'static>(guard: G) {
+    let guard = Arc::new(guard);
+    let refusing = Handlers::new(guard.clone());
+    let refused = refusing.once(one(), async |_| Ok::<_, Infallible>(())).await;
+    assert!(matches!(&refused, Err(OnceError::Guard(_))), "{refused:?}");
+    assert_eq!(refused.unwrap_err().status(), 503);
+    let open = Handlers::new(guard).when_store_is_away(StoreAway::LetThrough);
+    let through = open.once(one(), async |ticket| Ok::<_, Infallible>(ticket.fence())).await;
+    assert!(matches!(&through, Ok(Once::RanUnrecorded(Fence(0), _))), "{through:?}");
+    assert_eq!(through.unwrap().status(), 200);
+    let failed = open.once(one(), async |_| Err::<(), _>("no")).await;
+    assert!(matches!(&failed, Err(OnceError::Handler("no"))), "{failed:?}");
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_an_event_is_refused_or_let_through_as_the_caller_chose() {
+    if let Some(mut store) = stores::valkey() {
+        let (guard, _) = redis(&store).await;
+        store.kill();
+        while_away(guard).await;
+    }
+    if let Some(mut store) = stores::postgres() {
+        let guard = postgres(&store).await;
+        store.kill();
+        while_away(guard).await;
+    }
+}
+
+/// A store that takes connections and answers nothing.
+async fn silent() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut held: Vec<TcpStream> = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+        }
+    });
+    address.to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_is_given_up_after_two_seconds() {
+    let start = tokio::time::Instant::now();
+    let error = RedisGuard::connect(&format!("redis://{}", silent().await)).await.unwrap_err();
+    assert!(start.elapsed() <= Duration::from_secs(2), "{:?}: {error}", start.elapsed());
+    let start = tokio::time::Instant::now();
+    let error = PostgresGuard::connect(&format!("postgres://a@{}/a", silent().await)).await.unwrap_err();
+    assert!(start.elapsed() <= Duration::from_secs(3), "{:?}: {error}", start.elapsed());
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_an_error_and_shows_no_password() {
+    for url in
+        ["redis://:hunter2@", "nonsense", "redis://:hunter2@127.0.0.1:1", "rediss://:hunter2@127.0.0.1:1"]
+    {
+        let error = RedisGuard::connect(url).await.unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+    }
+    for url in ["nonsense", "postgres://a:hunter2@127.0.0.1:1/a"] {
+        let error = PostgresGuard::connect(url).await.unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_asks_for_tls_is_made_with_tls_or_not_at_all() {
+    if let Some(store) = stores::valkey() {
+        let plain = store.url().replace("redis://", "rediss://");
+        assert!(RedisGuard::connect(&plain).await.is_err(), "the server speaks no TLS");
+    }
+    if let Some(store) = stores::postgres() {
+        let url = format!("{}?sslmode=require", store.url());
+        assert!(PostgresGuard::connect(&url).await.is_err(), "the server speaks no TLS");
+    }
+}
+
+#[tokio::test]
+async fn a_table_is_made_once_by_many_at_once_and_its_file_can_be_run_again() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = PostgresGuard::connect(&store.url()).await.unwrap();
+    let making = (0..8).map(|_| guard.create_table());
+    for made in futures_util::future::join_all(making).await {
+        made.unwrap();
+    }
+    granted(&guard, &one()).await;
+    sqlx::raw_sql(PostgresGuard::SCHEMA).execute(guard.pool()).await.unwrap();
+    assert_eq!(guard.claim(&one()).await.unwrap(), Claim::InProgress, "nothing was lost");
+}
+
+#[tokio::test]
+async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay() {
+    let Some(store) = stores::postgres() else { return };
+    let first = postgres(&store).await;
+    let (old, lapsed, young) = (delivery("evt_old"), delivery("evt_lapsed"), delivery("evt_young"));
+    let fence = granted(&first, &old).await;
+    assert_eq!(ReplayGuard::commit(&first, &old, fence).await.unwrap(), Standing::Held);
+    let held = granted(&first, &lapsed).await;
+    pass_in_postgres(first.pool(), RETRY_WINDOW + Duration::from_secs(1)).await;
+    let fence = granted(&first, &young).await;
+    assert_eq!(ReplayGuard::commit(&first, &young, fence).await.unwrap(), Standing::Held);
+    // Another process, which has not looked yet.
+    let second = PostgresGuard::new(first.pool().clone());
+    granted(&second, &delivery("evt_next")).await;
+    let names = "select event from shared_inbox_webhooks order by event";
+    let left = loop {
+        let left: Vec<String> = sqlx::query_scalar(names).fetch_all(first.pool()).await.unwrap();
+        if !left.contains(&"evt_old".to_owned()) {
+            break left;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(left, ["evt_lapsed", "evt_next", "evt_young"], "a claim's holder may still come");
+    assert_eq!(ReplayGuard::commit(&first, &lapsed, held).await.unwrap(), Standing::Held);
+}
+
+async fn orders(guard: &PostgresGuard) -> i64 {
+    sqlx::query_scalar("select count(*) from orders").fetch_one(guard.pool()).await.unwrap()
+}
+
+/// Handles an event inside its transaction; the handler fails when told to.
+async fn order(handlers: &Handlers<PostgresGuard>, fails: bool) -> Result<Once<()>, OnceError<sqlx::Error>> {
+    let handling = handlers.once_in_transaction(one(), move |transaction| {
+        Box::pin(async move {
+            sqlx::query("insert into orders values (1042)").execute(&mut **transaction).await?;
+            if fails { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
+        })
+    });
+    handling.await
+}
+
+#[tokio::test]
+async fn effect_and_mark_commit_together_in_postgres() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    sqlx::query("create table orders (id int)").execute(guard.pool()).await.unwrap();
+    let handlers = Handlers::new(guard.clone());
+    assert_eq!(order(&handlers, true).await.unwrap_err().status(), 500);
+    assert_eq!(orders(&guard).await, 0, "a handler that failed left nothing");
+    assert!(matches!(order(&handlers, false).await, Ok(Once::Ran(()))));
+    for _ in 0..3 {
+        assert!(matches!(order(&handlers, false).await, Ok(Once::AlreadyDone)));
+    }
+    assert_eq!(orders(&guard).await, 1);
+    assert_eq!(guard.claim(&one()).await.unwrap(), Claim::Done, "both forms share their marks");
+    assert!(guard.forget(&one()).await.unwrap());
+    assert!(matches!(order(&handlers, false).await, Ok(Once::Ran(()))));
+    pass_in_postgres(guard.pool(), RETRY_WINDOW).await;
+    assert!(matches!(order(&handlers, false).await, Ok(Once::Ran(()))), "a mark does not last for ever");
+}
+
+#[tokio::test]
+async fn a_transaction_under_way_keeps_others_from_waiting_and_ends_with_its_connection() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    let mut first = guard.begin().await.unwrap();
+    assert_eq!(guard.mark(&mut first, &one()).await.unwrap(), Mark::New);
+    let mut second = guard.begin().await.unwrap();
+    assert_eq!(guard.mark(&mut second, &one()).await.unwrap(), Mark::InProgress);
+    assert_eq!(
+        guard.mark(&mut second, &delivery("evt_2")).await.unwrap(),
+        Mark::New,
+        "others are not held up"
+    );
+    drop(second);
+    let timeout = "select current_setting('idle_in_transaction_session_timeout')";
+    let timeout: String = sqlx::query_scalar(timeout).fetch_one(&mut *first).await.unwrap();
+    assert_eq!(timeout, "1min", "a machine that vanished does not hold it for ever");
+    // As when its process is killed.
+    let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *first).await.unwrap();
+    sqlx::query("select pg_terminate_backend($1, 5000)").bind(process).execute(guard.pool()).await.unwrap();
+    assert!(TransactionalInbox::commit(&guard, first).await.is_err());
+    let mut third = guard.begin().await.unwrap();
+    assert_eq!(guard.mark(&mut third, &one()).await.unwrap(), Mark::New);
+    TransactionalInbox::commit(&guard, third).await.unwrap();
+    let mut fourth = guard.begin().await.unwrap();
+    assert_eq!(guard.mark(&mut fourth, &one()).await.unwrap(), Mark::Done);
+}
+
+#[tokio::test]
+async fn a_live_claim_keeps_a_transaction_out() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    let fence = granted(&guard, &one()).await;
+    let mut transaction = guard.begin().await.unwrap();
+    assert_eq!(guard.mark(&mut transaction, &one()).await.unwrap(), Mark::InProgress);
+    drop(transaction);
+    assert_eq!(guard.release(&one(), fence).await.unwrap(), Standing::Held);
+    let mut transaction = guard.begin().await.unwrap();
+    assert_eq!(guard.mark(&mut transaction, &one()).await.unwrap(), Mark::New);
+    TransactionalInbox::commit(&guard, transaction).await.unwrap();
+    assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), Standing::Lost);
+}
+
+#[tokio::test]
+async fn a_handler_dropped_half_way_gives_its_claim_back() {
+    let Some(store) = stores::valkey() else { return };
+    let (guard, _) = redis(&store).await;
+    let fence = granted(&guard, &one()).await;
+    guard.abandon(&one(), fence);
+    // It is given back in the background.
+    while guard.claim(&one()).await.unwrap() == Claim::InProgress {}
+}
