@@ -198,3 +198,31 @@ async fn typed_expectations_say_the_same() {
         control.expect(replied.at_least(2)).await.expect_err("only one");
     }
 }
+
+#[tokio::test]
+async fn what_happened_before_a_time_can_be_left_out() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let write = async |body: &str| {
+        kit.live()
+            .post(&format!("/conversations/{id}/replies"), json!({ "body": body, "send": true }))
+            .await
+            .expect(201);
+        kit.advance(600).await;
+    };
+    write("First").await;
+    kit.advance(60).await;
+    let since = kit.look("/clock").await["now"].clone();
+    for of in ["requests", "outbox", "events"] {
+        let all = json!({ "of": of, "count": { "atLeast": 1 } });
+        kit.control("POST", "/expect", all.clone()).await.expect(200);
+        let mut later = all;
+        later["since"] = since.clone();
+        let error = kit.control("POST", "/expect", later).await.error(409);
+        assert!(error.contains("there were 0"), "{of}: {error}");
+    }
+    write("Second").await;
+    let met = json!({ "of": "outbox", "since": since, "count": 1 });
+    let met = kit.control("POST", "/expect", met).await.expect(200);
+    assert_eq!(met["matches"][0]["text"], "Second");
+}
