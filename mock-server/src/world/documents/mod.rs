@@ -1,4 +1,4 @@
-//! Files: the library that they are filed in, and asking customers for them.
+//! Files: the library that they are filed in, what a helper reads in them, and asking customers for them.
 
 mod library;
 mod reading;
