@@ -31,7 +31,7 @@ export class WindowedList extends HTMLElement {
 		this.chosen = '';
 		this.rows = /** @type {Map<number, { seen: string, element: HTMLElement }>} */ (new Map());
 		this.inner = h('ul.rows', { role: 'list' });
-		this.note = h('div.note');
+		this.note = h('div');
 		this.addEventListener('scroll', () => this.draw(), { passive: true });
 		this.addEventListener('keydown', (event) => this.move(event));
 	}
