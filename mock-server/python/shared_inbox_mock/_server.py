@@ -1,0 +1,125 @@
+"""A mock server for as long as it is needed, and worlds in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+from types import TracebackType
+
+from .control import Control, NewWorld, Ready
+
+
+def program() -> str:
+    """The path of the `shared-inbox-mock` that came with this package.
+
+    `SHARED_INBOX_MOCK` names another one.
+    """
+    named = os.environ.get("SHARED_INBOX_MOCK")
+    if named:
+        return named
+    name = "shared-inbox-mock" + (sysconfig.get_config_var("EXE") or "")
+    # A wheel puts it with the environment's other programs; with --user or --target it lies elsewhere.
+    places = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable), str(pathlib.Path(__file__).parent.parent / "bin")]
+    places.append(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")))
+    for place in places:
+        if os.path.isfile(os.path.join(place, name)):
+            return os.path.join(place, name)
+    on_path = shutil.which(name)
+    if on_path:
+        return on_path
+    raise FileNotFoundError(f"{name} is not in {', '.join(places)} nor on PATH. Install the package again, or name the program in SHARED_INBOX_MOCK.")
+
+
+class World:
+    """A workspace of its own: keys, data, clock, faults, journal and rate limits that nobody else touches."""
+
+    def __init__(self, ready: Ready) -> None:
+        self.base_url: str = ready["base_url"]
+        """Where your app finds the API."""
+        self.mcp_url: str = ready["mcp_url"]
+        """Where an MCP client finds the tools."""
+        self.live_key: str = ready["keys"]["live"]
+        """A key for live data, with every scope."""
+        self.test_key: str = ready["keys"]["test"]
+        """A key for the sandbox, with every scope."""
+        self.console_url: str = ready["console_url"]
+        """A page to look at this world with."""
+        self.control = Control(ready["control_url"])
+        """What people, customers, time and bad luck do."""
+
+    def __repr__(self) -> str:
+        return f"World({self.control.url!r})"
+
+    def inbox(self) -> str:
+        """The address of the first team inbox, for mail of customers; one is made where there is none."""
+        for it in self.control.list_mailboxes():
+            if it["owner"] is None and not it["sandbox"]:
+                return it["address"]
+        return self.control.create_mailbox({"address": "help@team.example", "name": "Help"})["address"]
+
+    def journal(self) -> str:
+        """What the app asked for, a line each, as a test that failed shows it."""
+        lines = []
+        for it in self.control.list_requests(limit=1000):
+            asked = it.get("tool") or f"{it['method']} {it['path']}" + (f"?{it['query']}" if it.get("query") else "")
+            sent = f"  {json.dumps(it['requestBody'], ensure_ascii=False)}" if it.get("requestBody") else ""
+            lines.append(f"{it['at']}  {it['status'] or 'no answer'}  {asked}{sent}")
+        return "\n".join(lines) or "The app asked for nothing."
+
+
+class Server:
+    """A running mock server. It ends with the `with` block, or with `stop`.
+
+    >>> with Server() as server:
+    ...     world = server.world(empty=True)
+    ...     world.control.get_clock()["mode"]
+    'manual'
+    """
+
+    def __init__(self, *flags: str) -> None:
+        """Starts it on a free port. `flags` are those of the program; see `shared-inbox-mock --help`."""
+        command = [program(), "--listen", "127.0.0.1:0", "--json", "--quiet", *flags]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        assert self._process.stdout and self._process.stderr
+        line = self._process.stdout.readline()
+        if not line:
+            said = self._process.stderr.read().strip()
+            self.stop()
+            raise RuntimeError(f"{command[0]} did not start: {said}")
+        self._process.stderr.close()
+        self.main = World(json.loads(line))
+        """The world that is there from the start."""
+
+    def world(self, *, empty: bool = False, seed: object = None, clock: str = "manual") -> World:
+        """A new world: the demo workspace, nothing, or what a document holds. Its clock stands unless it is `real`."""
+        new: NewWorld = {"clock": "real" if clock == "real" else "manual", "empty": empty}
+        if seed is not None:
+            new["seed"] = seed
+        return World(self.main.control.create_world(new))
+
+    def end(self, world: World) -> None:
+        """Ends a world that `world` made; its keys answer 401 from then on."""
+        self.main.control.delete_world(world.control.url.rsplit("/", 1)[1])
+
+    def stop(self) -> None:
+        """Ends the server."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe:
+                pipe.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()

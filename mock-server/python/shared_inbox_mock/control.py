@@ -1,0 +1,1159 @@
+"""What people, customers, time and bad luck do, as typed calls.
+
+Generated from the control API's OpenAPI document by `clients/generate.py`; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+from ._http import Caller
+
+
+class Advanced(TypedDict):
+    """Where the clock stands after it was moved, and what happened on the way."""
+
+    fired: list[FiredJob]
+    now: str
+
+class Approval(TypedDict):
+    """A person approves a draft."""
+
+    body: NotRequired[str | None]
+    by: NotRequired[str | None]
+
+class Approved(TypedDict):
+    """What an approval answers."""
+
+    sendsAt: str
+    status: str
+
+class Assignee(TypedDict):
+    """Who a conversation is given to."""
+
+    id: str
+    name: str
+    type: str
+
+class Assignment(TypedDict):
+    """A person gives a conversation to someone."""
+
+    by: NotRequired[str | None]
+    to: str
+
+class Attachment(TypedDict):
+    """A file that came with a message."""
+
+    contentType: str
+    filename: str
+    size: int
+
+class Booked(TypedDict):
+    """A booking that was made."""
+
+    id: str
+
+class BookingRecord(TypedDict):
+    """A booking."""
+
+    bookingTypeId: str
+    cancelled: bool
+    conversationId: str | None
+    endsAt: str
+    hostUserId: str
+    id: str
+    startsAt: str
+
+class Bundle(TypedDict):
+    """A set of rules with a name."""
+
+    about: str
+    name: str
+    on: bool
+    rules: list[FaultRule]
+    title: str
+
+# One place where two worlds differ.
+Changed = TypedDict('Changed', {'is': 'NotRequired[Any]', 'path': 'str', 'was': 'NotRequired[Any]'})
+
+# How a world's clock runs.
+ClockMode: TypeAlias = "Literal['real'] | Literal['manual']"
+
+class ClockReading(TypedDict):
+    """What the clock shows, and how it runs."""
+
+    mode: ClockMode
+    now: str
+
+class Contact(TypedDict):
+    """The customer of a conversation."""
+
+    email: str | None
+    name: str | None
+
+class ConversationEntry(TypedDict):
+    """A conversation in the list of the control API: what the service lists, and what only the team sees."""
+
+    assignee: Assignee | None
+    contact: Contact
+    drafts: int
+    id: str
+    lastMessageAt: str
+    mailbox: str
+    mailboxId: str
+    messageCount: int
+    reference: NotRequired[str]
+    risk: str | None
+    sandbox: bool
+    snippet: str
+    snoozedUntil: str | None
+    status: str
+    subject: str
+    tags: list[str]
+    topic: str | None
+    turn: str | None
+    urgency: str | None
+
+class ConversationView(TypedDict):
+    """A conversation as the team sees it: nothing is cut or left out."""
+
+    assignee: Assignee | None
+    bookings: list[BookingRecord]
+    contact: Contact
+    documentRequests: list[RequestEntry]
+    documents: list[Document]
+    id: str
+    lastMessageAt: str
+    mailbox: MailboxEntry
+    reference: str | None
+    risk: str | None
+    riskReasons: list[str]
+    snoozedUntil: str | None
+    status: str
+    subject: str
+    tags: list[str]
+    team: Team
+    timeline: list[Item]
+    topic: str | None
+    turn: str | None
+    urgency: str | None
+
+# How many are expected: so many exactly, or from so many to so many.
+Count: TypeAlias = 'int | dict[str, Any]'
+
+class CreateWebhook(TypedDict):
+    """A webhook to add."""
+
+    events: NotRequired[list[str] | None]
+    livemode: bool
+    owner: NotRequired[str | None]
+    scope: HookScope
+    timestamps: NotRequired[StampClock]
+    url: str
+
+class CreatedWebhook(TypedDict):
+    """A webhook that was added."""
+
+    id: str
+    secret: str
+
+class DeliveryDetail(TypedDict):
+    """One event in the log of a webhook, with exactly what was sent."""
+
+    body: str
+    createdAt: str
+    eventId: str
+    nextTryAt: str | None
+    outcome: DeliveryOutcome
+    tries: list[SentTry]
+    type: str
+
+# How a delivery stands.
+DeliveryOutcome: TypeAlias = "Literal['pending'] | Literal['delivered'] | Literal['failed']"
+
+class DeliveryView(TypedDict):
+    """One event in the log of a webhook."""
+
+    createdAt: str
+    eventId: str
+    nextTryAt: str | None
+    outcome: DeliveryOutcome
+    tries: list[Try]
+    type: str
+
+class Discard(TypedDict):
+    """A person throws a draft away."""
+
+    by: NotRequired[str | None]
+
+# What the check of the sender's domain says.
+Dmarc: TypeAlias = "Literal['pass'] | Literal['fail']"
+
+class Document(TypedDict):
+    """A document in the library."""
+
+    conversationId: str | None
+    createdAt: str
+    fields: DocumentFields
+    filename: str
+    id: str
+    kind: str | None
+    title: str
+
+class DocumentFields(TypedDict):
+    """What was read out of a document. Each may be missing."""
+
+    amount: NotRequired[float | None]
+    currency: NotRequired[str | None]
+    date: NotRequired[str | None]
+    dueDate: NotRequired[str | None]
+    reference: NotRequired[str | None]
+    vendor: NotRequired[str | None]
+
+class Done(TypedDict):
+    """`{"ok": true}`."""
+
+    ok: bool
+
+class Effect(TypedDict):
+    """What a client or a receiver sees instead of, or after, the proper thing."""
+
+    body: NotRequired[str | None]
+    delayMs: NotRequired[Latency | None]
+    drop: NotRequired[When | None]
+    headers: NotRequired[EffectHeaders]
+    lateSeconds: NotRequired[float | None]
+    status: NotRequired[int | None]
+    swap: NotRequired[bool | None]
+    truncate: NotRequired[int | None]
+    twice: NotRequired[bool | None]
+    when: NotRequired[When | None]
+
+# Headers of the answer, such as `Retry-After`.
+EffectHeaders: TypeAlias = 'dict[str, str]'
+
+class Error(TypedDict):
+    """Every error has this one field."""
+
+    error: str
+
+class ExamCase(TypedDict):
+    """One case of an exam."""
+
+    expected: str
+    hint: str | None
+    name: str
+    passed: bool
+    sent: str
+    status: int | None
+
+class ExamReport(TypedDict):
+    """What an exam found."""
+
+    cases: list[ExamCase]
+    passed: bool
+
+# Which time an expectation waits in.
+ExpectTime: TypeAlias = "Literal['virtual'] | Literal['real']"
+
+class Expectation(TypedDict):
+    """What must happen, how often, and within what span."""
+
+    count: NotRequired[Count]
+    of: Expected
+    since: NotRequired[str | None]
+    time: NotRequired[ExpectTime | None]
+    where: NotRequired[ExpectationWhere]
+    withinSeconds: NotRequired[float]
+
+# The fields that each must have; `*` in a text stands for any run of characters. A path may stand without the `/api/v1` in front.
+ExpectationWhere: TypeAlias = 'dict[str, Any]'
+
+# What an expectation is about.
+Expected: TypeAlias = "Literal['requests'] | Literal['outbox'] | Literal['deliveries'] | Literal['events']"
+
+class Fault(TypedDict):
+    """A rule that was added, and how often it has fired."""
+
+    agentId: NotRequired[str | None]
+    body: NotRequired[Any]
+    bundle: NotRequired[str | None]
+    effect: Effect
+    event: NotRequired[str | None]
+    fired: int
+    forSeconds: NotRequired[float | None]
+    id: str
+    method: str | None
+    path: str | None
+    probability: float
+    query: NotRequired[FaultQuery]
+    seed: NotRequired[int | None]
+    skip: int
+    times: int | None
+    tool: NotRequired[str | None]
+    until: NotRequired[str | None]
+    webhook: NotRequired[str | None]
+
+# Only requests with these query parameters; `*` stands for any run of characters.
+FaultQuery: TypeAlias = 'dict[str, str]'
+
+class FaultRule(TypedDict):
+    """A rule: which requests or webhooks go wrong, and how."""
+
+    agentId: NotRequired[str | None]
+    body: NotRequired[Any]
+    effect: Effect
+    event: NotRequired[str | None]
+    forSeconds: NotRequired[float | None]
+    method: str | None
+    path: str | None
+    probability: float
+    query: NotRequired[FaultQuery]
+    seed: NotRequired[int | None]
+    skip: int
+    times: int | None
+    tool: NotRequired[str | None]
+    webhook: NotRequired[str | None]
+
+class FaultRuleInput(TypedDict):
+    """A rule: which requests or webhooks go wrong, and how."""
+
+    agentId: NotRequired[str | None]
+    body: NotRequired[Any]
+    effect: Effect
+    event: NotRequired[str | None]
+    forSeconds: NotRequired[float | None]
+    method: NotRequired[str | None]
+    path: NotRequired[str | None]
+    probability: NotRequired[float]
+    query: NotRequired[FaultRuleInputQuery]
+    seed: NotRequired[int | None]
+    skip: NotRequired[int]
+    times: NotRequired[int | None]
+    tool: NotRequired[str | None]
+    webhook: NotRequired[str | None]
+
+# Only requests with these query parameters; `*` stands for any run of characters.
+FaultRuleInputQuery: TypeAlias = 'dict[str, str]'
+
+class FiredJob(TypedDict):
+    """What was done, as the control API tells it."""
+
+    at: str
+    job: str
+
+class Health(TypedDict):
+    """That the server is there."""
+
+    status: str
+    version: str
+
+class HelperDraft(TypedDict):
+    """A draft of the helper that writes replies."""
+
+    body: str
+    summary: NotRequired[str | None]
+
+# Which inboxes an endpoint hears about.
+HookScope: TypeAlias = "Literal['team'] | Literal['private']"
+
+# Whether an endpoint is sent anything.
+HookState: TypeAlias = "Literal['on'] | Literal['paused'] | Literal['off']"
+
+# A live mail from a customer.
+InboundMail = TypedDict('InboundMail', {'attachments': 'NotRequired[list[Attachment]]', 'autoReply': 'NotRequired[bool]', 'conversationId': 'NotRequired[str | None]', 'dmarc': 'NotRequired[Dmarc]', 'from': 'str', 'held': 'NotRequired[bool]', 'inReplyTo': 'NotRequired[str | None]', 'name': 'NotRequired[str | None]', 'risk': 'NotRequired[str | None]', 'riskReasons': 'NotRequired[list[str]]', 'secure': 'NotRequired[bool]', 'subject': 'NotRequired[str | None]', 'text': 'str', 'to': 'str', 'topic': 'NotRequired[str | None]', 'urgency': 'NotRequired[str | None]'})
+
+# One item of a timeline.
+Item: TypeAlias = 'dict[str, Any] | Note | TimelineEvent'
+
+class JobEntry(TypedDict):
+    """A job in the list of the control API."""
+
+    dueAt: str
+    job: str
+    subject: str
+
+class JournalEntry(TypedDict):
+    """A request of the journal."""
+
+    agentId: str | None
+    at: str
+    durationMs: int
+    id: str
+    method: str
+    path: str
+    query: str
+    requestBody: Any
+    status: int | None
+    tool: str | None
+    transport: Transport
+
+class KeyEntry(TypedDict):
+    """A key in the list of the control API."""
+
+    agentId: str
+    createdBy: str | None
+    livemode: bool
+    name: str
+    revoked: bool
+    scopes: list[str]
+
+# How late an answer is.
+Latency: TypeAlias = 'int | dict[str, Any]'
+
+class Line(TypedDict):
+    """What led to something, and what it led to."""
+
+    id: str
+    steps: list[LineStep]
+
+class LineDelivery(TypedDict):
+    """The way of an event to one webhook."""
+
+    nextTryAt: str | None
+    outcome: DeliveryOutcome
+    tries: list[Try]
+    url: str
+    webhookId: str
+
+class LineStep(TypedDict):
+    """One step of a line."""
+
+    at: str
+    cause: int | None
+    conversationId: str | None
+    deliveries: NotRequired[list[LineDelivery] | None]
+    dueAt: NotRequired[str | None]
+    id: str
+    kind: StepKind
+    number: int
+    what: str
+
+class MadeKey(TypedDict):
+    """A key that was made."""
+
+    agentId: str
+    key: str
+
+class MailboxEntry(TypedDict):
+    """An inbox in the list of the control API."""
+
+    address: str
+    id: str
+    name: str
+    open: int
+    owner: str | None
+    sandbox: bool
+
+class Met(TypedDict):
+    """An expectation that was met."""
+
+    count: int
+    matches: list[Any]
+    now: str
+
+class MoveClock(TypedDict):
+    """How far to move the clock: one of the three."""
+
+    advanceSeconds: NotRequired[float | None]
+    nextJob: NotRequired[bool | None]
+    to: NotRequired[str | None]
+
+class NewBooking(TypedDict):
+    """A booking to make."""
+
+    bookingTypeId: NotRequired[str | None]
+    conversationId: NotRequired[str | None]
+    endsAt: str
+    hostUserId: str
+    startsAt: str
+
+class NewKey(TypedDict):
+    """A key to make."""
+
+    createdBy: NotRequired[str | None]
+    livemode: bool
+    name: str
+    scopes: list[str]
+
+class NewMailbox(TypedDict):
+    """An inbox to add."""
+
+    address: str
+    name: str
+    owner: NotRequired[str | None]
+
+class NewSnapshot(TypedDict):
+    """A snapshot to take."""
+
+    name: str
+
+class NewUser(TypedDict):
+    """A person to add."""
+
+    name: str
+
+class NewWorld(TypedDict):
+    """How a new world starts."""
+
+    clock: NotRequired[ClockMode | None]
+    empty: NotRequired[bool]
+    seed: NotRequired[Any]
+
+class Note(TypedDict):
+    """An internal note: seen by the team, never by the customer."""
+
+    at: str
+    author: str
+    body: str
+    id: str
+
+class Noted(TypedDict):
+    """A note that was written."""
+
+    noteId: str
+
+# An object with nothing in it.
+Nothing: TypeAlias = 'dict[str, Any]'
+
+# In which order.
+Order: TypeAlias = "Literal['oldest'] | Literal['newest']"
+
+# Why a mail was sent.
+OutboxKind: TypeAlias = "Literal['reply'] | Literal['reminder'] | Literal['notice']"
+
+class OutboxMail(TypedDict):
+    """A mail that left or was meant to."""
+
+    at: str
+    kind: OutboxKind
+    messageId: str | None
+    outcome: Outcome
+    subject: str
+    text: str
+    to: str
+
+# What became of a mail.
+Outcome: TypeAlias = "Literal['sent'] | Literal['failed']"
+
+# What the workspace pays for.
+Plan: TypeAlias = "Literal['free'] | Literal['pro'] | Literal['team']"
+
+class PlanChange(TypedDict):
+    """What the workspace pays for from now on."""
+
+    plan: Plan
+
+# The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.
+PutStateBody: TypeAlias = 'dict[str, Any]'
+
+class Ready(TypedDict):
+    """Where a world can be reached, and its two keys, which hold all scopes."""
+
+    base_url: str
+    console_url: str
+    control_url: str
+    id: NotRequired[str | None]
+    keys: ReadyKeys
+    mcp_url: str
+
+class ReadyKeys(TypedDict):
+    """The two keys that a world has from its start."""
+
+    live: str
+    test: str
+
+class Received(TypedDict):
+    """What became of a mail that came in."""
+
+    conversationId: str
+    created: bool
+    documentIds: list[str]
+    messageId: str
+
+class ReplyResult(TypedDict):
+    """What became of a reply or a document request."""
+
+    messageId: str
+    note: NotRequired[str]
+    requestId: NotRequired[str]
+    sendsAt: NotRequired[str]
+    status: str
+
+class RequestEntry(TypedDict):
+    """A document request in the list of the control API."""
+
+    completedAt: str | None
+    conversationId: str
+    dueDate: str | None
+    id: str
+    items: list[RequestedItem]
+    link: str
+    messageId: str
+    sentAt: str | None
+
+class RequestedItem(TypedDict):
+    """One document that was asked for."""
+
+    description: str | None
+    documents: list[str]
+    label: str
+    required: bool
+
+class RotatedSecret(TypedDict):
+    """The new secret of a webhook."""
+
+    secret: str
+
+class Sender(TypedDict):
+    """Who wrote a message."""
+
+    email: str
+    name: str | None
+
+class SentTry(TypedDict):
+    """A try with its headers."""
+
+    at: str
+    durationMs: int
+    error: str | None
+    headers: SentTryHeaders
+    status: int | None
+
+# Its headers, as they were sent; none for a try of an older document.
+SentTryHeaders: TypeAlias = 'dict[str, str] | None'
+
+class Signed(TypedDict):
+    """The headers of a try that were made for it alone."""
+
+    signature: str
+    timestamp: str
+
+class SnapshotEntry(TypedDict):
+    """A snapshot in the list."""
+
+    at: str
+    bytes: int
+    name: str
+
+class Snooze(TypedDict):
+    """Until when to put a conversation off."""
+
+    by: NotRequired[str | None]
+    until: str
+
+class Sorting(TypedDict):
+    """What the sorting helper finds; what is left out stays as it is, and null takes it away."""
+
+    held: NotRequired[bool]
+    risk: NotRequired[str | None]
+    riskReasons: NotRequired[list[str] | None]
+    topic: NotRequired[str | None]
+    urgency: NotRequired[str | None]
+
+# Which clock the `webhook-timestamp` header is read from.
+StampClock: TypeAlias = "Literal['mock'] | Literal['real']"
+
+class StatusChange(TypedDict):
+    """A status that someone on the team sets in the app."""
+
+    by: NotRequired[str | None]
+    status: str
+
+# What a step of a line is about.
+StepKind: TypeAlias = "Literal['request'] | Literal['control'] | Literal['job'] | Literal['message'] | Literal['note'] | Literal['conversation'] | Literal['document'] | Literal['document-request'] | Literal['booking'] | Literal['app-mail'] | Literal['event'] | Literal['webhook']"
+
+class Stop(TypedDict):
+    """A person stops a message."""
+
+    by: NotRequired[str | None]
+
+class Tag(TypedDict):
+    """A tag."""
+
+    count: int
+    id: str
+    name: str
+
+class TagChange(TypedDict):
+    """Tags that someone on the team adds and takes away in the app."""
+
+    add: NotRequired[list[str]]
+    by: NotRequired[str | None]
+    remove: NotRequired[list[str]]
+
+class Team(TypedDict):
+    """Whom a conversation can be assigned to."""
+
+    agents: list[TeamMember]
+    people: list[TeamMember]
+
+class TeamMember(TypedDict):
+    """One on the team."""
+
+    id: str
+    name: str
+
+class TeamNote(TypedDict):
+    """A note that someone on the team writes in the app."""
+
+    body: str
+    by: NotRequired[str | None]
+
+class TeamReply(TypedDict):
+    """A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept as a draft."""
+
+    body: str
+    by: NotRequired[str | None]
+    documents: NotRequired[list[TeamReplyDocument]]
+    secure: NotRequired[bool]
+    send: NotRequired[bool]
+
+class TeamReplyDocument(TypedDict):
+    """TeamReplyDocument"""
+
+    description: NotRequired[str]
+    label: str
+    required: NotRequired[bool]
+
+class TestSent(TypedDict):
+    """A test event that is on its way."""
+
+    eventId: str
+
+class TimelineEvent(TypedDict):
+    """Something that was done to a conversation."""
+
+    actor: str
+    at: str
+    data: TimelineEventData
+    event: str
+
+# More about it; what is in it depends on the event.
+TimelineEventData: TypeAlias = 'dict[str, Any]'
+
+# How a request came in.
+Transport: TypeAlias = "Literal['rest'] | Literal['mcp']"
+
+class Try(TypedDict):
+    """One try of a delivery."""
+
+    at: str
+    durationMs: int
+    error: str | None
+    signed: NotRequired[Signed | None]
+    status: int | None
+
+class Upload(TypedDict):
+    """A file that the customer uploads."""
+
+    contentType: NotRequired[str | None]
+    fields: NotRequired[DocumentFields | None]
+    filename: str
+    item: int
+    kind: NotRequired[str | None]
+    size: NotRequired[int | None]
+
+class Uploaded(TypedDict):
+    """What became of an upload."""
+
+    complete: bool
+    documentId: str
+
+class User(TypedDict):
+    """A person on the team."""
+
+    id: str
+    name: str
+
+class Waiting(TypedDict):
+    """A draft in the approval queue."""
+
+    at: str
+    conversationId: str
+    draftedBy: str | None
+    messageId: str
+    summary: str | None
+    text: str
+
+class WebhookView(TypedDict):
+    """A webhook in the list of the control API."""
+
+    events: list[str]
+    id: str
+    livemode: bool
+    owner: str | None
+    scope: HookScope
+    state: HookState
+    timestamps: StampClock
+    url: str
+
+# Whether the request has taken effect when it goes wrong.
+When: TypeAlias = "Literal['before', 'after']"
+
+class WorldDifference(TypedDict):
+    """What is different between two worlds."""
+
+    changes: list[Changed]
+    text: str
+
+
+class Control(Caller):
+    """The control API of one world."""
+
+    def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[Waiting]:
+        """The drafts that wait for a person, oldest first."""
+        answer: list[Waiting] = self._call("GET", "/approvals", query={"least": least, "wait": wait})
+        return answer
+
+    def list_bookings(self, *, least: int | None = None, wait: float | None = None) -> list[BookingRecord]:
+        """Every booking, oldest first."""
+        answer: list[BookingRecord] = self._call("GET", "/bookings", query={"least": least, "wait": wait})
+        return answer
+
+    def create_booking(self, body: NewBooking) -> Booked:
+        """Someone books a time."""
+        answer: Booked = self._call("POST", "/bookings", body=body)
+        return answer
+
+    def cancel_booking(self, id: str) -> Done:
+        """A booking is cancelled."""
+        answer: Done = self._call("POST", "/bookings/{}/cancel", id)
+        return answer
+
+    def list_bundles(self, *, least: int | None = None, wait: float | None = None) -> list[Bundle]:
+        """Sets of rules to switch on by name."""
+        answer: list[Bundle] = self._call("GET", "/bundles", query={"least": least, "wait": wait})
+        return answer
+
+    def switch_off(self, id: str) -> None:
+        """Switches a bundle off."""
+        self._call("DELETE", "/bundles/{}", id)
+
+    def switch_on(self, id: str) -> list[Fault]:
+        """Switches a bundle on."""
+        answer: list[Fault] = self._call("POST", "/bundles/{}", id)
+        return answer
+
+    def get_clock(self) -> ClockReading:
+        """What the clock shows."""
+        answer: ClockReading = self._call("GET", "/clock")
+        return answer
+
+    def move_clock(self, body: MoveClock | None = None) -> Advanced:
+        """Moves the clock ahead."""
+        answer: Advanced = self._call("POST", "/clock", body=body)
+        return answer
+
+    def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
+        """Conversations of all inboxes, newest first."""
+        answer: list[ConversationEntry] = self._call("GET", "/conversations", query={"mailbox": mailbox, "q": q, "tag": tag, "view": view, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return answer
+
+    def get_conversation(self, id: str) -> ConversationView:
+        """A conversation, whole."""
+        answer: ConversationView = self._call("GET", "/conversations/{}", id)
+        return answer
+
+    def assign(self, id: str, body: Assignment) -> Done:
+        """Gives a conversation to someone, or to nobody."""
+        answer: Done = self._call("POST", "/conversations/{}/assign", id, body=body)
+        return answer
+
+    def draft(self, id: str, body: HelperDraft) -> ReplyResult:
+        """The drafting helper writes a reply."""
+        answer: ReplyResult = self._call("POST", "/conversations/{}/drafts", id, body=body)
+        return answer
+
+    def add_note(self, id: str, body: TeamNote) -> Noted:
+        """Someone on the team writes a note."""
+        answer: Noted = self._call("POST", "/conversations/{}/notes", id, body=body)
+        return answer
+
+    def reply(self, id: str, body: TeamReply) -> ReplyResult:
+        """Someone on the team replies."""
+        answer: ReplyResult = self._call("POST", "/conversations/{}/replies", id, body=body)
+        return answer
+
+    def snooze(self, id: str, body: Snooze) -> Done:
+        """A person snoozes a conversation, or ends its snooze."""
+        answer: Done = self._call("POST", "/conversations/{}/snooze", id, body=body)
+        return answer
+
+    def sort(self, id: str, body: Sorting | None = None) -> Done:
+        """The sorting helper looks at a conversation."""
+        answer: Done = self._call("POST", "/conversations/{}/sorting", id, body=body)
+        return answer
+
+    def set_status(self, id: str, body: StatusChange) -> Done:
+        """Someone on the team sets the status."""
+        answer: Done = self._call("POST", "/conversations/{}/status", id, body=body)
+        return answer
+
+    def edit_tags(self, id: str, body: TagChange | None = None) -> Done:
+        """Someone on the team adds and removes tags."""
+        answer: Done = self._call("POST", "/conversations/{}/tags", id, body=body)
+        return answer
+
+    def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[RequestEntry]:
+        """Every document request, oldest first."""
+        answer: list[RequestEntry] = self._call("GET", "/document-requests", query={"least": least, "wait": wait})
+        return answer
+
+    def upload(self, id: str, body: Upload) -> Uploaded:
+        """A customer uploads a document that was asked for."""
+        answer: Uploaded = self._call("POST", "/document-requests/{}/uploads", id, body=body)
+        return answer
+
+    def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
+        """Documents of all inboxes, newest first."""
+        answer: list[Document] = self._call("GET", "/documents", query={"kind": kind, "q": q, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return answer
+
+    def expect(self, body: Expectation) -> Met:
+        """Waits until something has happened that must happen."""
+        answer: Met = self._call("POST", "/expect", body=body)
+        return answer
+
+    def clear_faults(self) -> None:
+        """Removes all rules."""
+        self._call("DELETE", "/faults")
+
+    def list_faults(self, *, least: int | None = None, wait: float | None = None) -> list[Fault]:
+        """The rules, and how often each has fired."""
+        answer: list[Fault] = self._call("GET", "/faults", query={"least": least, "wait": wait})
+        return answer
+
+    def add_fault(self, body: FaultRuleInput) -> Fault:
+        """Makes requests or webhooks go wrong."""
+        answer: Fault = self._call("POST", "/faults", body=body)
+        return answer
+
+    def remove_fault(self, id: str) -> None:
+        """Removes one rule."""
+        self._call("DELETE", "/faults/{}", id)
+
+    def health(self) -> Health:
+        """Whether the server is there."""
+        answer: Health = self._call("GET", "/health")
+        return answer
+
+    def inbound(self, body: InboundMail) -> Received:
+        """A customer's mail comes in."""
+        answer: Received = self._call("POST", "/inbound", body=body)
+        return answer
+
+    def list_jobs(self, *, least: int | None = None, wait: float | None = None) -> list[JobEntry]:
+        """What is due and when, soonest first."""
+        answer: list[JobEntry] = self._call("GET", "/jobs", query={"least": least, "wait": wait})
+        return answer
+
+    def list_keys(self, *, least: int | None = None, wait: float | None = None) -> list[KeyEntry]:
+        """All keys, without what is secret about them."""
+        answer: list[KeyEntry] = self._call("GET", "/keys", query={"least": least, "wait": wait})
+        return answer
+
+    def create_key(self, body: NewKey) -> MadeKey:
+        """A new key, shown this once."""
+        answer: MadeKey = self._call("POST", "/keys", body=body)
+        return answer
+
+    def revoke_key(self, id: str) -> None:
+        """Revokes the key of an agent."""
+        self._call("DELETE", "/keys/{}", id)
+
+    def get_line(self, id: str) -> Line:
+        """What led to something, and what it led to."""
+        answer: Line = self._call("GET", "/lines/{}", id)
+        return answer
+
+    def list_mailboxes(self, *, least: int | None = None, wait: float | None = None) -> list[MailboxEntry]:
+        """All inboxes."""
+        answer: list[MailboxEntry] = self._call("GET", "/mailboxes", query={"least": least, "wait": wait})
+        return answer
+
+    def create_mailbox(self, body: NewMailbox) -> MailboxEntry:
+        """A new inbox."""
+        answer: MailboxEntry = self._call("POST", "/mailboxes", body=body)
+        return answer
+
+    def approve(self, id: str, body: Approval | None = None) -> Approved:
+        """A person approves a draft."""
+        answer: Approved = self._call("POST", "/messages/{}/approve", id, body=body)
+        return answer
+
+    def bounce(self, id: str) -> Done:
+        """A mail comes back."""
+        answer: Done = self._call("POST", "/messages/{}/bounce", id)
+        return answer
+
+    def discard(self, id: str, body: Discard | None = None) -> Done:
+        """A person throws a draft away."""
+        answer: Done = self._call("POST", "/messages/{}/discard", id, body=body)
+        return answer
+
+    def stop(self, id: str, body: Stop | None = None) -> Done:
+        """A person stops a message in its undo window."""
+        answer: Done = self._call("POST", "/messages/{}/stop", id, body=body)
+        return answer
+
+    def openapi(self) -> dict[str, Any]:
+        """This document."""
+        answer: dict[str, Any] = self._call("GET", "/openapi.json")
+        return answer
+
+    def list_outbox(self, *, least: int | None = None, wait: float | None = None) -> list[OutboxMail]:
+        """Every mail that left or was meant to."""
+        answer: list[OutboxMail] = self._call("GET", "/outbox", query={"least": least, "wait": wait})
+        return answer
+
+    def set_plan(self, body: PlanChange) -> Done:
+        """Changes the workspace's plan."""
+        answer: Done = self._call("PUT", "/plan", body=body)
+        return answer
+
+    def ready(self) -> Ready:
+        """The addresses and the two keys of this world."""
+        answer: Ready = self._call("GET", "/ready")
+        return answer
+
+    def clear_requests(self) -> None:
+        """Forgets the requests so far."""
+        self._call("DELETE", "/requests")
+
+    def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+        """The requests to the service so far, oldest first."""
+        answer: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return answer
+
+    def get_request(self, id: str) -> JournalEntry:
+        """One request."""
+        answer: JournalEntry = self._call("GET", "/requests/{}", id)
+        return answer
+
+    def reset(self) -> Done:
+        """Puts the world back to its start."""
+        answer: Done = self._call("POST", "/reset")
+        return answer
+
+    def list_snapshots(self, *, least: int | None = None, wait: float | None = None) -> list[SnapshotEntry]:
+        """The snapshots of this world."""
+        answer: list[SnapshotEntry] = self._call("GET", "/snapshots", query={"least": least, "wait": wait})
+        return answer
+
+    def take_snapshot(self, body: NewSnapshot) -> SnapshotEntry:
+        """Keeps the world as it is now under a name."""
+        answer: SnapshotEntry = self._call("POST", "/snapshots", body=body)
+        return answer
+
+    def delete_snapshot(self, id: str) -> None:
+        """Forgets a snapshot."""
+        self._call("DELETE", "/snapshots/{}", id)
+
+    def get_snapshot(self, id: str) -> dict[str, Any]:
+        """The world document of a snapshot."""
+        answer: dict[str, Any] = self._call("GET", "/snapshots/{}", id)
+        return answer
+
+    def compare_snapshots(self, id: str, *, to: str | None = None) -> WorldDifference:
+        """What is different since a snapshot."""
+        answer: WorldDifference = self._call("GET", "/snapshots/{}/diff", id, query={"to": to})
+        return answer
+
+    def restore_snapshot(self, id: str) -> Done:
+        """Makes the world what it was at a snapshot."""
+        answer: Done = self._call("POST", "/snapshots/{}/restore", id)
+        return answer
+
+    def get_state(self) -> dict[str, Any]:
+        """The whole world as one document."""
+        answer: dict[str, Any] = self._call("GET", "/state")
+        return answer
+
+    def put_state(self, body: PutStateBody) -> Done:
+        """Makes the world what a document says."""
+        answer: Done = self._call("PUT", "/state", body=body)
+        return answer
+
+    def list_tags(self, *, least: int | None = None, wait: float | None = None) -> list[Tag]:
+        """All tags, counted over all inboxes."""
+        answer: list[Tag] = self._call("GET", "/tags", query={"least": least, "wait": wait})
+        return answer
+
+    def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
+        """Everyone on the team."""
+        answer: list[User] = self._call("GET", "/users", query={"least": least, "wait": wait})
+        return answer
+
+    def create_user(self, body: NewUser) -> User:
+        """A new person on the team."""
+        answer: User = self._call("POST", "/users", body=body)
+        return answer
+
+    def list_webhooks(self, *, least: int | None = None, wait: float | None = None) -> list[WebhookView]:
+        """All webhooks."""
+        answer: list[WebhookView] = self._call("GET", "/webhooks", query={"least": least, "wait": wait})
+        return answer
+
+    def create_webhook(self, body: CreateWebhook) -> CreatedWebhook:
+        """Adds a webhook."""
+        answer: CreatedWebhook = self._call("POST", "/webhooks", body=body)
+        return answer
+
+    def delete_webhook(self, id: str) -> None:
+        """Removes a webhook."""
+        self._call("DELETE", "/webhooks/{}", id)
+
+    def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
+        """The log of a webhook, newest first."""
+        answer: list[DeliveryView] = self._call("GET", "/webhooks/{}/deliveries", id, query={"outcome": outcome, "type": type, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return answer
+
+    def get_delivery(self, id: str, event: str) -> DeliveryDetail:
+        """One delivery, with the exact body and headers of each try."""
+        answer: DeliveryDetail = self._call("GET", "/webhooks/{}/deliveries/{}", id, event)
+        return answer
+
+    def redeliver(self, id: str, event: str) -> Nothing:
+        """Sends an event again, with the same id."""
+        answer: Nothing = self._call("POST", "/webhooks/{}/deliveries/{}/redeliver", id, event)
+        return answer
+
+    def examine_webhook(self, id: str) -> ExamReport:
+        """Examines a receiver."""
+        answer: ExamReport = self._call("POST", "/webhooks/{}/exam", id)
+        return answer
+
+    def pause_webhook(self, id: str) -> Done:
+        """Sends nothing until it is resumed."""
+        answer: Done = self._call("POST", "/webhooks/{}/pause", id)
+        return answer
+
+    def resume_webhook(self, id: str) -> Done:
+        """Sends to a webhook again."""
+        answer: Done = self._call("POST", "/webhooks/{}/resume", id)
+        return answer
+
+    def rotate_webhook(self, id: str) -> RotatedSecret:
+        """Gives a webhook a new secret."""
+        answer: RotatedSecret = self._call("POST", "/webhooks/{}/rotate", id)
+        return answer
+
+    def test_webhook(self, id: str) -> TestSent:
+        """Sends a test event."""
+        answer: TestSent = self._call("POST", "/webhooks/{}/test", id)
+        return answer
+
+    def list_worlds(self, *, least: int | None = None, wait: float | None = None) -> list[Ready]:
+        """The worlds of this server, the main one first."""
+        answer: list[Ready] = self._call("GET", "/worlds", query={"least": least, "wait": wait})
+        return answer
+
+    def create_world(self, body: NewWorld | None = None) -> Ready:
+        """A new world beside this one."""
+        answer: Ready = self._call("POST", "/worlds", body=body)
+        return answer
+
+    def delete_world(self, id: str) -> None:
+        """Ends a world."""
+        self._call("DELETE", "/worlds/{}", id)
