@@ -13,12 +13,10 @@ export const test = base.extend({
         },
         { scope: 'file' },
     ],
-    world: async ({ server, worldOptions, onTestFailed }, use) => {
+    world: async ({ server, worldOptions, task }, use) => {
         const world = await server.world(worldOptions);
-        let failed = false;
-        onTestFailed(() => (failed = true));
         await use(world);
-        if (failed) console.error(`what the app asked of the shared inbox:\n${await world.journal()}`);
+        if (task.result?.state === 'fail') console.error(`what the app asked of the shared inbox:\n${await world.journal()}`);
         await server.end(world);
     },
 });

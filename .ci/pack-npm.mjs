@@ -1,0 +1,44 @@
+// Packs a program as npm packages: one with the program for one platform, and the one that people install.
+//
+//     node .ci/pack-npm.mjs mock-server/node target/release/shared-inbox-mock linux-x64 dist
+//
+// The version is the workspace's. `npm publish` takes both files as they are, the platform's first.
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+
+const [folder, program, platform, into] = process.argv.slice(2);
+if (!into) {
+    console.error('usage: node .ci/pack-npm.mjs FOLDER PROGRAM PLATFORM-ARCH INTO');
+    process.exit(2);
+}
+const [, version] = /^\[workspace\.package\][^[]*?^version = "([^"]+)"/ms.exec(readFileSync(join(import.meta.dirname, '../Cargo.toml'), 'utf8'));
+const main = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+const { name, license } = main;
+const [os, cpu] = platform.split('-');
+const work = mkdtempSync(join(tmpdir(), 'pack-'));
+mkdirSync(into, { recursive: true });
+
+const carrier = join(work, 'carrier');
+mkdirSync(join(carrier, 'bin'), { recursive: true });
+const file = join(carrier, 'bin', basename(program));
+cpSync(program, file);
+chmodSync(file, 0o755);
+write(carrier, { name: `${name}-${platform}`, version, description: `${name} for ${platform}`, license, os: [os], cpu: [cpu], files: ['bin'] });
+
+const whole = join(work, 'whole');
+cpSync(folder, whole, { recursive: true });
+write(whole, { ...main, version, optionalDependencies: Object.fromEntries(Object.keys(main.optionalDependencies).map((it) => [it, version])) });
+for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) for (const it of [carrier, whole]) cpSync(join(import.meta.dirname, '..', licence), join(it, licence));
+
+for (const it of [carrier, whole]) {
+    const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', resolve(into)], { cwd: it, encoding: 'utf8' });
+    console.log(join(into, packed.trim().split('\n').at(-1)));
+}
+rmSync(work, { recursive: true });
+
+function write(at, content) {
+    writeFileSync(join(at, 'package.json'), JSON.stringify(content, null, 4) + '\n');
+}
