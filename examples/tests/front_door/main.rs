@@ -2,4 +2,6 @@
 
 mod docs;
 mod examples;
+#[cfg(unix)]
+mod packages;
 mod run;

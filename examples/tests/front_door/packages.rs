@@ -1,0 +1,162 @@
+//! The mock without Rust: packages for Python and Node that carry the program, each built, installed where nothing else is,
+//! and used by the tests of a small app.
+
+use std::{fs, path::Path, process::Command};
+
+use shared_inbox_mock::MockServer;
+use shared_inbox_tests::peers;
+
+use crate::run::{has_python, program, root, text};
+
+/// Runs it to its end; gives what it said.
+fn run(command: &mut Command) -> String {
+    let ended = command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let said = format!("{}{}", text(&ended.stdout), text(&ended.stderr));
+    assert!(ended.status.success(), "{command:?}\n{said}");
+    said
+}
+
+/// A program in the environment of somebody who has just come: an empty home, and no setting of this machine but where
+/// programs are.
+fn newcomer(program: impl AsRef<Path>, home: &Path) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.env_clear().current_dir(home).env("HOME", home);
+    for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "PIP_INDEX_URL", "npm_config_registry"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+}
+
+/// Copies the files of an example, as whoever has found it would.
+fn example(name: &str, to: &Path) {
+    for file in fs::read_dir(root().join("examples").join(name)).expect("the example is there") {
+        let file = file.expect("a file").path();
+        if file.is_file() {
+            fs::copy(&file, to.join(file.file_name().expect("a name"))).expect("a copy");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_typed_control_calls_are_those_of_the_document() {
+    if !has_python() {
+        return;
+    }
+    let mock = MockServer::builder().start().await;
+    let here = tempfile::tempdir().expect("a directory");
+    let document = here.path().join("openapi.json");
+    let fetch = "import sys, urllib.request as it; open(sys.argv[2], 'wb').write(it.urlopen(sys.argv[1]).read())";
+    let url = format!("{}/openapi.json", mock.control_url());
+    let mut command = Command::new("python3");
+    command.args(["-c", fetch, &url]).arg(&document);
+    tokio::task::spawn_blocking(move || run(&mut command)).await.expect("the document");
+    let generator = root().join("mock-server/clients/generate.py");
+    run(Command::new("python3")
+        .arg(generator)
+        .arg(here.path())
+        .stdin(fs::File::open(document).expect("a file")));
+    for file in ["python/shared_inbox_mock/control.py", "node/control.js", "node/control.d.ts"] {
+        let generated = fs::read_to_string(here.path().join(file)).expect("it was written");
+        let ours = fs::read_to_string(root().join("mock-server").join(file)).expect("it is there");
+        let hint = "run `mock-server/clients/generate.py` as its first lines say";
+        assert!(generated == ours, "mock-server/{file} is not what the document says: {hint}");
+    }
+}
+
+#[test]
+fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
+    let Some(maturin) = peers::python(&["maturin==1.16.0"]) else { return };
+    let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
+    let Some(python) = peers::python(&app) else { return };
+    let home = tempfile::tempdir().expect("a directory");
+    run(Command::new(maturin.with_file_name("maturin"))
+        .args(["build", "--profile", "dev", "--quiet", "--locked", "--out"])
+        .arg(home.path())
+        .current_dir(root().join("mock-server/python")));
+    let wheel = fs::read_dir(home.path()).expect("it is there").flatten().map(|entry| entry.path());
+    let wheel = wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel");
+
+    // Beside the app's own packages, and nothing of this project's but the wheel.
+    let site = home.path().join("site");
+    run(newcomer(&python, home.path())
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"])
+        .arg(&site)
+        .arg(wheel));
+    example("flask_app", home.path());
+    let mut pytest = newcomer(&python, home.path());
+    let said = run(pytest.args(["-m", "pytest", "-q"]).env("PYTHONPATH", &site));
+    assert!(said.contains("4 passed"), "{said}");
+    run(newcomer(&python, home.path())
+        .args(["-m", "mypy", "--strict", "-p", "shared_inbox_mock"])
+        .env("MYPYPATH", &site));
+
+    // A test that fails shows what the app asked for.
+    let failing = "import urllib.request as it\n\ndef test_it(shared_inbox):\n    it.urlopen(it.Request(shared_inbox.base_url + '/me', headers={'Authorization': 'Bearer ' + shared_inbox.live_key}))\n    shared_inbox.control.expect({'of': 'outbox', 'where': {'text': 'never'}})\n";
+    fs::write(home.path().join("test_failing.py"), failing).expect("a file");
+    let mut pytest = newcomer(&python, home.path());
+    let ended = pytest.args(["-m", "pytest", "-q", "test_failing.py"]).env("PYTHONPATH", &site).output();
+    let said = text(&ended.expect("it runs").stdout);
+    assert!(said.contains("NotMet: Expected at least 1 of outbox") && said.contains("GET /api/v1/me"), "{said}");
+    assert!(!said.contains("rk_live_"), "{said}");
+}
+
+#[test]
+fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
+    let Some(node) = peers::node22() else { return };
+    let packages = ["standardwebhooks@1.1.1", "vitest@4.1.12", "typescript@5.9.3", "@types/node@22.20.5"];
+    let Some(modules) = peers::npm(&packages) else { return };
+    let home = tempfile::tempdir().expect("a directory");
+    let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => "linux-x64",
+        ("linux", "aarch64") => "linux-arm64",
+        ("macos", "x86_64") => "darwin-x64",
+        ("macos", "aarch64") => "darwin-arm64",
+        (os, arch) => return peers::skip(&format!("no npm package for {os} on {arch}")).unwrap_or(()),
+    };
+    run(Command::new(&node)
+        .arg(".ci/pack-npm.mjs")
+        .arg("mock-server/node")
+        .arg(program("shared-inbox-mock"))
+        .args([platform, &home.path().join("dist").display().to_string()])
+        .current_dir(root()));
+    example("node_receiver", home.path());
+    fs::write(home.path().join("package.json"), r#"{"private": true, "type": "module"}"#).expect("a file");
+
+    // The two packages as npm would lay them out, beside those of the app.
+    let into = home.path().join("node_modules");
+    fs::create_dir(&into).expect("a directory");
+    for entry in fs::read_dir(&modules).expect("the app's packages").flatten() {
+        std::os::unix::fs::symlink(entry.path(), into.join(entry.file_name())).expect("a link");
+    }
+    for name in ["shared-inbox-mock", &format!("shared-inbox-mock-{platform}")] {
+        fs::create_dir(into.join(name)).expect("a directory");
+        let packed = home.path().join(format!("dist/{name}-{}.tgz", env!("CARGO_PKG_VERSION")));
+        let unpack = ["--strip-components=1", "-C"];
+        run(newcomer("tar", home.path()).arg("-xzf").arg(packed).args(unpack).arg(into.join(name)));
+    }
+    let said = run(newcomer(&node, home.path()).arg("--test"));
+    assert!(said.contains("pass 2") && said.contains("fail 0"), "{said}");
+    let mut vitest = newcomer(&node, home.path());
+    let said = run(vitest.arg(modules.join("vitest/vitest.mjs")).args(["run", "receiver.spec"]));
+    assert!(said.contains("1 passed"), "{said}");
+    let cli = into.join("shared-inbox-mock/cli.js");
+    assert!(run(newcomer(&node, home.path()).arg(cli).arg("--help")).contains("--control-token"));
+
+    let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    void (Server satisfies { start(): Promise<Server> });\n});\n";
+    fs::write(home.path().join("typed.ts"), typed).expect("a file");
+    run(newcomer(&node, home.path()).arg(modules.join("typescript/bin/tsc")).args([
+        "typed.ts",
+        "--strict",
+        "--noEmit",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2022",
+        "--skipLibCheck",
+        "--preserveSymlinks",
+        "--types",
+        "node",
+    ]));
+}
