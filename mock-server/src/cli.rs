@@ -4,10 +4,11 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Write},
-    net::{SocketAddr, ToSocketAddrs},
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream, ToSocketAddrs},
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Args, Parser, Subcommand};
@@ -35,6 +36,12 @@ struct Cli {
 enum Command {
     /// Print the JSON Schema of a world document, the format of --seed
     Schema,
+    /// Ask a running mock whether it is well, for the health check of a container
+    Health {
+        /// Where it listens
+        #[arg(value_name = "ADDR", default_value = "127.0.0.1:4010", value_parser = address)]
+        at: SocketAddr,
+    },
 }
 
 #[derive(Args)]
@@ -108,6 +115,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let done = match cli.command {
         Some(Command::Schema) => schema(),
+        Some(Command::Health { at }) => health(at),
         None => serve(cli.options),
     };
     match done {
@@ -134,6 +142,24 @@ fn schema() -> Result<(), String> {
     // A reader that has seen enough is no failure.
     let _ = writeln!(io::stdout(), "{schema}");
     Ok(())
+}
+
+/// One request by hand: an image with nothing but this program has no other to ask with.
+fn health(at: SocketAddr) -> Result<(), String> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let ask = || {
+        let mut stream = TcpStream::connect_timeout(&at, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        write!(stream, "GET /_mock/health HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n")?;
+        let mut line = String::new();
+        BufReader::new(stream.take(100)).read_line(&mut line)?;
+        Ok(line)
+    };
+    let answer = ask().map_err(|error: io::Error| format!("{at} does not answer: {error}"))?;
+    match answer.split(' ').nth(1) {
+        Some("200") => Ok(()),
+        _ => Err(format!("{at} does not answer as a mock does: {:?}", answer.trim_end())),
+    }
 }
 
 fn serve(options: Options) -> Result<(), String> {

@@ -260,6 +260,19 @@ async fn a_seed_is_the_document_that_the_control_api_gives() {
 }
 
 #[test]
+fn a_container_asks_the_program_itself_whether_it_is_well_and_needs_no_token() {
+    let flags = ["--listen", "127.0.0.1:0", "--json", "--control-token", "secret"];
+    let mut running = Running(program().args(flags).spawn().expect("it runs"));
+    let url = ready(&mut running.0)["console_url"].as_str().expect("an address").to_owned();
+    let at = url.trim_start_matches("http://").trim_end_matches('/');
+    let asked = program().args(["health", at]).output().expect("it runs");
+    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+    drop(running);
+    assert_refused(&["health", at], &[at, "does not answer"]);
+    assert_refused(&["health", "nowhere"], &["ADDR", "must be an address and a port"]);
+}
+
+#[test]
 fn the_schema_describes_the_world_document() {
     let output = program().arg("schema").output().expect("it runs");
     assert!(output.status.success());
