@@ -82,6 +82,8 @@ export type FaultRule = { agentId?: string | null; body?: unknown; effect: Effec
 export type FaultRuleInput = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method?: string | null; path?: string | null; probability?: number; query?: FaultRuleInputQuery; seed?: number | null; skip?: number; times?: number | null; tool?: string | null; webhook?: string | null };
 /** Only requests with these query parameters; `*` stands for any run of characters. */
 export type FaultRuleInputQuery = Record<string, string>;
+/** A document that was filed. */
+export type FiledDocument = { id: string };
 /** What was done, as the control API tells it. */
 export type FiredJob = { at: string; job: string };
 /** That the server is there. */
@@ -92,8 +94,10 @@ export type HelperDraft = { body: string; summary?: string | null };
 export type HookScope = "team" | "private";
 /** Whether an endpoint is sent anything. */
 export type HookState = "on" | "paused" | "off";
+/** A file that comes with a mail, and what the document-reading helper finds in it. */
+export type InboundFile = { contentType: string; fields?: DocumentFields; filename: string; kind?: string | null; size: number; title?: string | null };
 /** A live mail from a customer. */
-export type InboundMail = { attachments?: Array<Attachment>; autoReply?: boolean; conversationId?: string | null; dmarc?: Dmarc; from: string; held?: boolean; inReplyTo?: string | null; name?: string | null; risk?: string | null; riskReasons?: Array<string>; secure?: boolean; subject?: string | null; text: string; to: string; topic?: string | null; urgency?: string | null };
+export type InboundMail = { attachments?: Array<InboundFile>; autoReply?: boolean; conversationId?: string | null; dmarc?: Dmarc; from: string; held?: boolean; inReplyTo?: string | null; name?: string | null; risk?: string | null; riskReasons?: Array<string>; secure?: boolean; subject?: string | null; text: string; to: string; topic?: string | null; urgency?: string | null };
 /** One item of a timeline. */
 export type Item = { at: string; attachments: Array<Attachment>; author?: string | null; bounces?: boolean; direction: string; from: Sender; helper?: boolean; id: string; request?: string | null; secure?: boolean; sendsAt?: string | null; status: string | null; summary?: string | null; text: string; type: "message" } | Note | TimelineEvent;
 /** A job in the list of the control API. */
@@ -120,6 +124,8 @@ export type Met = { count: number; matches: Array<unknown>; now: string };
 export type MoveClock = { advanceSeconds?: number | null; nextJob?: boolean | null; to?: string | null };
 /** A booking to make. */
 export type NewBooking = { bookingTypeId?: string | null; conversationId?: string | null; endsAt: string; hostUserId: string; startsAt: string };
+/** A file that a person puts into the library, without a conversation. */
+export type NewDocument = { fields?: DocumentFields; filename: string; kind?: string | null; mailbox: string; title?: string | null };
 /** A key to make. */
 export type NewKey = { createdBy?: string | null; livemode: boolean; name: string; scopes: Array<string> };
 /** An inbox to add. */
@@ -150,6 +156,8 @@ export type Plan = "free" | "pro" | "team";
 export type PlanChange = { plan: Plan };
 /** The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema. */
 export type PutStateBody = Record<string, unknown>;
+/** What the document-reading helper finds; what is left out stays as it is. */
+export type Reading = { fields?: DocumentFields | null; kind?: string | null; title?: string | null };
 /** Where a world can be reached, and its two keys, which hold all scopes. */
 export type Ready = { base_url: string; console_url: string; control_url: string; id?: string | null; keys: ReadyKeys; mcp_url: string };
 /** The two keys that a world has from its start. */
@@ -270,6 +278,10 @@ export class Control extends Caller {
     upload(id: string, body: Upload): Promise<Uploaded>;
     /** Documents of all inboxes, newest first. */
     listDocuments(query?: { kind?: string | null; q?: string | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<Document>>;
+    /** A person puts a file into the library. */
+    fileDocument(body: NewDocument): Promise<FiledDocument>;
+    /** The document-reading helper looks at a document. */
+    readDocument(id: string, body?: Reading): Promise<Done>;
     /** Waits until something has happened that must happen. */
     expect(body: Expectation): Promise<Met>;
     /** Removes all rules. */

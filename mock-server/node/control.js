@@ -25,6 +25,8 @@ export class Control extends Caller {
     listDocumentRequests(query) { return this.call('GET', '/document-requests', undefined, query); }
     upload(id, body) { return this.call('POST', `/document-requests/${encodeURIComponent(id)}/uploads`, body); }
     listDocuments(query) { return this.call('GET', '/documents', undefined, query); }
+    fileDocument(body) { return this.call('POST', '/documents', body); }
+    readDocument(id, body) { return this.call('POST', `/documents/${encodeURIComponent(id)}/reading`, body); }
     expect(body) { return this.call('POST', '/expect', body); }
     clearFaults() { return this.call('DELETE', '/faults'); }
     listFaults(query) { return this.call('GET', '/faults', undefined, query); }

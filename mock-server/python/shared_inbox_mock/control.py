@@ -336,6 +336,11 @@ class FaultRuleInput(TypedDict):
 # Only requests with these query parameters; `*` stands for any run of characters.
 FaultRuleInputQuery: TypeAlias = 'dict[str, str]'
 
+class FiledDocument(TypedDict):
+    """A document that was filed."""
+
+    id: str
+
 class FiredJob(TypedDict):
     """What was done, as the control API tells it."""
 
@@ -360,8 +365,18 @@ HookScope: TypeAlias = "Literal['team'] | Literal['private']"
 # Whether an endpoint is sent anything.
 HookState: TypeAlias = "Literal['on'] | Literal['paused'] | Literal['off']"
 
+class InboundFile(TypedDict):
+    """A file that comes with a mail, and what the document-reading helper finds in it."""
+
+    contentType: str
+    fields: NotRequired[DocumentFields]
+    filename: str
+    kind: NotRequired[str | None]
+    size: int
+    title: NotRequired[str | None]
+
 # A live mail from a customer.
-InboundMail = TypedDict('InboundMail', {'attachments': 'NotRequired[list[Attachment]]', 'autoReply': 'NotRequired[bool]', 'conversationId': 'NotRequired[str | None]', 'dmarc': 'NotRequired[Dmarc]', 'from': 'str', 'held': 'NotRequired[bool]', 'inReplyTo': 'NotRequired[str | None]', 'name': 'NotRequired[str | None]', 'risk': 'NotRequired[str | None]', 'riskReasons': 'NotRequired[list[str]]', 'secure': 'NotRequired[bool]', 'subject': 'NotRequired[str | None]', 'text': 'str', 'to': 'str', 'topic': 'NotRequired[str | None]', 'urgency': 'NotRequired[str | None]'})
+InboundMail = TypedDict('InboundMail', {'attachments': 'NotRequired[list[InboundFile]]', 'autoReply': 'NotRequired[bool]', 'conversationId': 'NotRequired[str | None]', 'dmarc': 'NotRequired[Dmarc]', 'from': 'str', 'held': 'NotRequired[bool]', 'inReplyTo': 'NotRequired[str | None]', 'name': 'NotRequired[str | None]', 'risk': 'NotRequired[str | None]', 'riskReasons': 'NotRequired[list[str]]', 'secure': 'NotRequired[bool]', 'subject': 'NotRequired[str | None]', 'text': 'str', 'to': 'str', 'topic': 'NotRequired[str | None]', 'urgency': 'NotRequired[str | None]'})
 
 # One item of a timeline.
 Item: TypeAlias = 'dict[str, Any] | Note | TimelineEvent'
@@ -468,6 +483,15 @@ class NewBooking(TypedDict):
     hostUserId: str
     startsAt: str
 
+class NewDocument(TypedDict):
+    """A file that a person puts into the library, without a conversation."""
+
+    fields: NotRequired[DocumentFields]
+    filename: str
+    kind: NotRequired[str | None]
+    mailbox: str
+    title: NotRequired[str | None]
+
 class NewKey(TypedDict):
     """A key to make."""
 
@@ -546,6 +570,13 @@ class PlanChange(TypedDict):
 
 # The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.
 PutStateBody: TypeAlias = 'dict[str, Any]'
+
+class Reading(TypedDict):
+    """What the document-reading helper finds; what is left out stays as it is."""
+
+    fields: NotRequired[DocumentFields | None]
+    kind: NotRequired[str | None]
+    title: NotRequired[str | None]
 
 class Ready(TypedDict):
     """Where a world can be reached, and its two keys, which hold all scopes."""
@@ -908,6 +939,16 @@ class Control(Caller):
     def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
         """Documents of all inboxes, newest first."""
         answer: list[Document] = self._call("GET", "/documents", query={"kind": kind, "q": q, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        return answer
+
+    def file_document(self, body: NewDocument) -> FiledDocument:
+        """A person puts a file into the library."""
+        answer: FiledDocument = self._call("POST", "/documents", body=body)
+        return answer
+
+    def read_document(self, id: str, body: Reading | None = None) -> Done:
+        """The document-reading helper looks at a document."""
+        answer: Done = self._call("POST", "/documents/{}/reading", id, body=body)
         return answer
 
     def expect(self, body: Expectation) -> Met:
