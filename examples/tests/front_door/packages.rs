@@ -47,7 +47,8 @@ async fn the_typed_control_calls_are_those_of_the_document() {
     let mock = MockServer::builder().start().await;
     let here = tempfile::tempdir().expect("a directory");
     let document = here.path().join("openapi.json");
-    let fetch = "import sys, urllib.request as it; open(sys.argv[2], 'wb').write(it.urlopen(sys.argv[1]).read())";
+    let fetch =
+        "import sys, urllib.request as it; open(sys.argv[2], 'wb').write(it.urlopen(sys.argv[1]).read())";
     let url = format!("{}/openapi.json", mock.control_url());
     let mut command = Command::new("python3");
     command.args(["-c", fetch, &url]).arg(&document);
@@ -76,7 +77,8 @@ fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
         .arg(home.path())
         .current_dir(root().join("mock-server/python")));
     let wheel = fs::read_dir(home.path()).expect("it is there").flatten().map(|entry| entry.path());
-    let wheel = wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel");
+    let wheel =
+        wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel");
 
     // Beside the app's own packages, and nothing of this project's but the wheel.
     let site = home.path().join("site");
@@ -98,7 +100,10 @@ fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
     let mut pytest = newcomer(&python, home.path());
     let ended = pytest.args(["-m", "pytest", "-q", "test_failing.py"]).env("PYTHONPATH", &site).output();
     let said = text(&ended.expect("it runs").stdout);
-    assert!(said.contains("NotMet: Expected at least 1 of outbox") && said.contains("GET /api/v1/me"), "{said}");
+    assert!(
+        said.contains("NotMet: Expected at least 1 of outbox") && said.contains("GET /api/v1/me"),
+        "{said}"
+    );
     assert!(!said.contains("rk_live_"), "{said}");
 }
 
