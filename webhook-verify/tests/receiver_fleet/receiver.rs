@@ -1,0 +1,198 @@
+//! One receiver of the fleet: a process of its own, which is this test program started again with a task in its environment.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    extract::{FromRef, State},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use shared_inbox_webhooks::{
+    Event, Receiver, Secret, Verifier, Webhook,
+    replay::{Fence, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
+};
+
+use super::{LEASE, SECRET};
+
+/// What a receiver is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Handles events with a claim, and counts what it did in the same store.
+    Claims,
+    /// The same, but with each event it says `begun` and waits for a line.
+    Waits,
+    /// Handles events inside transactions.
+    Transactions,
+}
+
+/// A process under way. It ends with this value.
+pub(crate) struct Process {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    input: ChildStdin,
+    pub(crate) url: String,
+}
+
+impl Process {
+    pub(crate) fn start(role: Role, store: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "receiver::a_receiver_of_the_fleet", "--ignored", "--nocapture"])
+            .env("RECEIVER_ROLE", format!("{role:?}"))
+            .env("RECEIVER_STORE", store)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("it starts");
+        let (send, lines) = mpsc::channel();
+        let out = BufReader::new(child.stdout.take().expect("its words"));
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        let input = child.stdin.take().expect("its ear");
+        let mut process = Self { child, lines, input, url: String::new() };
+        process.url = process.hears("listening on ");
+        process
+    }
+
+    /// What it says after this word; everything else that the test program prints is passed over.
+    pub(crate) fn hears(&self, word: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("it says so within a minute");
+            if let Some(at) = line.find(word) {
+                return line[at + word.len()..].to_owned();
+            }
+        }
+    }
+
+    pub(crate) fn go_on(&mut self) {
+        self.input.write_all(b"go on\n").expect("it listens");
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().expect("kill").success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        _ = self.child.kill(); // SIGKILL: it gets no time for a last word
+        _ = self.child.wait();
+    }
+}
+
+#[derive(Clone)]
+struct App {
+    receiver: Receiver,
+    role: Role,
+    claims: Option<Handlers<Arc<dyn ReplayGuard>>>,
+    transactions: Option<Handlers<PostgresGuard>>,
+    effects: Effects,
+    gate: Arc<tokio::sync::Mutex<tokio::sync::mpsc::UnboundedReceiver<()>>>,
+}
+
+impl FromRef<App> for Receiver {
+    fn from_ref(app: &App) -> Self {
+        app.receiver.clone()
+    }
+}
+
+/// Where effects are counted: a number for each event, which only grows for a fence larger than the last.
+#[derive(Clone)]
+enum Effects {
+    Redis(redis::aio::MultiplexedConnection),
+    Postgres(sqlx::PgPool),
+}
+
+impl Effects {
+    async fn count(&self, event: &str, fence: Fence) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        match self {
+            Self::Redis(connection) => {
+                let script = redis::Script::new(
+                    "if tonumber(ARGV[1]) <= tonumber(redis.call('HGET', KEYS[1], 'fence') or '0') then return 0 end
+                     redis.call('HSET', KEYS[1], 'fence', ARGV[1])
+                     return redis.call('HINCRBY', KEYS[1], 'count', 1)",
+                );
+                let mut call = script.key(format!("effect:{event}"));
+                let _: i64 = call.arg(fence.0).invoke_async(&mut connection.clone()).await?;
+            }
+            Self::Postgres(pool) => {
+                let count = "insert into effects as e values ($1, $2, 1) on conflict (event) do update
+                    set fence = excluded.fence, count = e.count + 1 where e.fence < excluded.fence";
+                let fence = i64::try_from(fence.0)?;
+                sqlx::query(count).bind(event).bind(fence).execute(pool).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> Response {
+    let delivery = event.delivery("fleet");
+    let id = delivery.event().to_owned();
+    if let Some(handlers) = app.transactions {
+        let handling = handlers.once_in_transaction(delivery, move |transaction| {
+            Box::pin(async move {
+                let order = sqlx::query("insert into orders values ($1)").bind(id);
+                order.execute(&mut **transaction).await.map(drop)
+            })
+        });
+        return handling.await.into_response();
+    }
+    let Some(handlers) = app.claims.clone() else { return ().into_response() };
+    let handler = async move |ticket: shared_inbox_webhooks::replay::Ticket| {
+        if app.role == Role::Waits {
+            println!("begun {id}");
+            app.gate.lock().await.recv().await;
+        }
+        app.effects.count(&id, ticket.fence()).await
+    };
+    handlers.once(delivery, handler).await.into_response()
+}
+
+#[test]
+#[ignore = "a process of the fleet, which the tests start"]
+fn a_receiver_of_the_fleet() {
+    let (Ok(role), Ok(store)) = (std::env::var("RECEIVER_ROLE"), std::env::var("RECEIVER_STORE")) else {
+        return;
+    };
+    let roles = [Role::Claims, Role::Waits, Role::Transactions];
+    let role = roles.into_iter().find(|known| format!("{known:?}") == role).expect("a role");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let (go, gate) = tokio::sync::mpsc::unbounded_channel();
+        // Its end of life: whoever started it is gone.
+        std::thread::spawn(move || {
+            std::io::stdin().lines().map_while(Result::ok).for_each(|_| _ = go.send(()));
+            std::process::exit(0);
+        });
+        let (guard, effects, postgres): (Arc<dyn ReplayGuard>, _, _) = if store.starts_with("redis") {
+            let client = redis::Client::open(&*store).expect("an address");
+            let effects = client.get_multiplexed_async_connection().await.expect("a connection");
+            let guard = RedisGuard::connect(&store).await.expect("a store");
+            let patient = Duration::from_secs(10);
+            (Arc::new(guard.lease(LEASE).timeout(patient)), Effects::Redis(effects), None)
+        } else {
+            let guard = PostgresGuard::connect(&store).await.expect("a store").lease(LEASE);
+            let guard = guard.timeout(Duration::from_secs(10));
+            (Arc::new(guard.clone()), Effects::Postgres(guard.pool().clone()), Some(guard))
+        };
+        let app = App {
+            receiver: Receiver::new(Verifier::new([Secret::parse(SECRET).expect("a secret")])),
+            role,
+            claims: (role != Role::Transactions).then(|| Handlers::new(guard)),
+            transactions: postgres.filter(|_| role == Role::Transactions).map(Handlers::new),
+            effects,
+            gate: Arc::new(tokio::sync::Mutex::new(gate)),
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        println!("listening on http://{}/", listener.local_addr().expect("an address"));
+        let router = Router::new().route("/", post(hook)).with_state(app);
+        axum::serve(listener, router).await.expect("it serves");
+    });
+}
