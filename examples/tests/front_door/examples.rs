@@ -55,6 +55,22 @@ fn webhook_receiver_handles_a_redelivered_event_once() {
 }
 
 #[test]
+fn a_receiver_fleet_takes_each_event_once_although_one_is_killed() {
+    for store in ["valkey", "postgres"] {
+        let ended = output(example("receiver_fleet").arg(store));
+        let (said, why) = (text(&ended.stdout), text(&ended.stderr));
+        if why.contains("SKIPPED") {
+            _ = shared_inbox_tests::peers::skip::<()>(why.trim());
+            return;
+        }
+        assert!(said.contains(", 300 delivered\n"), "{store}: {said}{why}");
+        // Killed between an effect and its mark, a process leaves one event to be handled again; not inside a transaction.
+        let twice = store == "valkey" && said.ends_with("\n301 effects\n");
+        assert!(said.ends_with("\n300 effects\n") || twice, "{store}: {said}{why}");
+    }
+}
+
+#[test]
 fn app_mail_comes_back_with_its_reference() {
     let said = finish(&mut example("app_mail"));
     assert!(said.contains(" is about order-"), "{said}");
