@@ -5,7 +5,7 @@ import { dayAndTime, timeOfDay, until, when } from './clock.js';
 import { curlTry } from './copy.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
-import { at, go } from './route.js';
+import { at, go, refined } from './route.js';
 import { attempt, badge, button, choose, copier, empty, facts, failed, json, lineLink } from './ui.js';
 import { statusBadge } from './requests.js';
 
@@ -45,8 +45,8 @@ class Deliveries extends Panel {
 		const { outcome, type } = this.filters;
 		const id = /** @type {string} */ (this.route.id);
 		patch(this.bar, [part('bar', [this.filters, this.route.more], () => h('div.selects', {}, h('h2', {}, 'Deliveries'), h('span.gap'),
-			choose('Outcome', [['', 'All'], ['pending', 'Pending'], ['delivered', 'Delivered'], ['failed', 'Failed']], outcome, (value) => go(at('webhooks', id, { ...this.filters, outcome: value }))),
-			choose('Event', [['', 'Any event'], ...hook.events.map((/** @type {string} */ name) => [name, name])], type, (value) => go(at('webhooks', id, { ...this.filters, type: value })))))]);
+			choose('Outcome', [['', 'All'], ['pending', 'Pending'], ['delivered', 'Delivered'], ['failed', 'Failed']], outcome, (value) => go(refined({ outcome: value }))),
+			choose('Event', [['', 'Any event'], ...hook.events.map((/** @type {string} */ name) => [name, name])], type, (value) => go(refined({ type: value })))))]);
 		const wanted = JSON.stringify([id, this.filters]);
 		this.list.chosen = this.route.more ?? '';
 		if (wanted !== this.listed) {

@@ -4,7 +4,7 @@ import { h, part, patch, words } from './dom.js';
 import { when } from './clock.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
-import { at, go, replace } from './route.js';
+import { at, go, refined, replace } from './route.js';
 import { badge, choose, empty } from './ui.js';
 import { checklist, KINDS } from './uploads.js';
 
@@ -36,8 +36,8 @@ class Documents extends Panel {
 		const { q, kind } = this.filters;
 		patch(this.open, requests.map((it) => part(it.id, it, () => h('div', {}, checklist(this.api, it, []), h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation')))));
 		patch(this.bar, [part('bar', kind, () => {
-			const field = h('input', { type: 'search', placeholder: 'Search title, file name and fields', 'aria-label': 'Search documents', value: q, 'data-focus': 'q', oninput: () => replace(at('documents', null, { ...this.filters, q: field.value.slice(0, 200) })) });
-			return h('div.search', {}, field, choose('Kind', [['', 'Any kind'], ...KINDS], kind, (value) => go(at('documents', null, { ...this.filters, kind: value }))));
+			const field = h('input', { type: 'search', placeholder: 'Search title, file name and fields', 'aria-label': 'Search documents', value: q, 'data-focus': 'q', oninput: () => replace(refined({ q: field.value.slice(0, 200) })) });
+			return h('div.search', {}, field, choose('Kind', [['', 'Any kind'], ...KINDS], kind, (value) => go(refined({ kind: value }))));
 		})]);
 		const wanted = JSON.stringify(this.filters);
 		if (wanted === this.listed) return this.list.refresh();

@@ -5,7 +5,7 @@ import { when } from './clock.js';
 import './conversation.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
-import { at, go, replace } from './route.js';
+import { at, go, refined, replace } from './route.js';
 import { badge, button, choose, empty, tabs } from './ui.js';
 import { writeIn } from './compose.js';
 
@@ -51,8 +51,8 @@ class Inbox extends Panel {
 			part('search', [], () => this.search(q)),
 			part('views', [view, mailbox, tag, q, this.route.id], () => tabs('View', VIEWS, view, (value) => this.with({ view: value }))),
 			part('chosen', [mailboxes, tags, mailbox, tag, this.route], () => h('div.selects', {},
-				choose('Inbox', [['', 'All inboxes'], ...mailboxes.map((it) => /** @type {[string, string]} */ ([it.id, count(it)]))], mailbox, (value) => go(this.with({ mailbox: value }))),
-				choose('Tag', [['', 'Any tag'], ...tags.map((it) => /** @type {[string, string]} */ ([it.name, `${it.name} · ${it.count}`]))], tag, (value) => go(this.with({ tag: value }))))),
+				choose('Inbox', [['', 'All inboxes'], ...mailboxes.map((it) => /** @type {[string, string]} */ ([it.id, count(it)]))], mailbox, (value) => go(refined({ mailbox: value }))),
+				choose('Tag', [['', 'Any tag'], ...tags.map((it) => /** @type {[string, string]} */ ([it.name, `${it.name} · ${it.count}`]))], tag, (value) => go(refined({ tag: value }))))),
 		]);
 		const wanted = JSON.stringify(this.filters);
 		this.list.chosen = this.route.id ?? '';
@@ -80,7 +80,7 @@ class Inbox extends Panel {
 		let wait = 0;
 		const field = h('input', { type: 'search', placeholder: 'Search mail', 'aria-label': 'Search mail', value: q, oninput: () => {
 			clearTimeout(wait);
-			wait = setTimeout(() => replace(this.with({ q: field.value.slice(0, 200) })), 150);
+			wait = setTimeout(() => replace(refined({ q: field.value.slice(0, 200) })), 150);
 		} });
 		return h('div.search', {}, field, button([icon('plus'), 'Mail'], () => this.write(), { kind: 'primary', title: 'Write in as a customer' }));
 	}

@@ -5,7 +5,7 @@ import { dayAndTime, timeOfDay } from './clock.js';
 import { about, curl, rustTest } from './copy.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
-import { at, go, replace } from './route.js';
+import { at, go, refined, replace } from './route.js';
 import { attempt, button, choose, copier, empty, facts, failed, ident, json, lineLink } from './ui.js';
 
 class Requests extends Panel {
@@ -37,11 +37,6 @@ class Requests extends Panel {
 		}
 	}
 
-	/** @param {Record<string, string>} change */
-	with(change) {
-		return at('requests', this.route.id, { ...this.filters, ...change });
-	}
-
 	/** @param {{ one?: any, keys?: any[], error?: unknown }} data */
 	draw({ one, keys, error }) {
 		if (!this.list.isConnected) this.append(h('section.pane.list-pane', { 'aria-label': 'Requests' }, this.bar, this.list), this.detail);
@@ -49,13 +44,13 @@ class Requests extends Panel {
 		this.classList.toggle('has-one', Boolean(this.route.id));
 		patch(this.bar, [
 			part('search', [], () => {
-				const field = h('input', { type: 'search', placeholder: 'Path, tool or words of the body', 'aria-label': 'Search requests', value: q, oninput: () => replace(this.with({ q: field.value.slice(0, 200) })) });
+				const field = h('input', { type: 'search', placeholder: 'Path, tool or words of the body', 'aria-label': 'Search requests', value: q, oninput: () => replace(refined({ q: field.value.slice(0, 200) })) });
 				return h('div.search', {}, field, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty'), { title: 'Forget all requests so far' }));
 			}),
 			part('selects', [this.filters, this.route.id], () => h('div.selects', {},
-				choose('Way', [['', 'REST + MCP'], ['rest', 'REST'], ['mcp', 'MCP']], transport, (value) => go(this.with({ transport: value }))),
-				choose('Method', [['', 'Any method'], ['GET', 'GET'], ['POST', 'POST']], method, (value) => go(this.with({ method: value }))),
-				choose('Status', [['', 'Any status'], ['2xx', '2xx'], ['4xx', '4xx'], ['5xx', '5xx'], ['none', 'No answer']], status, (value) => go(this.with({ status: value }))))),
+				choose('Way', [['', 'REST + MCP'], ['rest', 'REST'], ['mcp', 'MCP']], transport, (value) => go(refined({ transport: value }))),
+				choose('Method', [['', 'Any method'], ['GET', 'GET'], ['POST', 'POST']], method, (value) => go(refined({ method: value }))),
+				choose('Status', [['', 'Any status'], ['2xx', '2xx'], ['4xx', '4xx'], ['5xx', '5xx'], ['none', 'No answer']], status, (value) => go(refined({ status: value }))))),
 		]);
 		const wanted = JSON.stringify(this.filters);
 		this.list.chosen = this.route.id ?? '';

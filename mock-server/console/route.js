@@ -29,6 +29,15 @@ export function at(panel, id, query = {}) {
 	return `#/${path}${filters.size ? `?${filters}` : ''}`;
 }
 
+/**
+ * The address as it is now, with another filter: a second change may come before the panel has drawn the first.
+ * @param {Record<string, string>} change
+ */
+export function refined(change) {
+	const { panel, id, query } = route();
+	return at(panel, id, { ...query, ...change });
+}
+
 /** @param {string} hash */
 export function go(hash) {
 	if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange'));

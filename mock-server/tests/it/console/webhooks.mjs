@@ -74,8 +74,14 @@ await run(async () => {
     await post('/clock', { advanceSeconds: 3_600 });
     await page.locator('.delivery h2').getByText('delivered').waitFor();
 
-    await page.getByLabel('Outcome').selectOption('delivered');
-    await page.getByLabel('Event', { exact: true }).selectOption('webhook.test');
+    // Two filters in one breath: the second must not undo the first.
+    await page.evaluate(() => {
+        for (const [label, value] of [['Outcome', 'delivered'], ['Event', 'webhook.test']]) {
+            const select = document.querySelector(`select[aria-label=${label}]`);
+            select.value = value;
+            select.dispatchEvent(new Event('change'));
+        }
+    });
     await until(async () => (await row.count()) === 1, 'the log can be narrowed');
 
     // Pause, resume, rotate, exam, delete.
