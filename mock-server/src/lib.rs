@@ -5,6 +5,7 @@
 //!
 //! ```
 //! use std::time::Duration;
+//! use shared_inbox::Verification;
 //! use shared_inbox_mock::{Effect, FaultRule, MockServer};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -16,7 +17,8 @@
 //! let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
 //! mock.control().add_fault(lost).await?;
 //! let first = &inbox.conversations().await?[0];
-//! inbox.conversation(&first.id).add_note("Refund is approved").await?;
+//! let note = inbox.conversation(&first.id).add_note("Refund is approved");
+//! assert!(note.verification(Verification::ReadFirst).await?.recovered());
 //!
 //! // Ten minutes pass at once.
 //! mock.control().advance(Duration::from_secs(600)).await?;
