@@ -20,6 +20,7 @@ const { name, license } = main;
 const [os, cpu] = platform.split('-');
 const work = mkdtempSync(join(tmpdir(), 'pack-'));
 mkdirSync(into, { recursive: true });
+process.on('exit', () => rmSync(work, { recursive: true }));
 
 const carrier = join(work, 'carrier');
 mkdirSync(join(carrier, 'bin'), { recursive: true });
@@ -37,7 +38,6 @@ for (const it of [carrier, whole]) {
     const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', resolve(into)], { cwd: it, encoding: 'utf8' });
     console.log(join(into, packed.trim().split('\n').at(-1)));
 }
-rmSync(work, { recursive: true });
 
 function write(at, content) {
     writeFileSync(join(at, 'package.json'), JSON.stringify(content, null, 4) + '\n');

@@ -63,6 +63,8 @@ export class Server {
             child.once('error', reject);
             child.once('close', () => reject(new Error(`${command} did not start: ${said.trim()}`)));
         });
+        // What it says later is nobody's; read on, or a full pipe would stop it.
+        child.stderr.removeAllListeners('data').resume();
         // The server must not keep a test runner alive that has done its work.
         child.unref();
         child.stdout.unref();

@@ -1,6 +1,6 @@
 // A person works in the inbox: every action by clicking and typing, every effect seen through the API.
 
-import { check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
+import { CONSOLE, check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const page = await open();
@@ -77,7 +77,18 @@ await run(async () => {
     await until(async () => (await view()).documentRequests[0].completedAt, 'the request is complete');
     await one.locator('.checklist').getByText('complete').waitFor();
 
+    // Who wrote, on which reference of the app, and what the sorting helper warns of, with its reasons.
+    const box = (await get('/mailboxes')).find((it) => !it.owner && !it.sandbox).address.replace('@', '+order-7@');
+    const bad = await post('/inbound', { to: box, from: 'eve@phish.example', name: 'Eve Adams', subject: 'Your account', text: 'Send me the code.', risk: 'phishing', riskReasons: ['The link leads elsewhere', 'It asks for a code'] });
+    await page.goto(`${CONSOLE}#/inbox/${bad.conversationId}?view=all`);
+    await one.locator('.who').getByText('order-7').waitFor();
+    const who = await one.locator('.who').innerText();
+    check(who.includes('Eve Adams') && who.includes('eve@phish.example'), 'the contact');
+    const risk = await one.locator('.risk').innerText();
+    for (const part of ['phishing', 'The link leads elsewhere', 'It asks for a code']) check(risk.includes(part), part);
+
     // Search, views, tags and inboxes narrow the list; the address keeps all of it.
+    await page.goto(`${CONSOLE}#/inbox/${made.id}`);
     await page.getByLabel('Search mail').fill('flickers');
     await until(async () => (await rows.count()) === 1, 'the search narrows the list');
     await page.getByRole('link', { name: 'All', exact: true }).click();
