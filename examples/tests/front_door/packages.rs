@@ -39,6 +39,52 @@ fn example(name: &str, to: &Path) {
     }
 }
 
+/// What no test of an app shows: a flag that is none is named, an id cannot leave its place in a path, and a world that
+/// has ended lets nobody in.
+const EDGES_PYTHON: &str = r#"
+import urllib.error, urllib.request
+from shared_inbox_mock import Refused, Server
+try:
+    Server("--nonsense")
+except RuntimeError as error:
+    assert "--nonsense" in str(error), error
+else:
+    raise SystemExit("it started")
+with Server() as server:
+    try:
+        server.main.control.get_conversation("../state")
+    except Refused as refused:
+        assert refused.status == 404, refused
+    else:
+        raise SystemExit("an id left its place")
+    world = server.world()
+    assert world.live_key not in repr(world) + repr(world.control)
+    server.end(world)
+    me = urllib.request.Request(world.base_url + "/me", headers={"Authorization": "Bearer " + world.live_key})
+    try:
+        urllib.request.urlopen(me)
+    except urllib.error.HTTPError as refused:
+        assert refused.code == 401, refused
+    else:
+        raise SystemExit("the world goes on")
+"#;
+
+/// The same for Node.
+const EDGES_NODE: &str = r"
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { Server } from 'shared-inbox-mock';
+await assert.rejects(Server.start('--nonsense'), /--nonsense/);
+const server = await Server.start();
+await assert.rejects(server.main.control.getConversation('../state'), { status: 404 });
+const world = await server.world();
+assert(!inspect(world).includes(world.liveKey));
+await server.end(world);
+const me = await fetch(`${world.baseUrl}/me`, { headers: { Authorization: `Bearer ${world.liveKey}` } });
+assert.equal(me.status, 401);
+await server.stop();
+";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_typed_control_calls_are_those_of_the_document() {
     if !has_python() {
@@ -94,6 +140,8 @@ fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
         .args(["-m", "mypy", "--strict", "-p", "shared_inbox_mock"])
         .env("MYPYPATH", &site));
 
+    run(newcomer(&python, home.path()).args(["-c", EDGES_PYTHON]).env("PYTHONPATH", &site));
+
     // A test that fails shows what the app asked for.
     let failing = "import urllib.request as it\n\ndef test_it(shared_inbox):\n    it.urlopen(it.Request(shared_inbox.base_url + '/me', headers={'Authorization': 'Bearer ' + shared_inbox.live_key}))\n    shared_inbox.control.expect({'of': 'outbox', 'where': {'text': 'never'}})\n";
     fs::write(home.path().join("test_failing.py"), failing).expect("a file");
@@ -146,6 +194,8 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     let mut vitest = newcomer(&node, home.path());
     let said = run(vitest.arg(modules.join("vitest/vitest.mjs")).args(["run", "receiver.spec"]));
     assert!(said.contains("1 passed"), "{said}");
+    fs::write(home.path().join("edges.mjs"), EDGES_NODE).expect("a file");
+    run(newcomer(&node, home.path()).arg("edges.mjs"));
     let cli = into.join("shared-inbox-mock/cli.js");
     assert!(run(newcomer(&node, home.path()).arg(cli).arg("--help")).contains("--control-token"));
 
