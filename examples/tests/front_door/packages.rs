@@ -52,7 +52,7 @@ else:
     raise SystemExit("it started")
 with Server() as server:
     try:
-        server.main.control.get_conversation("../state")
+        server.main.control.get_conversation("cnv_1/notes")
     except Refused as refused:
         assert refused.status == 404, refused
     else:
@@ -76,7 +76,7 @@ import { inspect } from 'node:util';
 import { Server } from 'shared-inbox-mock';
 await assert.rejects(Server.start('--nonsense'), /--nonsense/);
 const server = await Server.start();
-await assert.rejects(server.main.control.getConversation('../state'), { status: 404 });
+await assert.rejects(server.main.control.getConversation('cnv_1/notes'), { status: 404 });
 const world = await server.world();
 assert(!inspect(world).includes(world.liveKey));
 await server.end(world);
