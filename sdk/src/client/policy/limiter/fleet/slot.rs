@@ -6,6 +6,8 @@
 //! - What was sent without the store is told when it is back.
 //! - A store that nobody was heard by for a minute, or that knows nothing, counts as full for a minute.
 
+mod desk;
+
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,9 +15,10 @@ use std::time::{Duration, Instant};
 
 use redis::RedisError;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, watch};
 
-use super::exchange::{Letter, Memory, Question, Report, Verdict, What, request};
+use self::desk::Desk;
+use super::exchange::{Question, Report, Verdict, What, request};
 use super::link::{self, Link};
 use crate::client::policy::clock::TokioClock;
 use crate::client::policy::limiter::window::Measure;
@@ -23,10 +26,6 @@ use crate::client::policy::limiter::{Ask, Ending, LimitError, MemoryLimiter, Per
 
 /// So many are told at once.
 const MOST_REPORTS: usize = 256;
-const FEW_REPORTS: usize = 32;
-/// So many letters are on their way at a time, and so many questions go in one.
-const AT_ONCE: usize = 4;
-const MOST_QUESTIONS: usize = 64;
 /// Not before the store is back.
 const NEVER: Duration = Duration::from_secs(365 * 86_400);
 
@@ -66,14 +65,6 @@ struct State {
     longest: Duration,
     /// It was said that the store is away.
     said: bool,
-}
-
-/// Questions to the store.
-#[derive(Default)]
-struct Desk {
-    /// How many letters are.
-    under_way: usize,
-    queue: Vec<(Question, oneshot::Sender<Verdict>)>,
 }
 
 /// Those of one lane who wait in this process. Only the first asks the store.
@@ -268,96 +259,6 @@ impl Slot {
         }
     }
 
-    /// Some questions are on their way at a time, each with a letter of its own; those that come meanwhile go together.
-    async fn put(self: &Arc<Self>, question: Question) -> Option<Verdict> {
-        let queued = {
-            let mut desk = self.desk();
-            if desk.under_way < AT_ONCE {
-                desk.under_way += 1;
-                Err(question)
-            } else {
-                let (tell, told) = oneshot::channel();
-                desk.queue.push((question, tell));
-                Ok(told)
-            }
-        };
-        match queued {
-            Ok(told) => told.await.ok(),
-            Err(question) => {
-                let _turn = Turn(self);
-                self.verdicts(&[question]).await.into_iter().next()
-            }
-        }
-    }
-
-    /// For those who queue, until nobody does.
-    async fn serve(self: Arc<Self>) {
-        loop {
-            let (questions, callers): (Vec<_>, Vec<_>) = {
-                let mut desk = self.desk();
-                let some = desk.queue.len().min(MOST_QUESTIONS);
-                if some == 0 {
-                    desk.under_way -= 1;
-                    return;
-                }
-                desk.queue.drain(..some).unzip()
-            };
-            let verdicts = self.verdicts(&questions).await;
-            for ((question, caller), verdict) in questions.iter().zip(callers).zip(verdicts) {
-                if caller.send(verdict).is_err() && matches!(verdict, Verdict::Go(_)) {
-                    let request = request(question.ask.lane, &question.id);
-                    self.tell(Report { request, what: What::GivenUp }, true);
-                }
-            }
-        }
-    }
-
-    /// None at all when the store is away.
-    async fn verdicts(&self, questions: &[Question]) -> Vec<Verdict> {
-        let answer = self.exchange(questions).await;
-        answer.inspect_err(|error| self.lost(error)).unwrap_or_default()
-    }
-
-    /// A letter with all that is to be told. What did not arrive is told again.
-    async fn exchange(&self, questions: &[Question]) -> Result<Vec<Verdict>, RedisError> {
-        let mut parcel = Parcel { slot: self, reports: Vec::new() };
-        let first = {
-            let mut state = self.state();
-            // That requests ended in time can wait until there are some, or until somebody looks in.
-            let wait = !questions.is_empty()
-                && state.reports.len() < FEW_REPORTS
-                && state.reports.iter().all(|report| matches!(report.what, What::InTime { .. }));
-            let some = if wait { 0 } else { state.reports.len().min(MOST_REPORTS) };
-            parcel.reports.extend(state.reports.drain(..some));
-            state.heard.is_none()
-        };
-        let letter = Letter {
-            name: &self.name,
-            measure: self.terms.measure,
-            limit: self.terms.limit,
-            away: *self.away.borrow(),
-            new: first && self.terms.new,
-            questions,
-            reports: &parcel.reports,
-        };
-        let reply = letter.send(&self.link).await?;
-        parcel.reports.clear();
-        self.state().heard = Some(Instant::now());
-        let seconds = self.terms.measure.span().as_secs_f32();
-        match reply.memory {
-            Memory::Whole => {}
-            Memory::Empty => tracing::warn!(
-                seconds,
-                "the store of the rate limit is empty: it counts as full until what it forgot no longer counts"
-            ),
-            Memory::Lost => tracing::warn!(
-                seconds,
-                "the store of the rate limit has lost requests: it counts as full until they no longer count"
-            ),
-        }
-        Ok(reply.verdicts)
-    }
-
     fn ended(&self, request: String, begun: Instant, granted: u64, ending: Ending) {
         let ended = Instant::now();
         let in_time = ended.duration_since(begun) <= self.terms.measure.slack();
@@ -480,20 +381,6 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A letter under way. When it has arrived, or nobody waits for it any more, those who queue are served.
-struct Turn<'a>(&'a Arc<Slot>);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut desk = self.0.desk();
-        if desk.queue.is_empty() {
-            desk.under_way -= 1;
-        } else {
-            self.0.runtime.spawn(Arc::clone(self.0).serve());
-        }
-    }
-}
-
 /// A place that the store may have given, for all that is known.
 struct GiveBack<'a> {
     slot: &'a Slot,
@@ -504,21 +391,6 @@ impl Drop for GiveBack<'_> {
     fn drop(&mut self) {
         if let Some(request) = self.request.take() {
             self.slot.tell(Report { request, what: What::GivenUp }, true);
-        }
-    }
-}
-
-/// Reports on their way; those that may not have arrived are kept.
-struct Parcel<'a> {
-    slot: &'a Slot,
-    reports: Vec<Report>,
-}
-
-impl Drop for Parcel<'_> {
-    fn drop(&mut self) {
-        if !self.reports.is_empty() {
-            let mut state = self.slot.state();
-            state.reports.splice(0..0, self.reports.drain(..));
         }
     }
 }
