@@ -1,19 +1,25 @@
-//! What a decision costs when the limit is counted in a store: beside a bare `PING` on a connection of the same kind.
+//! What a decision costs when the limit is counted in a store: beside a bare `PING` on a connection of the same kind, and
+//! beside the least that a script can be which reads the clock, looks at a sorted set and writes to it.
 //!
 //!     cargo bench -p shared-inbox --features redis --bench fleet
 //!
-//! Rounds of both in turn, with 1, 8 and 64 callers on one connection each. A store from PyPI is started for it, unless
-//! `STORE_URL` names one. Told are the medians over all rounds; the ratio is the median of the rounds' ratios, since both
-//! halves of a round meet the same machine.
+//! Rounds of all three in turn, with 1, 8 and 64 callers on one connection each. A store from PyPI is started for it, unless
+//! `STORE_URL` names one. Told are the medians over all rounds; the ratio is the median of the rounds' ratios, since all
+//! of a round meet the same machine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use redis::aio::MultiplexedConnection;
 use shared_inbox::{ApiKey, Ask, Lane, RateLimiter, RedisLimiter};
 use shared_inbox_tests::stores;
 
 const ROUNDS: usize = 15;
 const DECISIONS: usize = 1_920;
+/// As many reads and writes as a decision for which there is room.
+const LEAST: &str = "local time = redis.call('TIME') local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('ZMSCORE', KEYS[1], '#a', '#b', '#c', '#d', '#e')
+    redis.call('ZADD', KEYS[1], -ARGV[2], '#e', now, ARGV[1], -now, 'l' .. ARGV[1]) return {1, now}";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -21,52 +27,56 @@ async fn main() {
     let store = if named.is_some() { None } else { stores::valkey() };
     let Some(url) = named.or_else(|| store.as_ref().map(stores::Store::url)) else { return };
     println!(
-        "{:>8}{:>14}{:>14}{:>9}{:>14}{:>14}",
-        "callers", "PING", "decision", "ratio", "PING/s", "decisions/s"
+        "{:>8}{:>12}{:>14}{:>12}{:>14}{:>16}{:>16}",
+        "callers", "PING", "least script", "decision", "to PING", "to the script", "decisions/s"
     );
     for callers in [1, 8, 64] {
-        let (mut pings, mut decisions, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut ping_time, mut decision_time) = (Duration::ZERO, Duration::ZERO);
+        let mut medians: [Vec<f64>; 3] = Default::default();
+        let mut rates = Vec::new();
         for round in 0..=ROUNDS {
-            let (mut ping, took) = self::pings(&url, callers).await;
-            let (mut decision, decided) = self::decisions(&url, callers, round).await;
+            let (ping, _) = pings(&url, callers).await;
+            let (script, _) = scripts(&url, callers, round).await;
+            let (decision, took) = decisions(&url, callers, round).await;
             if round == 0 {
                 continue; // to warm up
             }
-            ratios.push(median(&mut decision).as_secs_f64() / median(&mut ping).as_secs_f64());
-            pings.append(&mut ping);
-            decisions.append(&mut decision);
-            ping_time += took;
-            decision_time += decided;
+            for (all, one) in medians.iter_mut().zip([ping, script, decision]) {
+                all.push(one.as_secs_f64() * 1e6);
+            }
+            rates.push(DECISIONS as f64 / took.as_secs_f64());
         }
-        ratios.sort_by(f64::total_cmp);
+        let [ping, script, decision] = &medians;
+        let ratio = |less: &[f64]| median(decision.iter().zip(less).map(|(a, b)| a / b).collect());
         println!(
-            "{callers:>8}{:>14.1?}{:>14.1?}{:>9.2}{:>14.0}{:>14.0}",
-            median(&mut pings),
-            median(&mut decisions),
-            ratios[ratios.len() / 2],
-            pings.len() as f64 / ping_time.as_secs_f64(),
-            decisions.len() as f64 / decision_time.as_secs_f64(),
+            "{callers:>8}{:>9.1} µs{:>11.1} µs{:>9.1} µs{:>14.2}{:>16.2}{:>16.0}",
+            median(ping.clone()),
+            median(script.clone()),
+            median(decision.clone()),
+            ratio(ping),
+            ratio(script),
+            median(rates),
         );
     }
 }
 
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort();
-    times[times.len() / 2]
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
-/// How long each took, and all of them together.
-async fn pings(url: &str, callers: usize) -> (Vec<Duration>, Duration) {
-    let connection = redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap();
+/// The median of one, and how long all took together.
+async fn timed<F: Future<Output = ()> + Send>(
+    callers: usize,
+    once: impl Fn(usize) -> F + Clone + Send + 'static,
+) -> (Duration, Duration) {
     let begun = Instant::now();
-    let tasks = (0..callers).map(|_| {
-        let mut connection = connection.clone();
+    let tasks = (0..callers).map(|caller| {
+        let once = once.clone();
         tokio::spawn(async move {
             let mut times = Vec::new();
-            for _ in 0..DECISIONS / callers {
+            for number in 0..DECISIONS / callers {
                 let begun = Instant::now();
-                let _: String = redis::cmd("PING").query_async(&mut connection).await.unwrap();
+                once(caller * DECISIONS + number).await;
                 times.push(begun.elapsed());
             }
             times
@@ -76,36 +86,55 @@ async fn pings(url: &str, callers: usize) -> (Vec<Duration>, Duration) {
     for task in tasks.collect::<Vec<_>>() {
         times.append(&mut task.await.unwrap());
     }
-    (times, begun.elapsed())
+    let took = begun.elapsed();
+    times.sort();
+    (times[times.len() / 2], took)
+}
+
+async fn connection(url: &str) -> MultiplexedConnection {
+    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
+}
+
+async fn pings(url: &str, callers: usize) -> (Duration, Duration) {
+    let connection = connection(url).await;
+    let once = move |_| {
+        let mut connection = connection.clone();
+        async move {
+            let _: String = redis::cmd("PING").query_async(&mut connection).await.unwrap();
+        }
+    };
+    timed(callers, once).await
+}
+
+async fn scripts(url: &str, callers: usize, round: usize) -> (Duration, Duration) {
+    let connection = connection(url).await;
+    let script = Arc::new(redis::Script::new(LEAST));
+    let key = format!("least:{}:{callers}:{round}", std::process::id());
+    let once = move |number| {
+        let (mut connection, script, key) = (connection.clone(), Arc::clone(&script), key.clone());
+        async move {
+            let _: Vec<u64> = script
+                .key(key)
+                .arg(format!("{number:x}"))
+                .arg(number)
+                .invoke_async(&mut connection)
+                .await
+                .unwrap();
+        }
+    };
+    timed(callers, once).await
 }
 
 /// Each round with a key of its own, whose log begins empty.
-async fn decisions(url: &str, callers: usize, round: usize) -> (Vec<Duration>, Duration) {
-    let limiter = RedisLimiter::builder(url).limit(u32::MAX).new_store().connect().await.unwrap();
-    let limiter = Arc::new(limiter);
-    let key = ApiKey::parse(format!(
-        "rk_test_{:048}",
-        std::process::id() as usize * 100_000 + callers * 100 + round
-    ));
-    let ask = Ask::new(Lane::Interactive).key(key.unwrap().fingerprint());
+async fn decisions(url: &str, callers: usize, round: usize) -> (Duration, Duration) {
+    let limiter = Arc::new(RedisLimiter::builder(url).limit(u32::MAX).new_store().connect().await.unwrap());
+    let number = std::process::id() as usize * 100_000 + callers * 100 + round;
+    let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap();
+    let ask = Ask::new(Lane::Interactive).key(key.fingerprint());
     limiter.acquire(ask).await.unwrap().finished();
-    let begun = Instant::now();
-    let tasks = (0..callers).map(|_| {
+    let once = move |_| {
         let limiter = Arc::clone(&limiter);
-        tokio::spawn(async move {
-            let mut times = Vec::new();
-            for _ in 0..DECISIONS / callers {
-                let begun = Instant::now();
-                let permit = limiter.acquire(ask).await.unwrap();
-                times.push(begun.elapsed());
-                permit.finished();
-            }
-            times
-        })
-    });
-    let mut times = Vec::new();
-    for task in tasks.collect::<Vec<_>>() {
-        times.append(&mut task.await.unwrap());
-    }
-    (times, begun.elapsed())
+        async move { limiter.acquire(ask).await.unwrap().finished() }
+    };
+    timed(callers, once).await
 }

@@ -1,7 +1,9 @@
-//! What a program's logs show of a call: enough to follow it, and no key, address or words of a mail.
+//! What a program's logs show: enough to follow a call, and no key, address or words of a mail.
 //!
-//! Alone in its process: what is logged is decided once for all threads, and tests beside it would decide it too.
+//! In a process of its own: what is logged is decided once for all threads, and tests that log nothing would decide it too.
 
+#[cfg(feature = "redis")]
+mod store;
 #[path = "../client/support/mod.rs"]
 mod support;
 
@@ -13,6 +15,25 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// All that is logged on this thread, on which the runtime of the test runs, until the guard is dropped.
+    fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+            .with_span_events(FmtSpan::FULL)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        (log, tracing_subscriber::util::SubscriberInitExt::set_default(subscriber))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -26,16 +47,7 @@ impl Write for Log {
 
 #[tokio::test]
 async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
-        .with_span_events(FmtSpan::FULL)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    // For this thread, on which the runtime of this test runs.
-    let guard = tracing_subscriber::util::SubscriberInitExt::set_default(subscriber);
+    let (log, guard) = Log::of_this_thread();
     let service = Service::start().await;
     service.add_message("inbound", None, "The words of a mail");
     service.fail_gets([Fault::Before(500)]);
@@ -48,7 +60,7 @@ async fn spans_are_named_by_the_conventions_and_hold_no_secret() {
     let error = client.me().await.unwrap_err();
     drop(guard);
 
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     for expected in [
         "shared_inbox.call",
         "http.client.request",
