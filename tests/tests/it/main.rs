@@ -10,4 +10,6 @@ mod soak;
 mod stores;
 mod stories;
 #[cfg(unix)]
+mod tls;
+#[cfg(unix)]
 mod worker_fleet;

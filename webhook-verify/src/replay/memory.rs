@@ -196,7 +196,6 @@ impl MemoryGuard {
             None => Standing::Lost,
             Some(change) => {
                 match change {
-                    Change::Nothing => {}
                     Change::Gone => memory.remove(key),
                     Change::To(entry) => {
                         memory.remove(key);
@@ -224,7 +223,6 @@ impl MemoryGuard {
 }
 
 enum Change {
-    Nothing,
     Gone,
     To(Entry),
 }
@@ -291,8 +289,7 @@ impl ReplayGuard for MemoryGuard {
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
         let done = |entry: Entry, now: Duration| {
-            let done = Entry { done: true, until: now.saturating_add(self.retention), ..entry };
-            Some(if entry.done { Change::Nothing } else { Change::To(done) })
+            Some(Change::To(Entry { done: true, until: now.saturating_add(self.retention), ..entry }))
         };
         Box::pin(ready(self.change(delivery, fence, done)))
     }

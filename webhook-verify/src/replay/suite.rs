@@ -236,6 +236,7 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
     async fn endpoints_and_events_are_told_apart(&self) {
         let names = [
             ("a", "bc"),
+            ("b", "bc"),
             ("ab", "c"),
             ("", "abc"),
             ("abc", ""),

@@ -167,11 +167,19 @@ fn no_copy_of_a_key_is_left_on_the_stack() {
         stack.windows(key.len()).filter(|window| is_key(window)).count()
     }
 
+    /// So far down the stack that what it leaves there is not written over before it is looked for.
+    #[inline(never)]
+    fn far_down(work: fn(&str), text: &str) {
+        let room = std::hint::black_box([0_u8; 1 << 16]);
+        work(text);
+        std::hint::black_box(&room);
+    }
+
     /// What is done with a key, on a stack of its own, and how many copies of it are found there afterwards.
     fn left_by(work: fn(&str)) -> [usize; 3] {
         let text = format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(KEY));
         let worker = std::thread::spawn(move || {
-            work(&text);
+            far_down(work, &text);
             stack()
         });
         let (stack, key) = (worker.join().unwrap(), masked());
