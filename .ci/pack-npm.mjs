@@ -2,10 +2,10 @@
 //
 //     node .ci/pack-npm.mjs mock-server/node target/release/shared-inbox-mock linux-x64 dist
 //
-// The version is the workspace's. `npm publish` takes both files as they are, the platform's first.
+// Version and repository are the workspace's. It prints the two files; `npm publish` takes both as they are, the platform's first.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 
@@ -14,9 +14,11 @@ if (!into) {
     console.error('usage: node .ci/pack-npm.mjs FOLDER PROGRAM PLATFORM-ARCH INTO');
     process.exit(2);
 }
-const [, version] = /^\[workspace\.package\][^[]*?^version = "([^"]+)"/ms.exec(readFileSync(join(import.meta.dirname, '../Cargo.toml'), 'utf8'));
-const main = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-const { name, license } = main;
+const root = join(import.meta.dirname, '..');
+const [workspace] = /^\[workspace\.package\][^[]*/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'));
+const [version, url] = ['version', 'repository'].map((it) => new RegExp(`^${it} = "([^"]+)"`, 'm').exec(workspace)[1]);
+const main = { ...JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')), version, repository: { type: 'git', url: `git+${url}.git` } };
+const { name, license, repository } = main;
 const [os, cpu] = platform.split('-');
 const work = mkdtempSync(join(tmpdir(), 'pack-'));
 mkdirSync(into, { recursive: true });
@@ -27,12 +29,13 @@ mkdirSync(join(carrier, 'bin'), { recursive: true });
 const file = join(carrier, 'bin', basename(program));
 cpSync(program, file);
 chmodSync(file, 0o755);
-write(carrier, { name: `${name}-${platform}`, version, description: `${name} for ${platform}`, license, os: [os], cpu: [cpu], files: ['bin'] });
+write(carrier, { name: `${name}-${platform}`, version, description: `${name} for ${platform}`, license, repository, os: [os], cpu: [cpu], files: ['bin'] });
 
 const whole = join(work, 'whole');
 cpSync(folder, whole, { recursive: true });
-write(whole, { ...main, version, optionalDependencies: Object.fromEntries(Object.keys(main.optionalDependencies).map((it) => [it, version])) });
-for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) for (const it of [carrier, whole]) cpSync(join(import.meta.dirname, '..', licence), join(it, licence));
+if (!existsSync(join(whole, 'README.md'))) cpSync(join(folder, '../README.md'), join(whole, 'README.md'));
+write(whole, { ...main, optionalDependencies: Object.fromEntries(Object.keys(main.optionalDependencies).map((it) => [it, version])) });
+for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) for (const it of [carrier, whole]) cpSync(join(root, licence), join(it, licence));
 
 for (const it of [carrier, whole]) {
     const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', resolve(into)], { cwd: it, encoding: 'utf8' });

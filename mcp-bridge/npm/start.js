@@ -8,7 +8,7 @@ const { platform, arch } = process;
 const name = `shared-inbox-mcp-${platform}-${arch}`;
 let program;
 try {
-  program = require.resolve(`${name}/shared-inbox-mcp${platform === 'win32' ? '.exe' : ''}`);
+  program = require.resolve(`${name}/bin/shared-inbox-mcp${platform === 'win32' ? '.exe' : ''}`);
 } catch {
   console.error(
     `error: the package ${name} is not there. Install with optional dependencies (npm install --include=optional); ` +

@@ -4,6 +4,7 @@
 //! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote. The modules
 //! that are not shown here are the program's own and may change at any time.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 #[doc(hidden)]

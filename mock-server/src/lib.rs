@@ -28,6 +28,7 @@
 //!
 //! The program `shared-inbox-mock` is the same server for programs in any language.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod cli;

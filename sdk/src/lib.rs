@@ -153,6 +153,7 @@
 //! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. No span, error or `Debug`
 //! shows a key, an address or the words of a mail.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 // The guide above is about the client.
 #![cfg_attr(not(feature = "client"), allow(rustdoc::broken_intra_doc_links))]

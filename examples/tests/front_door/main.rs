@@ -5,3 +5,4 @@ mod examples;
 #[cfg(unix)]
 mod packages;
 mod run;
+mod signs;

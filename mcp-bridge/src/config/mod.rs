@@ -50,12 +50,18 @@ pub struct Launch {
     pub key: Key,
 }
 
-/// The command that starts this program again, and its first arguments. The folder of `npx` may be gone tomorrow, so that
-/// `npx` itself must be named.
+/// The command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
+/// that these themselves must be named.
 pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
-    if program.components().any(|part| part.as_os_str() == "_npx") {
-        let package = concat!(env!("CARGO_PKG_NAME"), "@", env!("CARGO_PKG_VERSION"));
-        return ("npx".into(), vec!["-y".into(), package.into()]);
+    let package = concat!(env!("CARGO_PKG_NAME"), "@", env!("CARGO_PKG_VERSION")).to_owned();
+    for folder in program.components().filter_map(|part| part.as_os_str().to_str()) {
+        if folder == "_npx" {
+            return ("npx".into(), vec!["-y".into(), package]);
+        }
+        // Of uv's cache; `archive-v0` now.
+        if folder.strip_prefix("archive-v").is_some_and(|version| version.parse::<u8>().is_ok()) {
+            return ("uvx".into(), vec![package]);
+        }
     }
     (program, Vec::new())
 }

@@ -96,16 +96,18 @@ fn the_extension_packs_and_carries_the_program() {
 
 /// A folder like one of `npx`, with the packages for npm in it as they are handed out.
 fn npx_folder(parent: &Path) -> Option<PathBuf> {
-    let packed = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("npm/pack"))
+    let node = peers::node22()?;
+    let platform =
+        Command::new(&node).args(["-p", "`${process.platform}-${process.arch}`"]).output().unwrap();
+    let packed = Command::new(node)
+        .args([".ci/pack-npm.mjs", "mcp-bridge/npm", env!("CARGO_BIN_EXE_shared-inbox-mcp")])
+        .arg(out(&platform).0.trim())
         .arg(parent)
-        .env("BINARY", env!("CARGO_BIN_EXE_shared-inbox-mcp"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .output()
         .unwrap();
-    if !packed.status.success() {
-        return peers::skip(&format!("npm cannot pack: {}", String::from_utf8_lossy(&packed.stderr)));
-    }
-    let said = String::from_utf8(packed.stdout).unwrap();
-    let files: Vec<_> = said.lines().rev().take(2).map(str::to_owned).collect();
+    assert!(packed.status.success(), "{}", String::from_utf8_lossy(&packed.stderr));
+    let files: Vec<_> = out(&packed).0.lines().map(str::to_owned).collect();
     let folder = parent.join("_npx/0123");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("package.json"), "{}").unwrap();
@@ -147,6 +149,35 @@ fn the_packages_for_npm_start_the_program_and_settings_name_npx() {
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && out(&output).0.contains("serverInfo"), "{:?}", out(&output));
+}
+
+/// The wheel itself is made and used in `examples/tests/front_door/handed_out.rs`.
+#[test]
+fn settings_name_uvx_in_its_cache_and_the_path_where_the_program_stays() {
+    let parent = tempfile::tempdir().unwrap();
+    let server = |folder: &str| {
+        let folder = parent.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("shared-inbox-mcp");
+        fs::hard_link(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program)
+            .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_shared-inbox-mcp"), &program).map(drop))
+            .unwrap();
+        let output = Command::new(program).args(["--sandbox", "config", "cursor"]).output().unwrap();
+        let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
+        settings["mcpServers"]["shared-inbox"].clone()
+    };
+    let package = concat!("shared-inbox-mcp@", env!("CARGO_PKG_VERSION"));
+    let cached = server("uv/archive-v0/q-Byf2/bin");
+    assert_eq!(
+        (&cached["command"], &cached["args"]),
+        (&"uvx".into(), &serde_json::json!([package, "--sandbox"]))
+    );
+    for stays in ["uv/tools/shared-inbox-mcp/bin", "archive-videos/bin"] {
+        let stayed = server(stays);
+        let path = parent.path().join(stays).join("shared-inbox-mcp").canonicalize().unwrap();
+        assert_eq!(stayed["command"], path.to_str().unwrap());
+        assert_eq!(stayed["args"], serde_json::json!(["--sandbox"]));
+    }
 }
 
 #[test]

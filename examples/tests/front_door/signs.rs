@@ -1,0 +1,126 @@
+//! What the ecosystem looks for before it trusts a crate: said once, and true.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::run::{cargo, program, root, text};
+
+fn read(file: &str) -> String {
+    fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The crates that are published, as cargo sees them.
+fn crates() -> Vec<Value> {
+    let said = cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output().expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&said.stdout).expect("cargo writes JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages.iter().filter(|one| one["publish"].is_null()).cloned().collect()
+}
+
+#[test]
+fn every_crate_says_what_a_registry_shows() {
+    let crates = crates();
+    assert_eq!(crates.len(), 4);
+    for one in crates {
+        let name = &one["name"];
+        for field in ["description", "license", "repository", "readme", "rust_version"] {
+            assert!(one[field].is_string(), "{name} has no {field}");
+        }
+        assert!(!one["keywords"].as_array().is_none_or(Vec::is_empty), "{name} has no keywords");
+        assert!(!one["categories"].as_array().is_none_or(Vec::is_empty), "{name} has no categories");
+        assert_eq!(
+            one["metadata"]["docs"]["rs"]["all-features"], true,
+            "{name}: docs.rs shows every feature"
+        );
+        let lib = Path::new(one["manifest_path"].as_str().expect("a path")).with_file_name("src/lib.rs");
+        let lib = fs::read_to_string(lib).expect("a library");
+        assert!(lib.contains("#![cfg_attr(docsrs, feature(doc_cfg))]"), "{name} shows no badges of features");
+    }
+}
+
+#[test]
+fn where_the_project_lives_is_said_once_and_followed() {
+    let crates = crates();
+    let repository = crates[0]["repository"].as_str().expect("a repository").to_owned();
+    for one in &crates {
+        assert_eq!(one["repository"], repository.as_str(), "{} inherits the workspace's", one["name"]);
+    }
+    let (host, path) = repository.trim_start_matches("https://").split_once('/').expect("a path");
+    let owner = path.split('/').next().expect("an owner");
+    let host: Vec<_> = host.rsplit('.').collect();
+    let name = format!(
+        "{}.{owner}/shared-inbox-mcp",
+        if host == ["com", "github"] { "io.github".into() } else { host.join(".") }
+    );
+
+    let entry: Value = serde_json::from_str(&read("mcp-bridge/server.json")).expect("JSON");
+    let package: Value = serde_json::from_str(&read("mcp-bridge/npm/package.json")).expect("JSON");
+    assert_eq!(entry["repository"]["url"], repository.as_str(), "mcp-bridge/server.json");
+    assert_eq!(entry["name"], name.as_str(), "mcp-bridge/server.json");
+    assert_eq!(package["mcpName"], name.as_str(), "mcp-bridge/npm/package.json");
+    let line = format!("mcp-name: {name}");
+    assert!(
+        read("mcp-bridge/README.md").lines().any(|one| one == line),
+        "mcp-bridge/README.md lacks: {line}"
+    );
+    for wheel in ["mcp-bridge/pyproject.toml", "mock-server/python/pyproject.toml"] {
+        assert!(read(wheel).contains(r#""urls""#), "{wheel} takes it from the crate");
+    }
+}
+
+/// The text of a template with what stands for a crate and a target.
+fn filled(template: &Value, of: &Value, target: &str) -> String {
+    let text = template.as_str().expect("a template");
+    let [name, version, repository] =
+        ["name", "version", "repository"].map(|it| of[it].as_str().expect("a text"));
+    let known =
+        [("name", name), ("bin", name), ("version", version), ("repo", repository), ("target", target)];
+    let text =
+        known.iter().fold(text.to_owned(), |text, (key, value)| text.replace(&format!("{{ {key} }}"), value));
+    text.replace("{ binary-ext }", std::env::consts::EXE_SUFFIX)
+}
+
+#[test]
+#[cfg(unix)]
+fn the_archives_of_a_release_are_where_binstall_looks_for_them() {
+    let here = tempfile::tempdir().expect("a directory");
+    let target = "x86_64-unknown-linux-musl"; // Only a name here.
+    let packed = Command::new(root().join(".ci/archive"))
+        .arg(target)
+        .arg(here.path())
+        .args([program("shared-inbox-mock"), program("shared-inbox-mcp")])
+        .output()
+        .expect("it runs");
+    assert!(packed.status.success(), "{}", text(&packed.stderr));
+
+    let release = read(".github/workflows/release.yml");
+    assert!(release.contains(r#".ci/archive "$TARGET" dist "$MOCK" "$BRIDGE""#), "a release makes them so");
+    assert!(release.contains(r#"gh release create "$GITHUB_REF_NAME""#), "a release is named as its tag");
+    assert!(release.contains(r#"[ "v$version" = "$TAG" ]"#), "and the tag as the version");
+    let programs: Vec<_> =
+        crates().into_iter().filter(|one| !one["metadata"]["binstall"].is_null()).collect();
+    assert_eq!(programs.len(), 2);
+    for one in programs {
+        let binstall = &one["metadata"]["binstall"];
+        let (version, repository) =
+            (one["version"].as_str().expect("a version"), one["repository"].as_str().expect("a repository"));
+        let url = filled(&binstall["pkg-url"], &one, target);
+        let file = url
+            .strip_prefix(&format!("{repository}/releases/download/v{version}/"))
+            .expect("a file of the release");
+        let run = |program: &str, arguments: &[&str]| {
+            let ended =
+                Command::new(program).args(arguments).current_dir(here.path()).output().expect("it runs");
+            assert!(ended.status.success(), "{program} {arguments:?}: {}", text(&ended.stderr));
+            text(&ended.stdout)
+        };
+        run("shasum", &["-a", "256", "-c", &format!("{file}.sha256")]);
+        run("tar", &["-xzf", file]);
+        let inside = here.path().join(filled(&binstall["bin-dir"], &one, target));
+        assert!(run(inside.to_str().expect("a path"), &["--version"]).contains(version));
+        assert!(
+            inside.with_file_name("LICENSE-MIT").is_file() && inside.with_file_name("README.md").is_file()
+        );
+    }
+}
