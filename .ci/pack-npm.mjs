@@ -15,7 +15,7 @@ if (!into) {
     process.exit(2);
 }
 const root = join(import.meta.dirname, '..');
-const [workspace] = /^\[workspace\.package\][^[]*/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'));
+const [workspace] = /^\[workspace\.package\].*?(?=^\[)/ms.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'));
 const [version, url] = ['version', 'repository'].map((it) => new RegExp(`^${it} = "([^"]+)"`, 'm').exec(workspace)[1]);
 const main = { ...JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')), version, repository: { type: 'git', url: `git+${url}.git` } };
 const { name, license, repository } = main;
