@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
-use sqlx::{Connection, PgConnection, Postgres, Row, Transaction};
+use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
 use super::store::{STORE_TIME, in_time};
@@ -151,6 +151,15 @@ impl PostgresGuard {
         Ok(if held { Standing::Held } else { Standing::Lost })
     }
 
+    async fn is_done(
+        &self,
+        store: impl sqlx::PgExecutor<'_>,
+        delivery: &Delivery,
+    ) -> Result<bool, GuardError> {
+        let query = sqlx::query_scalar(statements::IS_DONE).bind(delivery.endpoint()).bind(delivery.event());
+        in_time(self.time, query.fetch_one(store)).await
+    }
+
     /// Removes what is too old, now and then and in the background.
     fn sweep(&self) {
         {
@@ -192,12 +201,12 @@ impl ReplayGuard for PostgresGuard {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query(statements::CLAIM).bind(delivery.endpoint()).bind(delivery.event());
-            let row = in_time(self.time, query.bind(seconds(self.lease)).fetch_one(&self.pool)).await?;
-            let (fence, done) = (row.try_get::<Option<i64>, _>(0), row.try_get::<bool, _>(1));
-            Ok(match fence.map_err(GuardError::new)? {
+            let query =
+                sqlx::query_scalar(statements::CLAIM).bind(delivery.endpoint()).bind(delivery.event());
+            let query = query.bind(seconds(self.lease)).fetch_optional(&self.pool);
+            Ok(match in_time::<Option<i64>, _>(self.time, query).await? {
                 Some(fence) => Claim::Granted(Fence(fence.unsigned_abs())),
-                None if done.map_err(GuardError::new)? => Claim::Done,
+                None if self.is_done(&self.pool, delivery).await? => Claim::Done,
                 None => Claim::InProgress,
             })
         })
@@ -245,12 +254,11 @@ impl TransactionalInbox for PostgresGuard {
             self.sweep();
             let query = sqlx::query(statements::MARK).bind(delivery.endpoint()).bind(delivery.event());
             let query = query.bind(seconds(self.retention)).bind(self.lease.as_millis().max(1).to_string());
-            let row = in_time(self.time, query.fetch_one(connection)).await?;
-            let (new, done) = (row.try_get::<bool, _>(0), row.try_get::<bool, _>(1));
-            Ok(match (new.map_err(GuardError::new)?, done.map_err(GuardError::new)?) {
-                (true, _) => Mark::New,
-                (false, true) => Mark::Done,
-                (false, false) => Mark::InProgress,
+            let new = in_time(self.time, query.fetch_optional(&mut *connection)).await?.is_some();
+            Ok(match new {
+                true => Mark::New,
+                false if self.is_done(connection, delivery).await? => Mark::Done,
+                false => Mark::InProgress,
             })
         })
     }

@@ -12,7 +12,7 @@ use super::store::{STORE_TIME, in_time};
 use super::{LEASE, RETRY_WINDOW};
 
 /// One key for each delivery, so that any of them can lie in any slot of a cluster, and one script for every step, so that
-/// each is one atomic step.
+/// each is one atomic step. For the claim of an event that nobody knows, which most are, a `SET` is enough.
 ///
 /// The value is the state, the fence, and for how long the key outlives its lease. The store's own clock counts that down: a
 /// claim has run out when no more than that is left of the key's life. So no script asks for the time, which some hosted
@@ -123,11 +123,24 @@ impl<C> RedisGuard<C> {
 }
 
 impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
-    async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
+    fn key(&self, delivery: &Delivery) -> String {
         let (endpoint, event) = (delivery.endpoint(), delivery.event());
         // The length tells where the endpoint ends, whatever it is called.
-        let key = format!("{}:{}:{endpoint}:{event}", self.prefix, endpoint.len());
-        let mut call = SCRIPT.key(key);
+        format!("{}:{}:{endpoint}:{event}", self.prefix, endpoint.len())
+    }
+
+    /// Claims an event of which the store knows nothing.
+    async fn first_claim(&self, delivery: &Delivery, fence: u64) -> Result<bool, GuardError> {
+        let (lease, retention) = (milliseconds(self.lease), milliseconds(self.retention));
+        let mut call = redis::cmd("SET");
+        call.arg(self.key(delivery)).arg(format!("claimed {fence} {retention}"));
+        call.arg("NX").arg("PX").arg(lease + retention);
+        let mut connection = self.connection.clone();
+        in_time(self.time, call.query_async(&mut connection)).await
+    }
+
+    async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
+        let mut call = SCRIPT.key(self.key(delivery));
         call.arg(step).arg(fence).arg(milliseconds(self.lease)).arg(milliseconds(self.retention));
         let mut connection = self.connection.clone();
         in_time(self.time, call.invoke_async(&mut connection)).await
@@ -157,7 +170,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
         Box::pin(async move {
-            Ok(match self.step("claim", delivery, first_fence()).await? {
+            let fence = first_fence();
+            if self.first_claim(delivery, fence).await? {
+                return Ok(Claim::Granted(Fence(fence)));
+            }
+            Ok(match self.step("claim", delivery, fence).await? {
                 -1 => Claim::Done,
                 0 => Claim::InProgress,
                 fence => Claim::Granted(Fence(fence.unsigned_abs())),

@@ -7,21 +7,19 @@
 pub(super) const ONE_AT_A_TIME: &str =
     "select pg_advisory_xact_lock(hashtextextended('shared_inbox_webhooks', 0))";
 
-/// `$1` endpoint, `$2` event, `$3` lease in seconds. Gives the fence, or nothing and whether the event is done. A row that
-/// came into being in the same moment is somebody's who is at work.
+/// `$1` endpoint, `$2` event, `$3` lease in seconds. Gives the fence, or nothing when it is not granted.
 pub(super) const CLAIM: &str = "
-with claimed as (
-    insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
-    values ($1, $2, 'claimed', (extract(epoch from clock_timestamp()) * 1000000)::bigint,
-        clock_timestamp() + $3 * interval '1 second')
-    on conflict (endpoint, event) do update
-    set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
-    where mark.state = 'free' or mark.until <= clock_timestamp()
-    returning fence
-)
-select (select fence from claimed), exists (
-    select from shared_inbox_webhooks where endpoint = $1 and event = $2 and state = 'done'
-)";
+insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
+values ($1, $2, 'claimed', (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+    clock_timestamp() + $3 * interval '1 second')
+on conflict (endpoint, event) do update
+set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
+where mark.state = 'free' or mark.until <= clock_timestamp()
+returning fence";
+
+/// Whether an event that was not granted is done; else somebody is at work.
+pub(super) const IS_DONE: &str =
+    "select exists (select from shared_inbox_webhooks where endpoint = $1 and event = $2 and state = 'done')";
 
 /// `$3` fence, `$4` lease in seconds.
 pub(super) const RENEW: &str = "
@@ -43,8 +41,8 @@ pub(super) const FORGET: &str = "
 update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $3 * interval '1 second'
 where endpoint = $1 and event = $2 and state = 'done' and until > clock_timestamp()";
 
-/// `$3` retention in seconds, `$4` for how many milliseconds the transaction may stand idle. Gives whether the mark is new, and
-/// whether it was there.
+/// `$3` retention in seconds, `$4` for how many milliseconds the transaction may stand idle. Gives the fence, or nothing when
+/// the mark is not new.
 ///
 /// An insert would wait for another transaction that has inserted the same row, for as long as that one takes; the lock is
 /// tried instead, and is given back when the transaction ends, however it ends. A machine that vanished without a word would
@@ -53,27 +51,25 @@ pub(super) const MARK: &str = "
 with alone as materialized (
     select pg_try_advisory_xact_lock(hashtextextended($2, hashtextextended($1, 0))) as granted,
         set_config('idle_in_transaction_session_timeout', $4, true)
-), marked as (
-    insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
-    select $1, $2, 'done', (extract(epoch from clock_timestamp()) * 1000000)::bigint,
-        clock_timestamp() + $3 * interval '1 second'
-    from alone where granted
-    on conflict (endpoint, event) do update
-    set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
-    where mark.state = 'free' or mark.until <= clock_timestamp()
-    returning fence
 )
-select exists (select from marked), exists (
-    select from shared_inbox_webhooks where endpoint = $1 and event = $2 and state = 'done'
-)";
+insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
+select $1, $2, 'done', (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+    clock_timestamp() + $3 * interval '1 second'
+from alone where granted
+on conflict (endpoint, event) do update
+set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
+where mark.state = 'free' or mark.until <= clock_timestamp()
+returning fence";
 
 /// How many rows one sweep removes at most.
 pub(super) const SWEPT_AT_ONCE: u64 = 1000;
 
-/// `$1` retention in seconds. A claim that ran out is kept for as long again, for its holder may still come.
+/// `$1` retention in seconds. What is old is found by its fence, which tells when it was claimed: the table has an index of
+/// that. A claim that ran out is kept for as long again, for its holder may still come.
 pub(super) const SWEEP: &str = "
 delete from shared_inbox_webhooks where (endpoint, event) in (
     select endpoint, event from shared_inbox_webhooks
-    where until < clock_timestamp() and (state <> 'claimed' or until < clock_timestamp() - $1 * interval '1 second')
+    where fence < ((extract(epoch from clock_timestamp()) - $1) * 1000000)::bigint and until < clock_timestamp()
+    and (state <> 'claimed' or until < clock_timestamp() - $1 * interval '1 second')
     limit 1000 for update skip locked
 )";
