@@ -1,11 +1,11 @@
 //! The webhook receiver on actix-web; `webhook_receiver` is the one on axum.
 //!
-//!     cargo run --example webhook_actix
+//!     cargo run --example webhook_actix --features actix
 //!
 //! starts a mock that sends it an event, twice. With the secret from the webhook's page in the environment it waits for a
 //! real service:
 //!
-//!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_actix
+//!     SHARED_INBOX_WEBHOOK_SECRET=whsec_… cargo run --example webhook_actix --features actix
 
 use std::{env, time::Duration};
 

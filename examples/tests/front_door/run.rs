@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Value, json};
 use shared_inbox_tests::peers::skip;
 
 /// The root of the workspace, where a newcomer stands.
@@ -33,9 +34,19 @@ pub(crate) fn example(name: &str) -> Command {
 
 /// A program of the workspace.
 pub(crate) fn program(name: &str) -> PathBuf {
-    // An example is asked for too: with it cargo chooses the same features as for `cargo test --workspace`, and finds
-    // everything built already.
     built(&["--bin", name, "--example", "triage"], name)
+}
+
+/// Whether `cargo run` and `cargo build` find this example or program from the root, without being told where it is or
+/// what to turn on.
+pub(crate) fn found_from_the_root(kind: &str, name: &str) -> bool {
+    let said = cargo().args(["metadata", "--no-deps", "--offline", "--format-version=1"]).output();
+    let all: Value = serde_json::from_slice(&said.expect("cargo runs").stdout).expect("cargo writes JSON");
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let default = list(&all["workspace_default_members"]);
+    let members = list(&all["packages"]).into_iter().filter(|package| default.contains(&package["id"]));
+    let mut targets = members.flat_map(|package| list(&package["targets"]));
+    targets.any(|it| it["name"] == name && it["kind"] == json!([kind]) && it["required-features"].is_null())
 }
 
 /// The cargo that runs this test.
@@ -43,9 +54,14 @@ pub(crate) fn cargo() -> Command {
     command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Has cargo build something from the root, which may take minutes where it has not been built yet. Gives what cargo says.
-pub(crate) fn build(what: &[&str]) -> String {
-    let cargo = cargo().args(["build", "--message-format=json"]).args(what).output();
+/// Has cargo build something, which may take minutes where it has not been built yet. Gives what cargo says.
+///
+/// With `--workspace` and an example, cargo chooses the same features as for `cargo test --workspace`, and finds everything
+/// built already.
+fn build(what: &[&str]) -> String {
+    let features = "shared-inbox-examples/actix,shared-inbox-examples/fleet";
+    let all = ["build", "--message-format=json", "--workspace", "--features", features];
+    let cargo = cargo().args(all).args(what).output();
     let cargo = cargo.expect("cargo runs");
     assert!(cargo.status.success(), "cargo build {what:?}\n{}", text(&cargo.stderr));
     text(&cargo.stdout)
@@ -55,7 +71,7 @@ pub(crate) fn build(what: &[&str]) -> String {
 fn built(what: &[&str], name: &str) -> PathBuf {
     let messages = build(what);
     let mut executables = messages.lines().filter_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let message: Value = serde_json::from_str(line).ok()?;
         (message["target"]["name"] == name).then(|| message["executable"].as_str().map(PathBuf::from))?
     });
     executables.next_back().unwrap_or_else(|| panic!("cargo did not say where {name} is"))

@@ -91,6 +91,7 @@ pub(super) enum NoAnswer {
 impl Deliverer {
     /// Sends where `targets` lets it, and waits so long for each answer.
     pub(crate) fn new(targets: Targets, answer_within: Duration) -> Self {
+        provide_crypto();
         Self(Arc::new(Inner {
             targets,
             answer_within,
@@ -214,6 +215,13 @@ impl Deliverer {
             }
         }
         Ok(response.status().as_u16())
+    }
+}
+
+/// The HTTP library asks the process for its TLS provider, and panics where there is none. Whoever was first has chosen.
+fn provide_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

@@ -7,6 +7,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::kit;
+
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -62,7 +64,7 @@ async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
     for (key, livemode) in [("live", true), ("test", false)] {
         let key = ready["keys"][key].as_str().expect("a key");
         assert_eq!(key.len(), "rk_live_".len() + 48);
-        let me = reqwest::Client::new()
+        let me = kit::requests()
             .get(format!("{base_url}/me"))
             .bearer_auth(key)
             .send()
@@ -179,7 +181,7 @@ async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
         let (base_url, key) =
             (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::world::LIVE_KEY);
         let url = format!("{base_url}/conversations?q=secret-word");
-        reqwest::Client::new().get(url).bearer_auth(key).send().await.expect("an answer");
+        kit::requests().get(url).bearer_auth(key).send().await.expect("an answer");
         // A key where it does not belong.
         reqwest::get(format!("{base_url}/conversations/{key}")).await.expect("an answer");
         running.0.kill().expect("it ends");
@@ -301,7 +303,7 @@ fn help_and_version_end_with_status_0() {
 
 /// The answer of a server that was started with these flags.
 async fn ask(ready: &Value, method: &str, url: &str, token: &str, body: &str) -> (u16, Value) {
-    static HTTP: std::sync::LazyLock<reqwest::Client> = std::sync::LazyLock::new(reqwest::Client::new);
+    static HTTP: std::sync::LazyLock<reqwest::Client> = std::sync::LazyLock::new(kit::requests);
     let url = format!(
         "{}{url}",
         ready["base_url"].as_str().and_then(|it| it.strip_suffix("/api/v1")).expect("an address")

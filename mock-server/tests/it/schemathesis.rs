@@ -36,7 +36,7 @@ async fn fuzz(key: fn(&MockServer) -> &str) {
 
 /// The ids of some conversations that the key can see, one a line.
 async fn conversations(base: &str, key: &str) -> String {
-    let http = reqwest::Client::new();
+    let http = crate::kit::requests();
     if key.starts_with("rk_test_") {
         let mail = json!({ "from": "reply@customer.test", "text": "Where is my order?" });
         let sent = http.post(format!("{base}/sandbox/inbound")).bearer_auth(key).json(&mail).send().await;

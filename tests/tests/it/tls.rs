@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsAcceptor,
-    rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivatePkcs8KeyDer},
+    rustls::{ServerConfig, crypto::ring, pki_types::PrivatePkcs8KeyDer},
 };
 
 use crate::stores::ask as command;
@@ -33,7 +33,7 @@ impl Tls {
     async fn before(store: &Store, first: Option<([u8; 8], &'static [u8])>) -> Self {
         let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()

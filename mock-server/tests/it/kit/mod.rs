@@ -18,6 +18,12 @@ pub(crate) struct Kit {
     document: Document,
 }
 
+/// A client for tests that start no server in this process, which would have provided for TLS.
+pub(crate) fn requests() -> reqwest::Client {
+    _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
 /// An answer.
 #[derive(Debug)]
 pub(crate) struct Reply {

@@ -117,7 +117,7 @@ impl Receiver {
     /// One that answers 200 over TLS, with a certificate that nobody has signed.
     pub(crate) async fn secure() -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .unwrap()

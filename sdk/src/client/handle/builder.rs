@@ -257,6 +257,8 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
             "https needs TLS: turn on the feature `rustls` or `native-tls`, or pass an `http_client`";
         return Err(Error::config("base URL", problem));
     }
+    #[cfg(all(feature = "rustls-ring", not(feature = "rustls")))]
+    provide_crypto();
     let mut http = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -272,6 +274,14 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
         }
     }
     http.build().map_err(|error| Error::config("HTTP client", error))
+}
+
+/// The HTTP library asks the process for its provider, and panics where there is none. Whoever was first has chosen.
+#[cfg(all(feature = "rustls-ring", not(feature = "rustls")))]
+fn provide_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        _ = rustls::crypto::ring::default_provider().install_default();
+    }
 }
 
 impl fmt::Debug for ClientBuilder {
