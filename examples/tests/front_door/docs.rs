@@ -1,24 +1,22 @@
 //! What the README and the docs show is true: commands run, settings work, links lead somewhere, and the tour in the docs is
 //! a real one. (The README's Rust is compiled and run as doc tests of this crate.)
 
-use std::{
-    collections::HashMap,
-    env, fs,
-    io::{BufRead, BufReader, Write},
-    process::Stdio,
-};
+use std::{collections::HashMap, env, fs};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use shared_inbox_mock::MockServer;
 
-use crate::run::{cargo, command, example, finish, found_from_the_root, program, python, root, text};
+use crate::{
+    mcp::Session,
+    run::{cargo, command, example, finish, found_from_the_root, program, python, root, text},
+};
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).expect("there is a README")
 }
 
 /// The fenced blocks of this language.
-fn blocks(markdown: &str, language: &str) -> Vec<String> {
+pub(crate) fn blocks(markdown: &str, language: &str) -> Vec<String> {
     let start = format!("```{language}\n");
     let after = markdown.split(&start).skip(1);
     after.map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
@@ -79,36 +77,13 @@ async fn the_mcp_settings_in_the_readme_work() {
         for name in server["env"].as_object().expect("an environment").keys() {
             bridge.env(name, real.get(name.as_str()).expect("a variable that the bridge reads"));
         }
-        list_tools(bridge.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the bridge starts"))
+        let mut session = Session::start(&mut bridge);
+        let tools = session.tools();
+        session.end();
+        tools
     });
     let tools = tools.await.expect("the bridge answers");
     assert!(tools.iter().any(|tool| tool == "reply"), "{tools:?}");
-}
-
-/// Speaks to an MCP server as a desktop client does.
-fn list_tools(mut server: std::process::Child) -> Vec<String> {
-    let mut input = server.stdin.take().expect("its stdin");
-    let mut answers = BufReader::new(server.stdout.take().expect("its stdout")).lines();
-    let mut send = |message: Value| writeln!(input, "{message}").expect("the bridge listens");
-    send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "a test", "version": "1" },
-    }}));
-    let mut answer = |id: u32| -> Value {
-        loop {
-            let line = answers.next().expect("an answer").expect("UTF-8");
-            let message: Value = serde_json::from_str(&line).expect("stdout carries nothing but JSON");
-            if message["id"] == id {
-                return message["result"].clone();
-            }
-        }
-    };
-    answer(1);
-    send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-    send(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }));
-    let tools = answer(2)["tools"].as_array().cloned().unwrap_or_default();
-    drop(input);
-    assert!(server.wait().expect("it ends").success(), "the bridge ends when its client goes");
-    tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
 }
 
 #[test]

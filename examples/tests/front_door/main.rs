@@ -3,6 +3,9 @@
 mod docs;
 mod examples;
 #[cfg(unix)]
+mod guides;
+mod mcp;
+#[cfg(unix)]
 mod packages;
 mod run;
 mod signs;

@@ -1,7 +1,11 @@
 //! The mock without Rust: packages for Python and Node that carry the program, each built, installed where nothing else is,
 //! and used by the tests of a small app.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
@@ -9,7 +13,7 @@ use shared_inbox_tests::peers;
 use crate::run::{has_python, program, root, text};
 
 /// Runs it to its end; gives what it said.
-fn run(command: &mut Command) -> String {
+pub(crate) fn run(command: &mut Command) -> String {
     let ended = command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     let said = format!("{}{}", text(&ended.stdout), text(&ended.stderr));
     assert!(ended.status.success(), "{command:?}\n{said}");
@@ -18,7 +22,7 @@ fn run(command: &mut Command) -> String {
 
 /// A program in the environment of somebody who has just come: an empty home, and no setting of this machine but where
 /// programs are.
-fn newcomer(program: impl AsRef<Path>, home: &Path) -> Command {
+pub(crate) fn newcomer(program: impl AsRef<Path>, home: &Path) -> Command {
     let mut command = Command::new(program.as_ref());
     command.env_clear().current_dir(home).env("HOME", home);
     for name in ["PATH", "CARGO_HOME", "RUSTUP_HOME", "PIP_INDEX_URL", "npm_config_registry"] {
@@ -112,26 +116,67 @@ async fn the_typed_control_calls_are_those_of_the_document() {
     }
 }
 
-#[test]
-fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
-    let Some(maturin) = peers::python(&["maturin==1.16.0"]) else { return };
+/// A Python with the packages of an app, and below `home` what `pip install` makes of our wheel.
+pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
+    let maturin = peers::python(&["maturin==1.16.0"])?;
     let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
-    let Some(python) = peers::python(&app) else { return };
-    let home = tempfile::tempdir().expect("a directory");
+    let python = peers::python(&app)?;
     run(Command::new(maturin.with_file_name("maturin"))
         .args(["build", "--profile", "dev", "--quiet", "--locked", "--out"])
-        .arg(home.path())
+        .arg(home)
         .current_dir(root().join("mock-server/python")));
-    let wheel = fs::read_dir(home.path()).expect("it is there").flatten().map(|entry| entry.path());
+    let wheel = fs::read_dir(home).expect("it is there").flatten().map(|entry| entry.path());
     let wheel =
         wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel");
 
     // Beside the app's own packages, and nothing of this project's but the wheel.
-    let site = home.path().join("site");
-    run(newcomer(&python, home.path())
+    let site = home.join("site");
+    run(newcomer(&python, home)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"])
         .arg(&site)
         .arg(wheel));
+    Some((python, site))
+}
+
+/// A Node, and below `home` a `node_modules` with the packages of an app and ours.
+pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
+    let node = peers::node22()?;
+    let packages = ["standardwebhooks@1.1.1", "vitest@4.1.12", "typescript@5.9.3", "@types/node@22.20.5"];
+    let modules = peers::npm(&packages)?;
+    let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => "linux-x64",
+        ("linux", "aarch64") => "linux-arm64",
+        ("macos", "x86_64") => "darwin-x64",
+        ("macos", "aarch64") => "darwin-arm64",
+        (os, arch) => return peers::skip(&format!("no npm package for {os} on {arch}")),
+    };
+    run(Command::new(&node)
+        .arg(".ci/pack-npm.mjs")
+        .arg("mock-server/node")
+        .arg(program("shared-inbox-mock"))
+        .args([platform, &home.join("dist").display().to_string()])
+        .current_dir(root()));
+    fs::write(home.join("package.json"), r#"{"private": true, "type": "module"}"#).expect("a file");
+
+    // The two packages as npm would lay them out, beside those of the app.
+    let into = home.join("node_modules");
+    fs::create_dir(&into).expect("a directory");
+    for entry in fs::read_dir(&modules).expect("the app's packages").flatten() {
+        std::os::unix::fs::symlink(entry.path(), into.join(entry.file_name())).expect("a link");
+    }
+    for name in ["shared-inbox-mock", &format!("shared-inbox-mock-{platform}")] {
+        fs::create_dir(into.join(name)).expect("a directory");
+        let packed = home.join(format!("dist/{name}-{}.tgz", env!("CARGO_PKG_VERSION")));
+        let unpack = ["--strip-components=1", "-C"];
+        run(newcomer("tar", home).arg("-xzf").arg(packed).args(unpack).arg(into.join(name)));
+    }
+    Some((node, into))
+}
+
+#[test]
+fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
+    let home = tempfile::tempdir().expect("a directory");
+    let Some((python, site)) = with_wheel(home.path()) else { return };
     example("flask_app", home.path());
     let mut pytest = newcomer(&python, home.path());
     let said = run(pytest.args(["-m", "pytest", "-q"]).env("PYTHONPATH", &site));
@@ -157,38 +202,9 @@ fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
 
 #[test]
 fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
-    let Some(node) = peers::node22() else { return };
-    let packages = ["standardwebhooks@1.1.1", "vitest@4.1.12", "typescript@5.9.3", "@types/node@22.20.5"];
-    let Some(modules) = peers::npm(&packages) else { return };
     let home = tempfile::tempdir().expect("a directory");
-    let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
-        ("linux", "x86_64") => "linux-x64",
-        ("linux", "aarch64") => "linux-arm64",
-        ("macos", "x86_64") => "darwin-x64",
-        ("macos", "aarch64") => "darwin-arm64",
-        (os, arch) => return peers::skip(&format!("no npm package for {os} on {arch}")).unwrap_or(()),
-    };
-    run(Command::new(&node)
-        .arg(".ci/pack-npm.mjs")
-        .arg("mock-server/node")
-        .arg(program("shared-inbox-mock"))
-        .args([platform, &home.path().join("dist").display().to_string()])
-        .current_dir(root()));
+    let Some((node, modules)) = with_npm(home.path()) else { return };
     example("node_receiver", home.path());
-    fs::write(home.path().join("package.json"), r#"{"private": true, "type": "module"}"#).expect("a file");
-
-    // The two packages as npm would lay them out, beside those of the app.
-    let into = home.path().join("node_modules");
-    fs::create_dir(&into).expect("a directory");
-    for entry in fs::read_dir(&modules).expect("the app's packages").flatten() {
-        std::os::unix::fs::symlink(entry.path(), into.join(entry.file_name())).expect("a link");
-    }
-    for name in ["shared-inbox-mock", &format!("shared-inbox-mock-{platform}")] {
-        fs::create_dir(into.join(name)).expect("a directory");
-        let packed = home.path().join(format!("dist/{name}-{}.tgz", env!("CARGO_PKG_VERSION")));
-        let unpack = ["--strip-components=1", "-C"];
-        run(newcomer("tar", home.path()).arg("-xzf").arg(packed).args(unpack).arg(into.join(name)));
-    }
     let said = run(newcomer(&node, home.path()).arg("--test"));
     assert!(said.contains("pass 2") && said.contains("fail 0"), "{said}");
     let mut vitest = newcomer(&node, home.path());
@@ -196,7 +212,7 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     assert!(said.contains("1 passed"), "{said}");
     fs::write(home.path().join("edges.mjs"), EDGES_NODE).expect("a file");
     run(newcomer(&node, home.path()).arg("edges.mjs"));
-    let cli = into.join("shared-inbox-mock/cli.js");
+    let cli = modules.join("shared-inbox-mock/cli.js");
     assert!(run(newcomer(&node, home.path()).arg(cli).arg("--help")).contains("--control-token"));
 
     let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    void (Server satisfies { start(): Promise<Server> });\n});\n";
