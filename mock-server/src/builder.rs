@@ -263,7 +263,6 @@ impl MockServerBuilder {
             rate_window: self.rate_window,
             deliverer: Deliverer::new(self.targets, self.webhook_answer_time),
             runtime: runtime.clone(),
-            worker: Arc::default(),
         };
         let hub =
             Hub::new(settings, self.origin).map_err(|Refusal { message, .. }| StartError::Seed(message))?;

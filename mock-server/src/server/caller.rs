@@ -19,21 +19,20 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// The one whose key the request carries.
-    pub(crate) fn of(hub: &Hub, headers: &HeaderMap) -> Result<Self, Refusal> {
+    /// The one whose key the request carries, with its request in the journal; and the time.
+    pub(crate) fn of(hub: &Hub, headers: &HeaderMap) -> Result<(Self, Timestamp), Refusal> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
         let key = KeyHash::of(key);
         let known = hub.world_of(&key).and_then(|realm| {
-            let agent = realm.enter(|world, _| world.authenticate(&key))?;
-            Some(Self { realm, agent, request: 0 })
+            let (agent, request, at) = realm.arrive_with(&key)?;
+            Some((Self { realm, agent, request }, at))
         });
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
     }
 
-    /// In the request with this number.
-    pub(crate) fn asking(self, request: u64) -> Self {
-        Self { request, ..self }
+    pub(crate) fn request(&self) -> u64 {
+        self.request
     }
 
     pub(crate) fn realm(&self) -> &Arc<Realm> {

@@ -19,7 +19,7 @@ use super::{
     caller::Caller,
     connection::{Reply, stopped},
     faults::{Act, Asked, When},
-    journal::{Entry, Transport},
+    journal::{Entry, Transport, parted},
     log, mcp,
     realm::Realm,
     rest,
@@ -27,6 +27,7 @@ use super::{
 use crate::world::Refusal;
 
 /// What is being asked for.
+#[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     /// The path behind the prefix of the REST API.
     Rest(&'a str),
@@ -44,12 +45,12 @@ impl<'a> Target<'a> {
     }
 
     /// Whether this may be a search.
-    fn may_search(&self, parts: &Parts) -> bool {
+    fn may_search(self, parts: &Parts) -> bool {
         matches!(self, Target::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
     }
 
     /// The path as fault rules name it.
-    fn path(&self) -> &str {
+    fn path(self) -> &'a str {
         match self {
             Target::Rest(path) => path,
             Target::Mcp => "/mcp",
@@ -59,9 +60,9 @@ impl<'a> Target<'a> {
 
 pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
-    let caller = Caller::of(&app.hub, &parts.headers);
-    let realm = Arc::clone(caller.as_ref().map_or(app.hub.main(), Caller::realm));
-    let mut reply = carry_out(app, parts, body, caller, &realm).await;
+    let (caller, record) = Record::begin(app, &parts);
+    let realm = Arc::clone(&record.realm);
+    let mut reply = carry_out(app, parts, body, caller, record).await;
     // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
     if let (Some(headers), Some(date)) = (reply.headers_mut(), realm.http_date()) {
         headers.insert(header::DATE, date);
@@ -74,26 +75,19 @@ async fn carry_out(
     parts: Parts,
     body: Incoming,
     caller: Result<Caller, Refusal>,
-    realm: &Arc<Realm>,
+    mut record: Record,
 ) -> Reply {
-    let mut record = Record::new(app, realm, &parts, caller.as_ref().ok());
-    let caller = caller.map(|caller| caller.asking(record.number));
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
     record.body = body.clone().unwrap_or_default();
-    let path = parts.uri.path().to_owned();
-    let Some(target) = Target::of(&path) else {
-        return record.answered(answer::error(404, "There is nothing at this path."));
-    };
     let asked = Asked {
         method: parts.method.as_str(),
-        path: target.path(),
+        path: Target::of(parts.uri.path()).map_or("", Target::path),
         query: parts.uri.query().unwrap_or_default(),
         agent: caller.as_ref().ok().map(Caller::agent),
         body: &record.body,
     };
-    let fault = realm.faults(|faults, now| faults.pick(&asked, now));
-    let Some(fault) = fault else {
-        return record.answered(perform(app, caller, &target, parts, body).await);
+    let Some(fault) = record.realm.strike(&asked) else {
+        return record.answered(perform(app, caller, parts, body).await);
     };
     let reply = match fault.act {
         Act::Drop(When::Before) => Reply::Drop,
@@ -101,7 +95,7 @@ async fn carry_out(
             record.answered(with_headers(answer::of_status(status), &fault.headers))
         }
         act => {
-            let response = with_headers(perform(app, caller, &target, parts, body).await, &fault.headers);
+            let response = with_headers(perform(app, caller, parts, body).await, &fault.headers);
             match act {
                 Act::Drop(_) => Reply::Drop,
                 Act::Status { status, .. } => {
@@ -128,7 +122,6 @@ async fn carry_out(
 async fn perform(
     app: &App,
     caller: Result<Caller, Refusal>,
-    target: &Target<'_>,
     parts: Parts,
     body: Result<Bytes, Refusal>,
 ) -> Response<Bytes> {
@@ -136,18 +129,20 @@ async fn perform(
         return answer::refusal(&refused);
     }
     if let Ok(caller) = &caller
-        && target.may_search(&parts)
+        && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
         caller.realm().searchable().await;
     }
-    let performed = async {
-        match target {
-            Target::Rest("/openapi.json") => app.openapi(&parts.method, caller.as_ref()),
-            Target::Rest(path) => rest::handle(caller.as_ref(), path, &parts, body),
-            Target::Mcp => match caller {
-                Ok(caller) => mcp::handle(caller, parts, body).await,
+    let performed = async move {
+        match Target::of(parts.uri.path()) {
+            Some(Target::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
+            Some(Target::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
+            Some(Target::Mcp) => match caller {
+                // Apart, so that other requests do not carry its size along.
+                Ok(caller) => Box::pin(mcp::handle(caller, parts, body)).await,
                 Err(refused) => answer::refusal(&refused),
             },
+            None => answer::error(404, "There is nothing at this path."),
         }
     };
     AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| answer::of_status(500))
@@ -184,28 +179,40 @@ struct Record {
     started: Instant,
     transport: Transport,
     method: http::Method,
-    uri: http::Uri,
+    target: Box<str>,
     agent: Option<shared_inbox::AgentId>,
     status: Option<u16>,
     body: Bytes,
 }
 
 impl Record {
-    fn new(app: &App, realm: &Arc<Realm>, parts: &Parts, caller: Option<&Caller>) -> Self {
-        let (number, at) = realm.arrive();
-        Self {
-            realm: Arc::clone(realm),
+    /// Who asks, and the record of it. Without a valid key it is one of the main world.
+    fn begin(app: &App, parts: &Parts) -> (Result<Caller, Refusal>, Self) {
+        let (caller, realm, number, at) = match Caller::of(&app.hub, &parts.headers) {
+            Ok((caller, at)) => {
+                let (realm, number) = (Arc::clone(caller.realm()), caller.request());
+                (Ok(caller), realm, number, at)
+            }
+            Err(refused) => {
+                let (number, at) = app.hub.main().arrive();
+                (Err(refused), Arc::clone(app.hub.main()), number, at)
+            }
+        };
+        let record = Self {
+            realm,
             log: app.log,
             number,
             at,
             started: Instant::now(),
             transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
             method: parts.method.clone(),
-            uri: parts.uri.clone(),
-            agent: caller.map(|caller| caller.agent().clone()),
+            // A copy: what came in is a part of the buffer that the connection reads into.
+            target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
+            agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
             status: None,
             body: Bytes::new(),
-        }
+        };
+        (caller, record)
     }
 
     fn answered(&mut self, response: Response<Bytes>) -> Reply {
@@ -218,14 +225,15 @@ impl Drop for Record {
     fn drop(&mut self) {
         let duration = self.started.elapsed();
         if self.log {
-            log::request(&self.method, self.uri.path(), self.status, duration, self.agent.as_ref());
+            let (path, _) = parted(&self.target);
+            log::request(&self.method, path, self.status, duration, self.agent.as_ref());
         }
         let entry = Entry {
             number: self.number,
             at: self.at,
             transport: self.transport,
             method: self.method.clone(),
-            uri: std::mem::take(&mut self.uri),
+            target: std::mem::take(&mut self.target),
             agent: self.agent.take(),
             status: self.status,
             duration,

@@ -14,13 +14,15 @@ use crate::world::Refusal;
 #[derive(Debug)]
 pub(crate) struct Guard {
     address: SocketAddr,
+    /// The address as most requests write it.
+    name: String,
     /// Only a hash, so that the time of a comparison says nothing about the token.
     token: Option<[u8; 32]>,
 }
 
 impl Guard {
     pub(crate) fn new(address: SocketAddr, token: Option<&str>) -> Self {
-        Self { address, token: token.map(|token| Sha256::digest(token).into()) }
+        Self { address, name: address.to_string(), token: token.map(|token| Sha256::digest(token).into()) }
     }
 
     /// Whether a request may use the control API.
@@ -81,6 +83,9 @@ impl Guard {
     }
 
     fn is_own(&self, host: &str) -> bool {
+        if host == self.name && self.address.ip().is_loopback() {
+            return true;
+        }
         let Ok(host) = host.parse::<Authority>() else { return false };
         let port = host.port_u16().unwrap_or(80);
         let name = host.host().trim_start_matches('[').trim_end_matches(']');

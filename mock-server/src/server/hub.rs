@@ -37,7 +37,6 @@ pub(crate) struct Settings {
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
-    pub(crate) worker: Arc<Worker>,
 }
 
 pub(crate) struct Hub {
@@ -71,7 +70,7 @@ impl Worlds {
 
 impl Hub {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
-        let main = Realm::new(settings.plan(0, Keys::fixed(), settings.clock), origin)?;
+        let main = Realm::new(settings.plan(0, Keys::fixed(), settings.clock), origin, Arc::default())?;
         let worlds =
             Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), held: BTreeMap::new(), made: 0 };
         let hub = Self { settings, main, worlds: RwLock::new(worlds) };
@@ -125,21 +124,27 @@ impl Hub {
         worlds.hold(number, hashes);
     }
 
-    /// A new world beside the others; one that takes long to read is read by the worker.
+    /// A new world beside the others; one that takes long to read is read by its worker.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         origin: Origin,
         clock: Option<ClockMode>,
     ) -> Result<Arc<Realm>, Refusal> {
         if !matches!(&origin, Origin::Document(document) if document.len() > LARGE_DOCUMENT) {
-            return self.create(origin, clock);
+            return self.create(origin, clock, Arc::default());
         }
-        let hub = Arc::clone(self);
-        self.settings.worker.run(move || hub.create(origin, clock)).await?
+        let (hub, worker) = (Arc::clone(self), Arc::<Worker>::default());
+        let its_own = Arc::clone(&worker);
+        worker.run(move || hub.create(origin, clock, its_own)).await?
     }
 
     /// A new world beside the others.
-    fn create(&self, origin: Origin, clock: Option<ClockMode>) -> Result<Arc<Realm>, Refusal> {
+    fn create(
+        &self,
+        origin: Origin,
+        clock: Option<ClockMode>,
+        worker: Arc<Worker>,
+    ) -> Result<Arc<Realm>, Refusal> {
         let number = {
             let mut worlds = self.write();
             if worlds.others.len() >= MAX_WORLDS {
@@ -150,7 +155,7 @@ impl Hub {
             worlds.made
         };
         let clock = clock.unwrap_or(self.settings.clock);
-        let realm = Realm::new(self.settings.plan(number, Keys::numbered(number), clock), origin)?;
+        let realm = Realm::new(self.settings.plan(number, Keys::numbered(number), clock), origin, worker)?;
         self.write().others.insert(number, Arc::clone(&realm));
         self.index(&realm);
         Ok(realm)
@@ -193,7 +198,6 @@ impl Settings {
             rate_window: self.rate_window,
             deliverer: self.deliverer.clone(),
             runtime: self.runtime.clone(),
-            worker: Arc::clone(&self.worker),
         }
     }
 }
@@ -213,12 +217,11 @@ mod tests {
             rate_window: Duration::from_secs(60),
             deliverer: Deliverer::new(Targets::default(), Duration::from_secs(1)),
             runtime: runtime.clone(),
-            worker: Arc::default(),
         };
         let hub = Hub::new(settings, Origin::Empty).expect("a world");
         let alone = runtime.metrics().num_alive_tasks();
         for _ in 0..20 {
-            let world = hub.create(Origin::Demo, None).expect("a world");
+            let world = hub.create(Origin::Demo, None, Arc::default()).expect("a world");
             tokio::task::yield_now().await;
             hub.delete(&id(world.number())).expect("it was there");
         }

@@ -204,7 +204,8 @@ pub(crate) struct Entry {
     pub(crate) at: Timestamp,
     pub(crate) transport: Transport,
     pub(crate) method: http::Method,
-    pub(crate) uri: http::Uri,
+    /// The path, and the query behind it.
+    pub(crate) target: Box<str>,
     pub(crate) agent: Option<AgentId>,
     pub(crate) status: Option<u16>,
     pub(crate) duration: Duration,
@@ -216,13 +217,11 @@ impl Entry {
     fn has(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
-        has(self.uri.path())
-            || has(self.uri.query().unwrap_or_default())
-            || has(&String::from_utf8_lossy(&self.body))
+        has(&self.target) || has(&String::from_utf8_lossy(&self.body))
     }
 
     fn size(&self) -> usize {
-        self.uri.path().len() + self.uri.query().map_or(0, str::len) + self.body.len()
+        self.target.len() + self.body.len()
     }
 
     fn present(&self) -> JournalEntry {
@@ -238,13 +237,14 @@ impl Entry {
             }
             _ => None,
         };
+        let (path, query) = parted(&self.target);
         JournalEntry {
             id: call_id(self.number),
             at: self.at,
             transport: self.transport,
             method: self.method.to_string(),
-            path: without_keys(self.uri.path()).into_owned(),
-            query: without_keys(self.uri.query().unwrap_or_default()).into_owned(),
+            path: without_keys(path).into_owned(),
+            query: without_keys(query).into_owned(),
             tool,
             agent_id: self.agent.clone(),
             status: self.status,
@@ -252,6 +252,11 @@ impl Entry {
             request_body,
         }
     }
+}
+
+/// The path of a request's target, and its query.
+pub(crate) fn parted(target: &str) -> (&str, &str) {
+    target.split_once('?').unwrap_or((target, ""))
 }
 
 /// The last requests of one world.
@@ -363,7 +368,7 @@ mod tests {
             at: Timestamp::from_millis(0),
             transport: Transport::Rest,
             method: http::Method::GET,
-            uri: http::Uri::from_static("/api/v1/me"),
+            target: "/api/v1/me".into(),
             agent: None,
             status: Some(200),
             duration: Duration::ZERO,

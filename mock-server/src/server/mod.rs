@@ -119,7 +119,9 @@ impl App {
         let started = std::time::Instant::now();
         let (method, path) = (request.method().clone(), path.to_owned());
         let response = if control::owns(&path) {
-            let controlled = AssertUnwindSafe(control::handle(self, routes, request.map(Body::new)));
+            // Apart, so that other requests do not carry its size along.
+            let controlled = Box::pin(control::handle(self, routes, request.map(Body::new)));
+            let controlled = AssertUnwindSafe(controlled);
             controlled.catch_unwind().await.unwrap_or_else(|_| answer::of_status(500).map(Body::from))
         } else {
             let page = self.console.then(|| console::answer(&method, &path)).flatten();

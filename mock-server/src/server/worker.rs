@@ -1,7 +1,9 @@
-//! A thread for what takes long: reading and writing documents, reading what a search needs, taking worlds down.
+//! A thread for what takes long with one world: reading its document and what a search needs of it, writing it, taking it
+//! down.
 //!
-//! It is one thread for all of that. Such work leaves much free memory behind, which the allocator keeps for the thread
-//! that used it: of several threads, each would come to hold as much as a large world needs.
+//! Each large world has one of its own. Allocators keep the memory of each thread apart, so that of a world which is gone
+//! is free as a whole and goes back to the system. With one thread for all, the next world would stand among what is left
+//! of the last, and nothing would ever be given back.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,7 +17,7 @@ use crate::world::Refusal;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The thread of one server, which begins with the first work and ends with the server.
+/// The thread of one world, which begins with the first work and ends with the last.
 #[derive(Default)]
 pub(crate) struct Worker {
     queue: OnceLock<Option<mpsc::Sender<Work>>>,

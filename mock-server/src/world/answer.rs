@@ -24,8 +24,8 @@ impl fmt::Debug for Answer {
 impl Answer {
     /// An answer with this body.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
-        // A page of conversations; growing to that size would copy it four times.
-        let mut bytes = Vec::with_capacity(16 << 10);
+        // Most answers fit.
+        let mut bytes = Vec::with_capacity(4 << 10);
         serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
         Ok(Self { status, body: bytes })
     }

@@ -307,7 +307,7 @@ impl World {
             snoozed_until: thread.snoozed_until,
             reference: thread.reference.clone(),
             timeline: thread.timeline.clone(),
-            team: self.index.teams[self.index.places[at].mailbox].clone(),
+            team: self.team_of(self.mailbox_of(at)),
             documents: documents.filter(|it| here(&it.conversation_id)).cloned().collect(),
             document_requests: requests.map(DocumentRequest::entry).collect(),
             bookings: self.bookings.iter().filter(|it| here(&it.conversation_id)).cloned().collect(),

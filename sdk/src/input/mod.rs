@@ -53,7 +53,7 @@ pub trait Input: Serialize + DeserializeOwned {
     /// Reads JSON, as a server gets it. Fields that no rule names are passed over.
     fn read(value: Value) -> Result<Self, Problems> {
         check_value::<Self>(&value)?;
-        serde_json::from_value(value).map_err(|error| crate::Problem::new("body", error.to_string()).into())
+        from_checked(value)
     }
 
     /// Reads the arguments of a tool, as a model writes them: an optional field that is `null` or an empty text is not
@@ -97,7 +97,7 @@ pub trait Input: Serialize + DeserializeOwned {
             more.iter().for_each(|problem| problems.push(&problem.field, &problem.message));
         }
         problems.or(())?;
-        Self::read(value)
+        from_checked(value)
     }
 
     /// The pairs of a query string.
@@ -106,6 +106,10 @@ pub trait Input: Serialize + DeserializeOwned {
         let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
         fields.into_iter().map(|(name, value)| (name, text(value))).collect()
     }
+}
+
+fn from_checked<I: Input>(value: Value) -> Result<I, Problems> {
+    serde_json::from_value(value).map_err(|error| crate::Problem::new("body", error.to_string()).into())
 }
 
 fn check_value<I: Input>(value: &Value) -> Result<(), Problems> {

@@ -17,7 +17,7 @@ use hyper::{
     server::conn::http1,
     service::service_fn,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -97,6 +97,7 @@ pub(crate) async fn serve<H, F>(
     F: Future<Output = Reply> + Send + 'static,
 {
     let places = Places::new(limits.connections, limits.urgent);
+    let mut sweep = std::pin::pin!(places.sweep(limits.patience));
     loop {
         let accept = async {
             match listener.accept().await {
@@ -111,15 +112,15 @@ pub(crate) async fn serve<H, F>(
         };
         let accepted = tokio::select! {
             accepted = accept => accepted,
+            never = &mut sweep => match never {},
             () = stopped(&mut stop) => break,
         };
         let Some((stream, seat)) = accepted else { continue };
-        let (handle, stop) = (handle.clone(), stop.clone());
-        tokio::spawn(serve_one(stream, seat, limits.patience, stop, urgent, handle));
+        tokio::spawn(serve_one(stream, seat, limits.patience, urgent, handle.clone()));
     }
     drop(listener);
     tokio::select! {
-        _ = tokio::time::timeout(GRACE, places.all_free()) => {}
+        _ = tokio::time::timeout(GRACE, places.end()) => {}
         _ = stop.wait_for(|phase| *phase == Phase::Over) => {}
     }
 }
@@ -133,7 +134,6 @@ async fn serve_one<H, F>(
     stream: TcpStream,
     seat: Seat,
     patience: Duration,
-    mut stop: watch::Receiver<Phase>,
     urgent: fn(&str) -> bool,
     handle: H,
 ) where
@@ -169,18 +169,18 @@ async fn serve_one<H, F>(
             }
         }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        .serve_connection(TokioIo::new(Stream::new(stream, patience, Arc::clone(&client))), service);
-    let mut connection = std::pin::pin!(connection);
+    let stream = TokioIo::new(Stream::new(stream, patience, Arc::clone(&client)));
+    let mut connection = std::pin::pin!(http1::Builder::new().serve_connection(stream, service));
     // What a client did wrong is its own affair: it has been told, or it has gone.
-    tokio::select! {
+    let at_once = tokio::select! {
+        biased;
         _ = connection.as_mut() => return,
-        () = client.shed() => return,
-        () = stopped(&mut stop) => connection.as_mut().graceful_shutdown(),
+        at_once = client.told() => at_once,
+    };
+    if !at_once {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
     }
-    let _ = connection.await;
 }
 
 /// The head with the whole length, the first bytes, and an error, at which hyper closes the connection.
@@ -238,9 +238,13 @@ mod tests {
         stream
     }
 
+    /// Long enough for any machine; whoever waits longer waits for ever.
+    const EVER: Duration = Duration::from_secs(60);
+
     async fn answered(stream: &mut TcpStream) -> bool {
         let mut answer = [0; 15];
-        stream.read_exact(&mut answer).await.is_ok() && &answer == b"HTTP/1.1 200 OK"
+        let read = tokio::time::timeout(EVER, stream.read_exact(&mut answer)).await;
+        matches!(read, Ok(Ok(_))) && &answer == b"HTTP/1.1 200 OK"
     }
 
     #[tokio::test]
@@ -265,7 +269,8 @@ mod tests {
         assert!(answered(&mut second).await);
         assert!(answered(&mut ask(address, "/").await).await);
         let mut rest = Vec::new();
-        first.read_to_end(&mut rest).await.expect("it was closed in order");
+        let closed = tokio::time::timeout(EVER, first.read_to_end(&mut rest)).await;
+        closed.expect("it goes").expect("it was closed in order");
         second.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
         let mut more = [0; 64];
         assert!(second.read(&mut more).await.is_ok_and(|read| read > 0), "the other one is still there");

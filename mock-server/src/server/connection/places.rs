@@ -1,11 +1,12 @@
 //! Who has a place at the server, and who has to go when there are too many.
 //!
-//! Most connections are idle most of the time: kept for the next request, or left behind by a client that is gone. When
-//! all places are taken, the one that has been idle the longest makes room. When all are busy, a few more are let in,
-//! whose requests wait for a place unless they are urgent.
+//! Most connections are idle most of the time: kept for the next request, or left behind by a client that is gone. One
+//! that is idle for too long has to go; when all places are taken, the one that has been idle the longest makes room. When
+//! all are busy, a few more are let in, whose requests wait for a place unless they are urgent.
 
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -42,7 +43,7 @@ struct Open {
 pub(super) struct Client {
     state: AtomicU64,
     began: Instant,
-    close: Notify,
+    told: Notify,
 }
 
 /// A request is under way.
@@ -55,7 +56,7 @@ const IDLE: u64 = 3;
 
 impl Client {
     fn new(began: Instant) -> Self {
-        let client = Self { state: AtomicU64::new(ANSWERED), began, close: Notify::new() };
+        let client = Self { state: AtomicU64::new(ANSWERED), began, told: Notify::new() };
         client.written();
         client
     }
@@ -73,8 +74,7 @@ impl Client {
     /// All that was to be written is written.
     pub(super) fn written(&self) {
         if self.state.load(SeqCst) == ANSWERED {
-            let micros = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX - IDLE);
-            let _ = self.state.compare_exchange(ANSWERED, IDLE + micros, SeqCst, SeqCst);
+            let _ = self.state.compare_exchange(ANSWERED, clock(self.began), SeqCst, SeqCst);
         }
     }
 
@@ -83,10 +83,25 @@ impl Client {
         Some(self.state.load(SeqCst)).filter(|state| *state >= IDLE)
     }
 
-    /// Waits until it has to go.
-    pub(super) async fn shed(&self) {
-        self.close.notified().await;
+    /// Tells a connection that has been idle since then to go, unless a request has come on it meanwhile.
+    fn close(&self, since: u64) -> bool {
+        let closes = self.state.compare_exchange(since, SHED, SeqCst, SeqCst).is_ok();
+        if closes {
+            self.told.notify_one();
+        }
+        closes
     }
+
+    /// Waits until it is told to end; says whether it has to go at once, or may answer what it was asked.
+    pub(super) async fn told(&self) -> bool {
+        self.told.notified().await;
+        self.state.load(SeqCst) == SHED
+    }
+}
+
+/// The time as [`Client`] notes it.
+fn clock(began: Instant) -> u64 {
+    IDLE + u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX - IDLE)
 }
 
 /// A connection's place, given back when it ends.
@@ -167,9 +182,7 @@ impl Places {
         loop {
             let idle = open.clients.values().filter_map(|client| Some((client.idle()?, client)));
             let Some((since, client)) = idle.min_by_key(|(since, _)| *since) else { return false };
-            // Unless a request has come on it meanwhile.
-            if client.state.compare_exchange(since, SHED, SeqCst, SeqCst).is_ok() {
-                client.close.notify_one();
+            if client.close(since) {
                 break;
             }
         }
@@ -181,8 +194,27 @@ impl Places {
         true
     }
 
-    /// Waits until every connection has ended.
-    pub(super) async fn all_free(&self) {
+    /// Closes every connection that has been idle for so long, when it has been. One look at all of them now and then costs
+    /// less than a timer for each request.
+    pub(super) async fn sweep(&self, patience: Duration) -> Infallible {
+        let longest = u64::try_from(patience.as_micros()).unwrap_or(u64::MAX);
+        loop {
+            let (now, mut next) = (clock(self.began), longest);
+            for client in self.open().clients.values() {
+                let Some(since) = client.idle() else { continue };
+                match longest.saturating_sub(now.saturating_sub(since)) {
+                    0 => drop(client.close(since)),
+                    left => next = next.min(left),
+                }
+            }
+            // Those that become idle from now on have longer.
+            tokio::time::sleep(Duration::from_micros(next.max(1_000))).await;
+        }
+    }
+
+    /// Lets every connection end, and waits until it has.
+    pub(super) async fn end(&self) {
+        self.open().clients.values().for_each(|client| client.told.notify_one());
         let _ = self.free.acquire_many(self.sizes.0).await;
         let _ = self.urgent.acquire_many(self.sizes.1).await;
     }

@@ -191,6 +191,10 @@ impl Faults {
         self.rules.clone()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     pub(crate) fn clear(&mut self) {
         self.rules.clear();
     }

@@ -21,23 +21,24 @@ use std::{
 };
 
 use http::HeaderValue;
-use shared_inbox::Timestamp;
+use shared_inbox::{AgentId, Timestamp};
 use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 
 use super::{
     clock::{Clock, ClockMode, HttpDate},
     deliver::Deliverer,
     document::Origin,
-    faults::{Act, Faults, Struck},
+    faults::{Act, Asked, Faults, Struck},
     journal::{Entry, Journal},
     snapshots::Snapshots,
     sse::{Cause, Change},
+    worker::Worker,
 };
-use crate::world::{Behalf, Fired, FiredJob, Keys, Refusal, TryRequest, World};
+use crate::world::{Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, TryRequest, World};
 
 pub(crate) use moving::Until;
 pub use moving::{Advanced, ClockReading};
-use whole::Beginning;
+use whole::{Beginning, take_down};
 pub(crate) use whole::{LARGE_DOCUMENT, Plan};
 
 /// How long a webhook that is to come after the next one waits for that.
@@ -69,6 +70,7 @@ pub(crate) struct Realm {
 
 struct State {
     world: World,
+    worker: Arc<Worker>,
     clock: Clock,
     /// Counts how often the world was replaced.
     epoch: u64,
@@ -85,10 +87,11 @@ struct State {
 
 impl Realm {
     /// Builds the world and starts its driver.
-    pub(crate) fn new(plan: Plan, origin: Origin) -> Result<Arc<Self>, Refusal> {
+    pub(crate) fn new(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>, Refusal> {
         let (beginning, world, clock) = plan.begin(origin)?;
         let state = State {
             world,
+            worker,
             clock,
             epoch: 0,
             fired: None,
@@ -145,10 +148,10 @@ impl Realm {
     /// Lets happen what has fallen due, then acts, then lets happen what is due because of that.
     pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
         let mut state = self.lock();
-        let mut tries = self.run_due(&mut state);
         let now = state.clock.now();
+        let mut tries = self.run_due(&mut state, now);
         let result = act(&mut state.world, now);
-        tries.extend(self.run_due(&mut state));
+        tries.extend(self.run_due(&mut state, now));
         self.leave(state, tries);
         result
     }
@@ -198,8 +201,7 @@ impl Realm {
 
     /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
     /// moved it is no more than a few at a time: whoever moves it comes for the rest.
-    fn run_due(&self, state: &mut State) -> Vec<(TryRequest, Option<Struck>)> {
-        let now = state.clock.now();
+    fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(TryRequest, Option<Struck>)> {
         let most = if state.fired.is_some() { JOBS_IN_ONE_GO } else { usize::MAX };
         let mut tries = Vec::new();
         for _ in 0..most {
@@ -260,6 +262,7 @@ impl Realm {
             _ => due,
         }
     }
+
     /// Runs something on the server's own runtime, to its end, whatever runtime it is asked for on.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
@@ -277,6 +280,17 @@ impl Realm {
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.lock().world.next_due()
     }
+
+    /// What goes wrong with this request, if anything.
+    pub(crate) fn strike(&self, asked: &Asked<'_>) -> Option<Struck> {
+        let mut state = self.lock();
+        if state.faults.is_empty() {
+            return None;
+        }
+        let now = state.clock.now();
+        state.faults.pick(asked, now)
+    }
+
     pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {
         let mut state = self.lock();
         let now = state.clock.now();
@@ -291,10 +305,17 @@ impl Realm {
         act(&mut self.lock().journal)
     }
 
-    /// A request comes in: its number in the journal, and the time.
+    /// A request comes in that nobody's key vouches for: its number in the journal, and the time.
     pub(crate) fn arrive(&self) -> (u64, Timestamp) {
         let mut state = self.lock();
         (state.journal.begin(), state.clock.now())
+    }
+
+    /// A request comes in with a key: whose it is too. `None` when the key is worth nothing here.
+    pub(crate) fn arrive_with(&self, key: &KeyHash) -> Option<(AgentId, u64, Timestamp)> {
+        let mut state = self.lock();
+        let agent = state.world.authenticate(key)?;
+        Some((agent, state.journal.begin(), state.clock.now()))
     }
 
     /// What the clock shows, as HTTP writes it; `None` outside the years that it can write.
@@ -319,9 +340,9 @@ impl Drop for Realm {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let world = mem::replace(&mut state.world, World::nothing());
         if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
-            self.take_down(*world);
+            take_down(*world, &state.worker);
         }
-        self.take_down(world);
+        take_down(world, &state.worker);
         // So that the driver sees that there is nothing left to drive.
         self.wake.notify_one();
     }

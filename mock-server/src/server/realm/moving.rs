@@ -93,7 +93,8 @@ impl Realm {
     /// Lets happen what is due; says how long to wait for the next.
     fn tick(self: &Arc<Self>) -> Option<Duration> {
         let mut state = self.lock();
-        let tries = self.run_due(&mut state);
+        let now = state.clock.now();
+        let tries = self.run_due(&mut state, now);
         let next = state.world.next_due();
         state.planned = next;
         let wait = next.and_then(|due| state.clock.until(due));
@@ -179,7 +180,8 @@ impl Realm {
         match state.world.next_due() {
             Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
                 state.clock.move_to(due);
-                let tries = self.run_due(&mut state);
+                let now = state.clock.now();
+                let tries = self.run_due(&mut state, now);
                 self.leave(state, tries);
                 Step::Ran
             }

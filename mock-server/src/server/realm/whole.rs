@@ -1,7 +1,7 @@
 //! A world as a whole: where it starts, its document, and putting another in its place.
 //!
 //! Nobody waits for what takes long with a large one. Reading a document, writing one and taking a world down are done
-//! by the worker and outside the lock, on copies, which cost nothing.
+//! by the world's worker and outside the lock, on copies, which cost nothing.
 
 use std::{
     mem,
@@ -41,7 +41,6 @@ pub(crate) struct Plan {
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
-    pub(crate) worker: Arc<Worker>,
 }
 
 /// The world at its start.
@@ -98,27 +97,24 @@ impl Plan {
 }
 
 impl Realm {
-    /// Does what may take long on the worker's thread.
+    /// Does what may take long on the thread of the world's worker.
     pub(crate) async fn apart<R: Send + 'static>(
         &self,
         long: bool,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Refusal> {
-        if long { self.plan.worker.run(work).await } else { Ok(work()) }
-    }
-
-    /// Takes a world down.
-    pub(super) fn take_down(&self, world: World) {
-        if world.size() > LARGE_WORLD {
-            self.plan.worker.begin(move || drop(world));
+        if !long {
+            return Ok(work());
         }
+        let worker = Arc::clone(&self.lock().worker);
+        worker.run(work).await
     }
 
     /// Reads what the first search needs, before it comes.
     pub(super) fn read_ahead(&self) {
-        let unread = self.lock().world.unread();
-        if let Some(read) = unread {
-            self.plan.worker.begin(read);
+        let state = self.lock();
+        if let Some(read) = state.world.unread() {
+            state.worker.begin(read);
         }
     }
 
@@ -136,7 +132,7 @@ impl Realm {
         let mut state = self.lock();
         state.faults = Faults::default();
         state.journal.clear();
-        self.replace(state, world, clock, "reset");
+        self.replace(state, world, clock, Arc::default(), "reset");
         Ok(())
     }
 
@@ -155,7 +151,8 @@ impl Realm {
             let old = realm.enter(|world, now| world.data(now));
             realm.plan.read(document, &old)
         };
-        let (world, saved) = self.apart(long, read).await??;
+        let worker = Arc::<Worker>::default();
+        let (world, saved) = if long { worker.run(read).await?? } else { read()? };
         let mut state = self.lock();
         let now = state.clock.now();
         let start = match (state.clock.mode(), saved) {
@@ -163,21 +160,37 @@ impl Realm {
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };
         let clock = Clock::starting(self.plan.clock, start);
-        self.replace(state, world, clock, "restore");
+        self.replace(state, world, clock, worker, "restore");
         self.read_ahead();
         Ok(())
     }
 
-    fn replace(self: &Arc<Self>, mut state: MutexGuard<'_, State>, world: World, clock: Clock, what: &str) {
+    fn replace(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        world: World,
+        clock: Clock,
+        worker: Arc<Worker>,
+        what: &str,
+    ) {
         let old = mem::replace(&mut state.world, world);
+        let worker = mem::replace(&mut state.worker, worker);
         state.clock = clock;
         state.epoch += 1;
         state.fired = None;
         state.planned = None;
         self.tell(&mut state, Cause::State, what);
-        let tries = self.run_due(&mut state);
+        let now = state.clock.now();
+        let tries = self.run_due(&mut state, now);
         self.leave(state, tries);
         self.try_ended.notify_waiters();
-        self.take_down(old);
+        take_down(old, &worker);
+    }
+}
+
+/// Takes a world down.
+pub(super) fn take_down(world: World, worker: &Worker) {
+    if world.size() > LARGE_WORLD {
+        worker.begin(move || drop(world));
     }
 }

@@ -9,8 +9,9 @@ use std::{
     sync::Arc,
 };
 
+use serde_json::value::{RawValue, to_raw_value};
 use shared_inbox::{
-    ActorId, AgentId, ConversationId, DocumentRequestId, MailboxId, MessageId, MessageStatus, Status, Team,
+    ActorId, AgentId, ConversationId, DocumentRequestId, MailboxId, MessageId, MessageStatus, Status,
     Timestamp, UserId,
 };
 
@@ -62,8 +63,8 @@ pub(in crate::world) struct Index {
     pub(in crate::world) agents: HashMap<AgentId, usize>,
     pub(in crate::world) users: HashMap<UserId, usize>,
     pub(in crate::world) mailboxes: HashMap<MailboxId, usize>,
-    /// Whom a conversation in each inbox can be assigned to.
-    pub(in crate::world) teams: Vec<Team>,
+    /// Whom a conversation in each inbox can be assigned to, as every read of one says it.
+    pub(in crate::world) teams: Vec<Box<RawValue>>,
     pub(in crate::world) conversations: Layered<ConversationId, u32>,
     /// Conversation and place in its timeline.
     pub(in crate::world) messages: Layered<MessageId, (u32, u32)>,
@@ -182,7 +183,8 @@ impl World {
         self.index.agents = self.keys.iter().enumerate().map(|(at, k)| (k.agent_id.clone(), at)).collect();
         self.index.users = self.users.iter().enumerate().map(|(at, u)| (u.id.clone(), at)).collect();
         self.index.mailboxes = self.mailboxes.iter().enumerate().map(|(at, m)| (m.id.clone(), at)).collect();
-        self.index.teams = self.mailboxes.iter().map(|mailbox| self.team_of(mailbox)).collect();
+        let team = |mailbox| to_raw_value(&self.team_of(mailbox)).unwrap_or_default();
+        self.index.teams = self.mailboxes.iter().map(team).collect();
     }
 
     fn place(&mut self, at: usize) -> Place {

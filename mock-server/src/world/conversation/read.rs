@@ -1,7 +1,8 @@
 //! A conversation as a read gives it, written straight from the world's data without copying it first.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
-use shared_inbox::{ActorId, Contact, ConversationId, Status, Team, Timestamp, Urgency, limits};
+use serde_json::value::RawValue;
+use shared_inbox::{ActorId, Contact, ConversationId, Json, Status, Timestamp, Urgency, limits};
 
 use super::Item;
 use crate::world::{World, people::kind_of};
@@ -23,7 +24,7 @@ pub(in crate::world) struct Reading<'a> {
     risk_reasons: &'a [String],
     snoozed_until: Option<Timestamp>,
     timeline: Timeline<'a>,
-    team: &'a Team,
+    team: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,11 +92,16 @@ impl Serialize for Shown<'_> {
                 out.serialize_field("at", &event.at)?;
                 out.serialize_field("actor", &event.actor)?;
                 out.serialize_field("event", &event.event)?;
-                out.serialize_field("data", &event.data)?;
+                out.serialize_field("data", &as_it_stands(&event.data))?;
                 out.end()
             }
         }
     }
+}
+
+/// JSON that is kept as text.
+fn as_it_stands(json: &Json) -> Option<&RawValue> {
+    serde_json::from_str(json.as_str()).ok()
 }
 
 /// The first `most` characters.
