@@ -10,7 +10,7 @@ use std::{
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::run::{has_python, program, root, text};
+use crate::run::{forget_package, has_python, program, root, text};
 
 /// Runs it to its end; gives what it said.
 pub(crate) fn run(command: &mut Command) -> String {
@@ -121,7 +121,9 @@ pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
     let maturin = peers::python(&["maturin==1.16.0"])?;
     let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
     let python = peers::python(&app)?;
-    run(Command::new(maturin.with_file_name("maturin"))
+    let mut maturin = Command::new(maturin.with_file_name("maturin"));
+    forget_package(&mut maturin);
+    run(maturin
         .args(["build", "--profile", "dev", "--quiet", "--locked", "--out"])
         .arg(home)
         .current_dir(root().join("mock-server/python")));

@@ -51,7 +51,22 @@ pub(crate) fn found_from_the_root(kind: &str, name: &str) -> bool {
 
 /// The cargo that runs this test.
 pub(crate) fn cargo() -> Command {
-    command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    forget_package(&mut cargo);
+    cargo
+}
+
+/// Takes away what cargo told this test of its package. The build script of `ring` looks at these variables: with others than
+/// before, it and everything behind it would be built again, here and in the next `cargo test`.
+pub(crate) fn forget_package(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// Has cargo build something, which may take minutes where it has not been built yet. Gives what cargo says.
