@@ -3,7 +3,8 @@
 //! The input is the three header values and the body, each on a line of its own but the last, which is the rest. The
 //! clock stands still and the secrets are known, so the seeds hold requests that verify.
 //!
-//!     cargo +nightly fuzz run webhook
+//!     cargo +nightly fuzz run webhook        # for as long as you like
+//!     .ci/fuzz                               # for a minute, with any compiler
 
 #![no_main]
 
@@ -90,7 +91,9 @@ fn events(id: &str, body: &[u8]) {
     let _ = format!("{event:?} {:?}", event.misfits().iter().map(ToString::to_string).collect::<Vec<_>>());
     let written = serde_json::to_vec(&*event).unwrap();
     let again: Event = serde_json::from_slice(&written).unwrap();
-    assert!(again == *event);
+    // Of a key that stands twice, JSON as a value keeps one; what is written is what is left then.
+    let plain = json.as_ref().map(|json| serde_json::from_slice(&serde_json::to_vec(json).unwrap()).unwrap());
+    assert!(again == plain.unwrap_or_else(|_| (*event).clone()));
     if let (Some(raw), Ok(json)) = (&event.raw, &json) {
         assert!(raw.json == *json);
     }
