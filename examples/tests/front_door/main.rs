@@ -2,6 +2,8 @@
 
 mod docs;
 mod examples;
+#[cfg(target_os = "linux")]
+mod handed_out;
 #[cfg(unix)]
 mod guides;
 mod mcp;
@@ -9,3 +11,5 @@ mod mcp;
 mod packages;
 mod run;
 mod signs;
+#[cfg(unix)]
+mod workflows;

