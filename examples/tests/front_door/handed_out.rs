@@ -66,7 +66,15 @@ impl Packed {
         }
         fs::write(packed.folder.path().join("Cargo.toml"), workspace).expect("a file");
         fs::copy(root().join("Cargo.lock"), packed.folder.path().join("Cargo.lock")).expect("a copy");
-        run(packed.here(cargo().get_program()).args(["build", "--workspace", "--target", &packed.target]));
+        run(packed.here(cargo().get_program()).args([
+            "build",
+            "-p",
+            "shared-inbox-mock",
+            "-p",
+            "shared-inbox-mcp",
+            "--target",
+            &packed.target,
+        ]));
         Some(packed)
     }
 
