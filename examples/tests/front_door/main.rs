@@ -2,10 +2,10 @@
 
 mod docs;
 mod examples;
-#[cfg(target_os = "linux")]
-mod handed_out;
 #[cfg(unix)]
 mod guides;
+#[cfg(target_os = "linux")]
+mod handed_out;
 mod mcp;
 #[cfg(unix)]
 mod packages;

@@ -273,7 +273,12 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
             http = http.tls_certs_only([]);
         }
     }
-    http.build().map_err(|error| Error::config("HTTP client", error))
+    // The library's own sentence says where it happened, and what lies behind it why: no certificates to trust, mostly.
+    http.build().map_err(|error| {
+        let cause =
+            std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).last();
+        Error::config("HTTP client", cause.map_or_else(String::new, ToString::to_string))
+    })
 }
 
 /// The HTTP library asks the process for its provider, and panics where there is none. Whoever was first has chosen.
