@@ -56,7 +56,8 @@ impl Packed {
             .args(crates)
             .args([OsStr::new("--target-dir"), Self::built().as_os_str()]));
 
-        // A registry that has nothing but these four, and the versions that we have tested with.
+        // A registry that has nothing but these four, and the versions that we have tested with. The profiles are ours too, so
+        // that macros and build scripts are found built.
         let mut workspace =
             "[workspace]\nresolver = \"3\"\nmembers = [\"shared-*\"]\n\n[patch.crates-io]\n".to_owned();
         for name in CRATES {
@@ -64,6 +65,8 @@ impl Packed {
             run(Command::new("tar").arg("-xzf").arg(file).arg("-C").arg(packed.folder.path()));
             workspace += &format!("{name} = {{ path = \"{name}-{VERSION}\" }}\n");
         }
+        let ours = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace");
+        workspace += ours.split_at(ours.find("[profile.").expect("profiles")).1;
         fs::write(packed.folder.path().join("Cargo.toml"), workspace).expect("a file");
         fs::copy(root().join("Cargo.lock"), packed.folder.path().join("Cargo.lock")).expect("a copy");
         run(packed.here(cargo().get_program()).args([
@@ -79,17 +82,14 @@ impl Packed {
     }
 
     fn built() -> PathBuf {
-        root().join("target/packed")
+        root().join("target")
     }
 
     /// A program that builds there, always in the same way.
     fn here(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.folder.path());
-        command
-            .env("CARGO_TARGET_DIR", Self::built())
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
-            .env("CARGO_INCREMENTAL", "0");
+        command.env("CARGO_TARGET_DIR", Self::built()).env("CARGO_INCREMENTAL", "0");
         // The few C files of the TLS library call nothing of a system's, so that any compiler will do.
         command.env(format!("CC_{}", self.target.replace('-', "_")), "cc");
         command
