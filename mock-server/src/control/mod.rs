@@ -84,6 +84,11 @@ impl Control {
         self.realm.enter(|world, now| act(world, now))
     }
 
+    /// A copy of all that the document has, to be looked at without keeping others waiting; and the time.
+    fn copy(&self) -> (World, Timestamp) {
+        self.read(|world, now| (world.data(now), now))
+    }
+
     /// Does something to the world.
     fn act<R>(
         &self,

@@ -79,7 +79,8 @@ impl Control {
         webhook: impl AsRef<str>,
         filter: DeliveryFilter,
     ) -> Controlled<Vec<DeliveryView>> {
-        self.read(|world, now| world.deliveries(webhook.as_ref(), &filter, now))
+        let (world, now) = self.copy();
+        world.deliveries(webhook.as_ref(), &filter, now)
     }
 
     /// Sends an event again, with the same id.

@@ -12,6 +12,9 @@ use crate::world::Refusal;
 pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
 /// Enough for the document of a large world.
 pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
+/// So much room is made before a body comes that says its length: growing to it would copy it again and again, and leave
+/// as much free memory behind.
+const ROOM: u64 = 128 << 20;
 /// How many times the limit is read and thrown away, so that a client that is still sending hears the answer.
 const DRAINED: usize = 4;
 
@@ -31,7 +34,8 @@ where
 
 async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes, Refusal> {
     let mut body = std::pin::pin!(body);
-    let (mut whole, mut seen) = (BytesMut::new(), 0);
+    let room = usize::try_from(body.size_hint().lower().min(ROOM)).unwrap_or_default();
+    let (mut whole, mut seen) = (BytesMut::with_capacity(room.min(limit)), 0);
     while let Some(frame) = body.frame().await {
         let data = frame
             .map_err(|_| Refusal::new(400, "The body could not be read."))?

@@ -34,6 +34,7 @@ pub mod webhooks;
 use std::{
     collections::{BTreeSet, VecDeque},
     fmt,
+    sync::Arc,
 };
 
 use schemars::JsonSchema;
@@ -113,7 +114,7 @@ pub struct World {
     pub(crate) webhooks: Webhooks,
     /// The last events, whether or not a webhook heard them.
     #[serde(skip)]
-    told: VecDeque<Event>,
+    told: VecDeque<Arc<Event>>,
     #[serde(skip)]
     index: conversation::Index,
     #[serde(skip)]

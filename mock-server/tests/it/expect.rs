@@ -202,6 +202,9 @@ async fn typed_expectations_say_the_same() {
 #[tokio::test]
 async fn what_happened_before_a_time_can_be_left_out() {
     let kit = Kit::start().await;
+    // Nothing listens there.
+    let hook = json!({ "url": "http://127.0.0.1:9/", "livemode": true, "scope": "team" });
+    kit.act("/webhooks", hook).await;
     let id = kit.mail("vera@customer.example", "Hello").await;
     let write = async |body: &str| {
         kit.live()
@@ -213,7 +216,7 @@ async fn what_happened_before_a_time_can_be_left_out() {
     write("First").await;
     kit.advance(60).await;
     let since = kit.look("/clock").await["now"].clone();
-    for of in ["requests", "outbox", "events"] {
+    for of in ["requests", "outbox", "events", "deliveries"] {
         let all = json!({ "of": of, "count": { "atLeast": 1 } });
         kit.control("POST", "/expect", all.clone()).await.expect(200);
         let mut later = all;
@@ -221,6 +224,9 @@ async fn what_happened_before_a_time_can_be_left_out() {
         let error = kit.control("POST", "/expect", later).await.error(409);
         assert!(error.contains("there were 0"), "{of}: {error}");
     }
+    kit.advance(3600).await;
+    let tried = json!({ "of": "deliveries", "since": since });
+    kit.control("POST", "/expect", tried).await.expect(200);
     write("Second").await;
     let met = json!({ "of": "outbox", "since": since, "count": 1 });
     let met = kit.control("POST", "/expect", met).await.expect(200);

@@ -312,8 +312,9 @@ impl Control {
                 }
                 requests
             }
-            Expected::Outbox => self.read(|world, _| world.outbox().iter().map(|mail| json!(mail)).collect()),
-            Expected::Deliveries => self.read(|world, now| {
+            Expected::Outbox => self.outbox().await.iter().map(|mail| json!(mail)).collect(),
+            Expected::Deliveries => {
+                let (world, now) = self.copy();
                 let mut all = Vec::new();
                 for webhook in world.webhooks() {
                     let log = world
@@ -326,15 +327,23 @@ impl Control {
                     }
                 }
                 all
-            }),
-            Expected::Events => self.read(|world, _| world.told().map(|event| json!(event)).collect()),
+            }
+            Expected::Events => {
+                let told = self.read(|world, _| world.latest_told());
+                told.iter().map(|event| json!(event)).collect()
+            }
         };
         if let Some(since) = expectation.since {
-            items.retain(|item| {
-                let at = ["at", "createdAt", "created_at"].iter().find_map(|field| item[field].as_str());
-                at.and_then(|at| Timestamp::parse(at).ok()).is_some_and(|at| at >= since)
-            });
+            items.retain(|item| happened(item).is_some_and(|at| at >= since));
         }
         items
     }
+}
+
+/// When something happened; of a delivery, when it was tried last.
+fn happened(item: &Value) -> Option<Timestamp> {
+    let tried = item["tries"].as_array().and_then(|tries| tries.last()).map(|last| &last["at"]);
+    let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);
+    let at = tried.into_iter().chain(noted).find_map(Value::as_str)?;
+    Timestamp::parse(at).ok()
 }

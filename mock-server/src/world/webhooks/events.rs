@@ -2,6 +2,8 @@
 //!
 //! Every summary is a sentence of ours: it never holds a word of a mail, a note, a name of a customer or of a file.
 
+use std::sync::Arc;
+
 use shared_inbox::{
     ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, Event, EventKind, MessageId, Timestamp,
     Turn,
@@ -61,12 +63,17 @@ impl World {
         if self.told.len() >= TOLD_KEPT {
             self.told.pop_front();
         }
-        self.told.push_back(event);
+        self.told.push_back(Arc::new(event));
     }
 
     /// The last events of the service, oldest first, whether or not a webhook heard them. Not part of the document.
     pub fn told(&self) -> impl Iterator<Item = &Event> {
-        self.told.iter()
+        self.told.iter().map(Arc::as_ref)
+    }
+
+    /// The same, to be looked at without keeping others waiting.
+    pub(crate) fn latest_told(&self) -> Vec<Arc<Event>> {
+        self.told.iter().cloned().collect()
     }
 
     /// An event about a conversation, for those who may hear of its inbox.

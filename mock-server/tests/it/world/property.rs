@@ -253,6 +253,9 @@ impl Run {
         let document = document(&self.kit.world);
         assert_eq!(self::document(&restored(&document)), document, "snapshot then restore is the identity");
         self.check_jobs(&document);
+        for it in document["conversations"].as_array().unwrap() {
+            assert_eq!(it["status"] == "closed", it["turn"] == "done", "a closed conversation is done: {it}");
+        }
         let (live, owner, test) = (self.kit.live.clone(), self.owner.clone(), self.kit.test.clone());
         self.check_key(&live, &[Place::Team]);
         self.check_key(&owner, &[Place::Team, Place::Private]);

@@ -1,134 +1,24 @@
-//! The built-in demo workspace: a small lamp shop with conversations in every state.
-//!
-//! Nothing is put together by hand: customers write, agents answer and people approve through the same methods as
-//! anywhere else, each at its time, so the demo obeys every rule.
+//! What happened in the lamp shop, told in the order of its kinds.
 
 use std::time::Duration;
 
 use shared_inbox::{
-    DocumentKind, Maybe, Reference, Scope, Status, Timestamp, Urgency,
-    input::{AddNote, DocumentItem, RecordSent, Reply, RequestDocuments, TagConversation},
+    DocumentKind, Maybe, Reference, Urgency,
+    input::{DocumentItem, RecordSent, Reply, RequestDocuments},
 };
 
+use super::{ANNA, BILLING, Demo, HOLDS};
 use crate::world::{
-    World,
-    conversation::{Assignment, Snooze},
+    conversation::Snooze,
     documents::{InboundFile, Upload},
     mail::{Approval, Dmarc, InboundMail, Mail},
-    people::{NewBooking, NewKey, NewMailbox, NewUser},
+    people::NewBooking,
 };
 
 const HELP: &str = "help@acme.example";
-const BILLING: &str = "billing@acme.example";
-const ANNA: &str = "anna@acme.example";
-
-impl World {
-    /// The demo workspace as it stands at `now`.
-    ///
-    /// ```
-    /// use shared_inbox::Timestamp;
-    /// use shared_inbox_mock::world::World;
-    /// let world = World::demo(Timestamp::from_millis(1_800_000_000_000));
-    /// assert_eq!(world.approvals().len(), 1);
-    /// ```
-    pub fn demo(now: Timestamp) -> World {
-        let mut demo = Demo { world: World::bare(2), now, live: 0, test: 1, billing: 2 };
-        demo.people();
-        demo.new_mail();
-        demo.answered_mail();
-        demo.document_requests();
-        demo.app_mail();
-        demo.private_mail();
-        demo.sandbox();
-        demo.finish()
-    }
-}
-
-struct Demo {
-    world: World,
-    now: Timestamp,
-    /// Places of the keys.
-    live: usize,
-    test: usize,
-    billing: usize,
-}
-
-/// The demo is made of rules that all hold; a step that fails is a fault of the demo itself.
-const HOLDS: &str = "the demo keeps the rules";
 
 impl Demo {
-    /// So many minutes before now, with everything done that was due until then.
-    fn ago(&mut self, minutes: u64) -> Timestamp {
-        let at = self.now - Duration::from_secs(60 * minutes);
-        while self.world.run_due(at).is_some() {}
-        at
-    }
-
-    fn people(&mut self) {
-        let world = &mut self.world;
-        let anna = world.users[0].id.clone();
-        world.create_user(NewUser::new("Tom Okafor")).expect(HOLDS);
-        world.create_mailbox(NewMailbox::new(BILLING, "Billing")).expect(HOLDS);
-        world.create_mailbox(NewMailbox::new(ANNA, "Anna").owner(anna.clone())).expect(HOLDS);
-        let scopes = [Scope::Read, Scope::Write, Scope::Draft];
-        world.create_key(NewKey::live("Billing agent", scopes).created_by(anna)).expect(HOLDS);
-    }
-
-    /// A mail comes in; gives the place of its conversation.
-    fn mail(&mut self, minutes: u64, mail: InboundMail) -> usize {
-        let at = self.ago(minutes);
-        let received = self.world.inbound(mail, at).expect(HOLDS);
-        self.world.conversation(received.conversation_id.as_str()).expect(HOLDS)
-    }
-
-    fn answer(&mut self, minutes: u64, conversation: usize, from: &str, text: &str) {
-        let at = self.ago(minutes);
-        let mailbox = self.world.index.places[conversation].mailbox;
-        let name = self.world.conversations[conversation].contact.name.clone();
-        let conversation = Some(conversation);
-        self.world
-            .receive(Mail { conversation, name, ..Mail::new(mailbox, from.to_owned(), text.to_owned()) }, at);
-    }
-
-    fn send(&mut self, minutes: u64, conversation: usize, text: &str) {
-        let at = self.ago(minutes);
-        self.world.reply(
-            conversation,
-            self.world.agent_of(self.live),
-            Reply { send: true, ..Reply::new(text) },
-            at,
-        );
-    }
-
-    fn tag(&mut self, minutes: u64, conversation: usize, names: &[&str]) {
-        let at = self.ago(minutes);
-        let add = names.iter().map(|name| (*name).to_owned()).collect();
-        self.world.tag(
-            conversation,
-            self.world.agent_of(self.live).as_ref(),
-            TagConversation { add, remove: Vec::new() },
-            at,
-        );
-    }
-
-    fn note(&mut self, minutes: u64, conversation: usize, text: &str) {
-        let at = self.ago(minutes);
-        self.world.add_note(conversation, self.world.agent_of(self.live).as_ref(), AddNote::new(text), at);
-    }
-
-    fn close(&mut self, minutes: u64, conversation: usize) {
-        let at = self.ago(minutes);
-        self.world.set_status(conversation, self.world.agent_of(self.live).as_ref(), Status::Closed, at);
-    }
-
-    fn assign(&mut self, minutes: u64, conversation: usize, to: &str) {
-        let at = self.ago(minutes);
-        let id = self.world.conversations[conversation].id.clone();
-        let to = to.parse().expect(HOLDS);
-        self.world.assign_by_person(id.as_str(), Assignment::new(to), at).expect(HOLDS);
-    }
-
-    fn new_mail(&mut self) {
+    pub(super) fn new_mail(&mut self) {
         let mut mail = InboundMail::new(
             HELP,
             "mara.lind@example.org",
@@ -204,7 +94,7 @@ impl Demo {
         self.mail(25, mail);
     }
 
-    fn answered_mail(&mut self) {
+    pub(super) fn answered_mail(&mut self) {
         let mut mail = InboundMail::new(
             HELP,
             "kim.aldana@example.com",
@@ -320,7 +210,7 @@ impl Demo {
         self.send(4, moving, "Hello Lena, yes. Reply with the new address today and the parcel goes there.");
     }
 
-    fn document_requests(&mut self) {
+    pub(super) fn document_requests(&mut self) {
         let mut mail = InboundMail::new(
             BILLING,
             "office@tannery-yard.example",
@@ -373,7 +263,7 @@ impl Demo {
         }
     }
 
-    fn app_mail(&mut self) {
+    pub(super) fn app_mail(&mut self) {
         let at = self.ago(5_000);
         let reference = Reference::parse("order-1042").expect(HOLDS);
         let mut sent = RecordSent::new(
@@ -397,7 +287,7 @@ impl Demo {
         self.tag(690, order, &["delivery"]);
     }
 
-    fn private_mail(&mut self) {
+    pub(super) fn private_mail(&mut self) {
         let mut mail = InboundMail::new(
             ANNA,
             "landlord@example.net",
@@ -412,7 +302,7 @@ impl Demo {
         self.close(5_000, class);
     }
 
-    fn sandbox(&mut self) {
+    pub(super) fn sandbox(&mut self) {
         let at = self.ago(500);
         let inbox = self.world.sandbox().expect(HOLDS);
         let mut mail =
@@ -423,16 +313,5 @@ impl Demo {
         let conversation = self.world.conversations.len() - 1;
         let reply = Reply { send: true, ..Reply::new("It does.") };
         self.world.reply(conversation, self.world.agent_of(self.test), reply, at);
-    }
-
-    fn finish(mut self) -> World {
-        self.ago(0);
-        let mut world = self.world;
-        // The conversations were told one after the other, not in the order of time.
-        let mut outbox = world.outbox();
-        outbox.sort_by_key(|mail| mail.at);
-        world.outbox = outbox.into_iter().collect();
-        world.prepare().expect(HOLDS);
-        world
     }
 }
