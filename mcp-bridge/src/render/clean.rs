@@ -82,6 +82,8 @@ pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut Tally) -> Strin
     match rest.chars().count() + far.chars().count() {
         0 => shown.to_owned(),
         _ if shown.is_empty() => "…".to_owned(),
+        // The cut may have taken the space behind `mailto:`, and the mark of the cut would stand in its place.
+        more if shown.ends_with(':') => format!("{shown} … ({more} more characters)"),
         more => format!("{shown}… ({more} more characters)"),
     }
 }
@@ -286,6 +288,13 @@ mod tests {
                 assert!(!text.contains(live), "{form} became {text}, which still has {live}");
             }
         }
+    }
+
+    #[test]
+    fn a_cut_does_not_put_a_link_together_again() {
+        let mut tally = Tally::default();
+        let cut = clean_and_cut("mailto:e@e.example", 7, &mut tally);
+        assert_eq!((cut.as_str(), tally.links), ("mailto: … (12 more characters)", 1));
     }
 
     #[test]
