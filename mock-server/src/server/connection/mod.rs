@@ -289,6 +289,16 @@ mod tests {
         assert!(answered(&mut waits).await, "its turn has come");
     }
 
+    #[tokio::test]
+    async fn a_kept_connection_ends_with_the_server() {
+        let (address, phase) = two_places(Duration::from_secs(600)).await;
+        let mut kept = ask(address, "/").await;
+        assert!(answered(&mut kept).await);
+        phase.send_replace(Phase::Ending);
+        let closed = tokio::time::timeout(EVER, kept.read_to_end(&mut Vec::new())).await;
+        assert!(closed.is_ok(), "nobody waits for a request that may never come");
+    }
+
     #[test]
     fn a_client_has_thirty_seconds_and_two_thousand_have_a_place() {
         let Limits { connections, urgent, patience } = Limits::default();
