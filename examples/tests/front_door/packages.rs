@@ -5,6 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::LazyLock,
 };
 
 use shared_inbox_mock::MockServer;
@@ -116,20 +117,28 @@ async fn the_typed_control_calls_are_those_of_the_document() {
     }
 }
 
-/// A Python with the packages of an app, and below `home` what `pip install` makes of our wheel.
-pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
+/// The wheel, built once for all tests. It takes the program out of the folder in which cargo has put it, so it has a folder
+/// of its own: others use the program meanwhile.
+static WHEEL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let maturin = peers::python(&["maturin==1.16.0"])?;
-    let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
-    let python = peers::python(&app)?;
-    let mut maturin = Command::new(maturin.with_file_name("maturin"));
+    let (target, mut maturin) =
+        (root().join("target/wheel"), Command::new(maturin.with_file_name("maturin")));
+    let out = target.join("out");
+    _ = fs::remove_dir_all(&out);
     forget_package(&mut maturin);
     run(maturin
         .args(["build", "--profile", "dev", "--quiet", "--locked", "--out"])
-        .arg(home)
+        .arg(&out)
+        .env("CARGO_TARGET_DIR", target)
         .current_dir(root().join("mock-server/python")));
-    let wheel = fs::read_dir(home).expect("it is there").flatten().map(|entry| entry.path());
-    let wheel =
-        wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel");
+    let mut made = fs::read_dir(out).expect("it is there").flatten().map(|entry| entry.path());
+    Some(made.find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel"))
+});
+
+/// A Python with the packages of an app, and below `home` what `pip install` makes of our wheel.
+pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
+    let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
+    let (wheel, python) = (WHEEL.as_ref()?, peers::python(&app)?);
 
     // Beside the app's own packages, and nothing of this project's but the wheel.
     let site = home.join("site");
