@@ -366,7 +366,7 @@ async fn whatever_fails_a_create_happens_once_and_no_error_lies() {
         // A run in which nothing was lost would prove nothing.
         assert!(chaos.tally.recovered > chaos.tally.calls / 100, "{:?}", chaos.tally);
         assert!(chaos.tally.done > chaos.tally.calls / 2, "{:?}", chaos.tally);
-        assert!(chaos.tally.unclear < chaos.tally.calls / 20, "{:?}", chaos.tally);
+        assert!(chaos.tally.unclear < chaos.tally.calls / 50, "{:?}", chaos.tally);
         assert!(chaos.tally.meddled > chaos.tally.calls / 100, "{:?}", chaos.tally);
     };
     // Far more than it takes on a busy machine.
