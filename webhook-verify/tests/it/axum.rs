@@ -17,9 +17,10 @@ use futures_util::{StreamExt, stream};
 use http::{Request, StatusCode};
 use shared_inbox_webhooks::replay::{MemoryGuard, once};
 use shared_inbox_webhooks::{Event, Receiver, Rejection, Signer, Verifier, Webhook};
+use tokio::time::timeout;
 use tower::ServiceExt;
 
-use crate::fixture::{BODY, ID, NOW, current, foreign, previous, verifier};
+use crate::fixture::{BODY, EVER, ID, NOW, current, foreign, previous, verifier};
 
 fn receiver() -> Receiver {
     Receiver::new(verifier())
@@ -231,7 +232,7 @@ async fn a_body_that_does_not_come_is_answered_with_408() {
     };
     for (receiver, seconds) in [(receiver(), 10), (receiver().body_time(Duration::from_secs(3)), 3)] {
         let start = tokio::time::Instant::now();
-        let answered = answer(app(receiver), stalled()).await;
+        let answered = timeout(EVER, answer(app(receiver), stalled())).await.expect("an answer");
         assert_eq!(answered, (StatusCode::REQUEST_TIMEOUT, String::new()));
         assert_eq!(start.elapsed().as_secs(), seconds);
     }

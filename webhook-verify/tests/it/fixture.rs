@@ -37,3 +37,6 @@ pub(crate) fn at(verifier: Verifier, seconds: u64) -> Verifier {
 pub(crate) fn signature(secret: Secret, id: &str, timestamp: &str, body: &[u8]) -> String {
     Signer::new([secret]).sign_text(id, timestamp, body).signature
 }
+
+/// Whoever waits longer than this waits for ever.
+pub(crate) const EVER: Duration = Duration::from_secs(60);

@@ -7,8 +7,9 @@ use axum::routing::post;
 use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
-use crate::fixture::{BODY, ID, NOW, foreign, verifier};
+use crate::fixture::{BODY, EVER, ID, NOW, foreign, verifier};
 
 /// Ten bytes of a thousand, under headers that only the body could prove wrong. What comes back before the line is closed.
 async fn ten_bytes_of_a_thousand(address: std::net::SocketAddr) -> String {
@@ -21,7 +22,7 @@ async fn ten_bytes_of_a_thousand(address: std::net::SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    timeout(EVER, stream.read_to_string(&mut answer)).await.expect("an answer").unwrap();
     answer
 }
 
