@@ -191,7 +191,8 @@ fn defuse(text: &str, tally: &mut Tally) -> String {
             ']' => matches!(next, '(' | '[' | ':'),
             '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?' | '|' | '｜'),
             '/' | '\\' if matches!(next, '/' | '\\') => {
-                before == ':' || (c == next && c == '/' && (after.is_alphanumeric() || after == '['))
+                let host = after.is_ascii_alphanumeric() || after == '[' || !after.is_ascii();
+                before == ':' || (c == next && c == '/' && host)
             }
             'w' | 'W' => next == '.' && ends_in_word(&out, "www"),
             ':' => {
@@ -218,12 +219,13 @@ fn fence_like(c: char) -> Option<char> {
     }
 }
 
-/// Whether `written` ends in this word, in any case, and not in a longer one.
+/// Whether `written` ends in this word, in any case, and not in a longer one. Only letters that every client knows for
+/// letters make it longer: which others are, tables of different years answer differently.
 fn ends_in_word(written: &str, word: &str) -> bool {
     let Some(at) = written.len().checked_sub(word.len()) else { return false };
     written.is_char_boundary(at)
         && written[at..].eq_ignore_ascii_case(word)
-        && !written[..at].ends_with(|c: char| c.is_alphanumeric())
+        && !written[..at].ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// Whether a word has letters of the Latin alphabet beside letters made to look like them.
@@ -280,6 +282,10 @@ mod tests {
             "www.e.example",
             "WWW.e.example",
             "www.(//e.example)",
+            "éwww.e.example",
+            "\u{323b0}www.e.example", // a letter only since Unicode 17
+            "//\u{323b0}.example",
+            "\u{323b0}mailto:e@e.example",
             "mailto:e@e.example?body=x",
         ] {
             let (text, tally) = cleaned(form);
