@@ -21,14 +21,13 @@ use rmcp::{
         ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions, RequestContext,
         RequestHandle, RunningService,
     },
-    transport::TokioChildProcess,
 };
 use serde_json::{Value, json};
 use shared_inbox::{BoxFuture, Clock, Scope};
 use shared_inbox_mcp::{Bridge, audit::Audit, cli::Cli};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
 use tokio::{
-    process::Command,
+    process::{Child, Command},
     sync::{Semaphore, watch},
 };
 
@@ -288,14 +287,19 @@ impl Mails {
     }
 }
 
-pub(crate) async fn connect(command: Command, person: &Person, era: Era) -> Client {
-    let transport = TokioChildProcess::new(command).unwrap();
-    Client { service: person.clone().serve_with_lifecycle(transport, era.lifecycle()).await.unwrap() }
+pub(crate) async fn connect(mut command: Command, person: &Person, era: Era) -> Client {
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut program = pipes.spawn().unwrap();
+    let stdio = (program.stdout.take().unwrap(), program.stdin.take().unwrap());
+    let service = person.clone().serve_with_lifecycle(stdio, era.lifecycle()).await.unwrap();
+    Client { service, _program: program }
 }
 
 /// The other end of the program's stdio.
 pub(crate) struct Client {
     pub(crate) service: RunningService<RoleClient, Person>,
+    /// It is killed with this.
+    _program: Child,
 }
 
 impl Client {

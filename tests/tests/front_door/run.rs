@@ -29,7 +29,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// An example of this crate.
+/// One of the examples.
 pub(crate) fn example(name: &str) -> Command {
     command(built(&["--example", name], name))
 }
