@@ -19,12 +19,34 @@ use std::{
 /// Scripts of the packages lie beside it. `None`: the test cannot run here, and a line on stderr says why.
 pub fn python(requirements: &[&str]) -> Option<PathBuf> {
     assert!(requirements.iter().all(|r| r.contains("==")), "pin every package: {requirements:?}");
+    let uv = uv()?;
     let home = install("python", requirements, |home| {
-        run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-        run(Command::new(home.join("bin/python")).args(pip).args(requirements))
+        let uv = || {
+            let mut uv = Command::new(&uv);
+            uv.env("UV_CACHE_DIR", target().join("peers/uv")).arg("--quiet");
+            // Whoever tells pip of a mirror means us too.
+            if let Some(mirror) = env::var_os("PIP_INDEX_URL") {
+                uv.env("UV_DEFAULT_INDEX", mirror);
+            }
+            uv
+        };
+        run(uv().args(["venv", "--seed", "--python", "python3"]).arg(home))?;
+        run(uv().args(["pip", "install", "--python"]).arg(home.join("bin/python")).args(requirements))
     })?;
     Some(home.join("bin/python"))
+}
+
+/// Installs Python packages in a tenth of the time that pip takes.
+///
+/// `None`: the test cannot run here, and a line on stderr says why.
+pub fn uv() -> Option<PathBuf> {
+    const UV: &str = "uv==0.13.7";
+    let home = install("python", &[UV], |home| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(home))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV];
+        run(Command::new(home.join("bin/python")).args(pip))
+    })?;
+    Some(home.join("bin/uv"))
 }
 
 /// A `node_modules` with these packages, each pinned as in `standardwebhooks@1.1.1`.

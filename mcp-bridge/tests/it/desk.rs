@@ -254,7 +254,8 @@ impl Desk {
         let bridge = Bridge::new(settings);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move { bridge.serve(theirs).await.unwrap().waiting().await });
-        Client { service: person.clone().serve_with_lifecycle(ours, era.lifecycle()).await.unwrap() }
+        let service = person.clone().serve_with_lifecycle(ours, era.lifecycle()).await.unwrap();
+        Client { service, _program: None }
     }
 
     /// Everything that waits for approval or went out, after the undo window.
@@ -292,14 +293,14 @@ pub(crate) async fn connect(mut command: Command, person: &Person, era: Era) -> 
     let mut program = pipes.spawn().unwrap();
     let stdio = (program.stdout.take().unwrap(), program.stdin.take().unwrap());
     let service = person.clone().serve_with_lifecycle(stdio, era.lifecycle()).await.unwrap();
-    Client { service, _program: program }
+    Client { service, _program: Some(program) }
 }
 
 /// The other end of the program's stdio.
 pub(crate) struct Client {
     pub(crate) service: RunningService<RoleClient, Person>,
-    /// It is killed with this.
-    _program: Child,
+    /// If there is one apart from the tests, it ends with this.
+    _program: Option<Child>,
 }
 
 impl Client {

@@ -223,7 +223,7 @@ fn the_bridge_runs_on_an_empty_root_file_system() {
 fn a_wheel_carries_the_bridge_to_uvx_and_settings_name_it() {
     let Some(packed) = Packed::get() else { return };
     let Some(maturin) = peers::python(&["maturin==1.16.0"]) else { return };
-    let Some(uv) = peers::python(&["uv==0.13.7"]) else { return };
+    let Some(uv) = peers::uv() else { return };
     let home = tempfile::tempdir().expect("a directory");
     run(packed
         .here(maturin.with_file_name("maturin"))
@@ -242,7 +242,10 @@ fn a_wheel_carries_the_bridge_to_uvx_and_settings_name_it() {
         .arg(home.path()));
     let uvx = || {
         let mut command = newcomer(uv.with_file_name("uvx"), home.path());
-        command.args(["--offline", "--no-index", "--find-links", "."]).arg("--python").arg(&uv);
+        command
+            .args(["--offline", "--no-index", "--find-links", "."])
+            .arg("--python")
+            .arg(uv.with_file_name("python"));
         command.arg(format!("shared-inbox-mcp@{VERSION}"));
         command
     };
