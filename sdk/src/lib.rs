@@ -139,6 +139,7 @@
 //! | feature | |
 //! |---|---|
 //! | `client` (default) | the HTTP client; without it, the crate is the types of the API alone, with few dependencies |
+//! | `http2` (default) | HTTP/2 where the service offers it; HTTP/1.1 without |
 //! | `rustls` (default) | TLS by rustls, certificates of the operating system |
 //! | `rustls-ring` | the same with ring, which builds in a fraction of the time; for programs that have installed no crypto provider |
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |

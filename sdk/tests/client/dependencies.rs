@@ -32,16 +32,16 @@ fn without_default_features_there_is_no_http_stack() {
 fn by_default_tls_is_rustls_and_nothing_else() {
     let crates = tree(&[]);
     let has = |name: &str| crates.iter().any(|found| found == name);
-    assert!(has("rustls") && has("reqwest"));
+    assert!(has("rustls") && has("reqwest") && has("h2"));
     for absent in ["openssl", "native-tls", "ring", "schemars", "cookie_store", "async-compression"] {
         assert!(!has(absent), "{absent} is there");
     }
 }
 
 #[test]
-fn with_ring_the_large_library_of_the_default_is_not_built() {
+fn with_ring_neither_the_large_library_of_the_default_nor_http2_is_built() {
     let crates = tree(&["--no-default-features", "--features", "rustls-ring"]);
     let has = |name: &str| crates.iter().any(|found| found == name);
     assert!(has("rustls") && has("ring"));
-    assert!(!has("aws-lc-rs") && !has("aws-lc-sys"));
+    assert!(!has("aws-lc-rs") && !has("aws-lc-sys") && !has("h2"));
 }

@@ -121,6 +121,7 @@ fn follow(app: &mut App, markdown: &str) {
 }
 
 #[test]
+#[ignore = "builds the mock once more, for the wheel"]
 fn the_guide_to_testing_can_be_followed_and_a_failure_looks_as_shown() {
     let guide = page(TESTING);
     let mut app = App::new();
@@ -150,6 +151,7 @@ fn the_rust_of_the_guide_is_tested() {
 }
 
 #[test]
+#[ignore = "builds the mock once more, for the wheel"]
 fn the_skill_for_tests_can_be_followed_in_the_app_of_the_guide() {
     let skill = page(SKILLS[0]);
     let mut app = App::new();

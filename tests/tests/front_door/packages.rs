@@ -185,6 +185,7 @@ pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
 }
 
 #[test]
+#[ignore = "builds the mock once more, for the wheel"]
 fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
     let home = tempfile::tempdir().expect("a directory");
     let Some((python, site)) = with_wheel(home.path()) else { return };
