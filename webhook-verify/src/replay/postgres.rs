@@ -254,11 +254,11 @@ impl TransactionalInbox for PostgresGuard {
             self.sweep();
             let query = sqlx::query(statements::MARK).bind(delivery.endpoint()).bind(delivery.event());
             let query = query.bind(seconds(self.retention)).bind(self.lease.as_millis().max(1).to_string());
-            let new = in_time(self.time, query.fetch_optional(&mut *connection)).await?.is_some();
-            Ok(match new {
-                true => Mark::New,
-                false if self.is_done(connection, delivery).await? => Mark::Done,
-                false => Mark::InProgress,
+            let marked = in_time(self.time, query.execute(&mut *connection)).await?;
+            Ok(match marked.rows_affected() {
+                1 => Mark::New,
+                _ if self.is_done(connection, delivery).await? => Mark::Done,
+                _ => Mark::InProgress,
             })
         })
     }

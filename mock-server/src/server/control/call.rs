@@ -195,11 +195,11 @@ where
 /// What is left to do when what came with a call has been read.
 type Act = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
 
-/// All calls take this one way, whatever their types: a way for each made a tenth of this crate's build.
-fn route(
-    filter: MethodFilter,
-    read: Arc<dyn Fn(&mut Asked) -> Result<Act, Refusal> + Send + Sync>,
-) -> MethodRouter {
+/// Reads what came with a call.
+type Read = dyn Fn(&mut Asked) -> Result<Act, Refusal> + Send + Sync;
+
+/// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
+fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
     on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
         let mut asked = asked(&ids, request);
         let act = control.apart(asked.body().len() > LARGE_DOCUMENT, move || read(&mut asked)).await;

@@ -10,7 +10,7 @@ pub(super) const ONE_AT_A_TIME: &str =
 /// `$1` endpoint, `$2` event, `$3` lease in seconds. Gives the fence, or nothing when it is not granted.
 pub(super) const CLAIM: &str = "
 insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
-values ($1, $2, 'claimed', (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+values ($1, $2, 'claimed', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
     clock_timestamp() + $3 * interval '1 second')
 on conflict (endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
@@ -41,8 +41,8 @@ pub(super) const FORGET: &str = "
 update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $3 * interval '1 second'
 where endpoint = $1 and event = $2 and state = 'done' and until > clock_timestamp()";
 
-/// `$3` retention in seconds, `$4` for how many milliseconds the transaction may stand idle. Gives the fence, or nothing when
-/// the mark is not new.
+/// `$3` retention in seconds, `$4` for how many milliseconds the transaction may stand idle. Writes no row when the mark is not
+/// new.
 ///
 /// An insert would wait for another transaction that has inserted the same row, for as long as that one takes; the lock is
 /// tried instead, and is given back when the transaction ends, however it ends. A machine that vanished without a word would
@@ -53,13 +53,12 @@ with alone as materialized (
         set_config('idle_in_transaction_session_timeout', $4, true)
 )
 insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
-select $1, $2, 'done', (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+select $1, $2, 'done', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
     clock_timestamp() + $3 * interval '1 second'
 from alone where granted
 on conflict (endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
-where mark.state = 'free' or mark.until <= clock_timestamp()
-returning fence";
+where mark.state = 'free' or mark.until <= clock_timestamp()";
 
 /// How many rows one sweep removes at most.
 pub(super) const SWEPT_AT_ONCE: u64 = 1000;
@@ -69,7 +68,7 @@ pub(super) const SWEPT_AT_ONCE: u64 = 1000;
 pub(super) const SWEEP: &str = "
 delete from shared_inbox_webhooks where (endpoint, event) in (
     select endpoint, event from shared_inbox_webhooks
-    where fence < ((extract(epoch from clock_timestamp()) - $1) * 1000000)::bigint and until < clock_timestamp()
+    where fence < ((date_part('epoch', clock_timestamp()) - $1) * 1000000)::bigint and until < clock_timestamp()
     and (state <> 'claimed' or until < clock_timestamp() - $1 * interval '1 second')
     limit 1000 for update skip locked
 )";
