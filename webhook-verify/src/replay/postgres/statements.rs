@@ -48,14 +48,11 @@ where endpoint = $1 and event = $2 and state = 'done' and until > clock_timestam
 /// tried instead, and is given back when the transaction ends, however it ends. A machine that vanished without a word would
 /// keep its transaction for hours; idle for too long, it is ended by the store.
 pub(super) const MARK: &str = "
-with alone as materialized (
-    select pg_try_advisory_xact_lock(hashtextextended($2, hashtextextended($1, 0))) as granted,
-        set_config('idle_in_transaction_session_timeout', $4, true)
-)
 insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
 select $1, $2, 'done', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
     clock_timestamp() + $3 * interval '1 second'
-from alone where granted
+where set_config('idle_in_transaction_session_timeout', $4, true) is not null
+    and pg_try_advisory_xact_lock(hashtextextended($2, hashtextextended($1, 0)))
 on conflict (endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
 where mark.state = 'free' or mark.until <= clock_timestamp()";
