@@ -264,10 +264,20 @@ fn the_registry_entry_is_valid_by_the_registrys_schema() {
 fn the_registry_entry_is_about_this_program() {
     let server = json("server.json");
     assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
-    let [package] = server["packages"].as_array().unwrap().as_slice() else { panic!("one package") };
-    assert_eq!(package["registryType"], "cargo");
-    assert_eq!(package["identifier"], env!("CARGO_PKG_NAME"));
-    assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+    let packages = server["packages"].as_array().unwrap();
+    let way = |one: &Value| (one["registryType"].as_str().unwrap().to_owned(), one["runtimeHint"].clone());
+    let ways: Vec<_> = packages.iter().map(way).collect();
+    let without_rust = |registry: &str, runs: &str| (registry.to_owned(), runs.into());
+    let all = [without_rust("npm", "npx"), without_rust("pypi", "uvx"), ("cargo".to_owned(), Value::Null)];
+    assert_eq!(ways, all);
+    let package = &packages[0];
+    for one in packages {
+        assert_eq!(one["identifier"], env!("CARGO_PKG_NAME"));
+        assert_eq!(one["version"], env!("CARGO_PKG_VERSION"));
+        for same in ["transport", "packageArguments", "environmentVariables"] {
+            assert_eq!(one[same], package[same], "{same}");
+        }
+    }
     let variables = package["environmentVariables"].as_array().unwrap();
     let secret: Vec<_> =
         variables.iter().filter(|one| one["isSecret"] == true).map(|one| &one["name"]).collect();

