@@ -23,6 +23,7 @@ use crate::{
 };
 
 const CRATES: [&str; 4] = ["shared-inbox", "shared-inbox-webhooks", "shared-inbox-mock", "shared-inbox-mcp"];
+const PROGRAMS: [&str; 2] = ["shared-inbox-mock", "shared-inbox-mcp"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
@@ -69,15 +70,18 @@ impl Packed {
         workspace += ours.split_at(ours.find("[profile.").expect("profiles")).1;
         fs::write(packed.folder.path().join("Cargo.toml"), workspace).expect("a file");
         fs::copy(root().join("Cargo.lock"), packed.folder.path().join("Cargo.lock")).expect("a copy");
-        run(packed.here(cargo().get_program()).args([
-            "build",
-            "-p",
-            "shared-inbox-mock",
-            "-p",
-            "shared-inbox-mcp",
-            "--target",
-            &packed.target,
-        ]));
+        let programs = PROGRAMS.iter().flat_map(|name| ["-p", name]);
+        run(packed
+            .here(cargo().get_program())
+            .arg("build")
+            .args(programs)
+            .args(["--target", &packed.target]));
+        // Copies, since a wheel is made by taking the program out of where cargo has put it.
+        fs::create_dir(packed.folder.path().join("programs")).expect("a directory");
+        for name in PROGRAMS {
+            let program = Self::built().join(&packed.target).join("debug").join(name);
+            fs::copy(program, packed.program(name)).expect("a copy");
+        }
         Some(packed)
     }
 
@@ -96,7 +100,7 @@ impl Packed {
     }
 
     fn program(&self, name: &str) -> PathBuf {
-        Self::built().join(&self.target).join("debug").join(name)
+        self.folder.path().join("programs").join(name)
     }
 
     /// A root file system with one program in it and nothing else.
@@ -166,7 +170,7 @@ fn greeted(command: &mut Command) -> String {
 #[ignore = "builds everything for one more target"]
 fn the_packed_crates_build_where_nothing_else_is_and_their_programs_are_static() {
     let Some(packed) = Packed::get() else { return };
-    for name in ["shared-inbox-mock", "shared-inbox-mcp"] {
+    for name in PROGRAMS {
         let said = output(Command::new("ldd").arg(packed.program(name)));
         let said = text(&said.stdout) + &text(&said.stderr);
         assert!(
