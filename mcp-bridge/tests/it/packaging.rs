@@ -29,11 +29,12 @@ fn mcpb() -> Option<String> {
 fn the_extension_packs_and_carries_the_program() {
     let Some(mcpb) = mcpb() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let pack = |platform: &str, arch: &str| {
+    let ours = Path::new(env!("CARGO_BIN_EXE_shared-inbox-mcp"));
+    let pack = |binary: &Path, platform: &str, arch: &str| {
         let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("extension/pack");
         let output = Command::new(pack)
             .arg(folder.path())
-            .env("BINARY", env!("CARGO_BIN_EXE_shared-inbox-mcp"))
+            .env("BINARY", binary)
             .env("MCPB", &mcpb)
             .envs([("PLATFORM", platform), ("ARCH", arch)])
             .output()
@@ -42,7 +43,7 @@ fn the_extension_packs_and_carries_the_program() {
         let said = String::from_utf8(output.stdout).unwrap();
         std::path::PathBuf::from(said.lines().last().unwrap())
     };
-    let bundle = pack("", "");
+    let bundle = pack(ours, "", "");
     let (version, arch) =
         (env!("CARGO_PKG_VERSION"), if cfg!(target_arch = "x86_64") { "x64" } else { "arm64" });
     let platform = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
@@ -62,14 +63,13 @@ fn the_extension_packs_and_carries_the_program() {
         "it holds one program"
     );
     let program = unpacked.join(manifest(&unpacked)["server"]["entry_point"].as_str().unwrap());
-    assert_eq!(
-        fs::metadata(&program).unwrap().len(),
-        fs::metadata(env!("CARGO_BIN_EXE_shared-inbox-mcp")).unwrap().len()
-    );
+    assert_eq!(fs::metadata(&program).unwrap().len(), fs::metadata(ours).unwrap().len());
     let version = Command::new(&program).arg("--version").output().unwrap();
     assert!(String::from_utf8_lossy(&version.stdout).contains(env!("CARGO_PKG_VERSION")));
 
-    let bundle = pack("win32", "x64");
+    let windows = folder.path().join("shared-inbox-mcp.exe");
+    fs::write(&windows, "of another platform, and not run here").unwrap();
+    let bundle = pack(&windows, "win32", "x64");
     assert_eq!(bundle.file_name().unwrap().to_str(), Some(named("win32", "x64").as_str()));
     let unpacked = folder.path().join("windows");
     assert!(
