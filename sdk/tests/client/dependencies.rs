@@ -1,4 +1,4 @@
-//! What the features pull in.
+//! What the features pull in, and what they offer.
 
 use std::process::Command;
 
@@ -44,4 +44,29 @@ fn with_ring_neither_the_large_library_of_the_default_nor_http2_is_built() {
     let has = |name: &str| crates.iter().any(|found| found == name);
     assert!(has("rustls") && has("ring"));
     assert!(!has("aws-lc-rs") && !has("aws-lc-sys") && !has("h2"));
+}
+
+/// What a client says first by TLS names the protocols that it speaks, in the clear.
+#[cfg(any(feature = "rustls", feature = "rustls-ring"))]
+#[tokio::test]
+async fn the_service_is_offered_http2_with_the_feature_and_only_with_it() {
+    use tokio::io::AsyncReadExt;
+
+    let service = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/api/v1", service.local_addr().unwrap());
+    let inbox = shared_inbox::Client::builder(url, format!("rk_test_{}", "a1".repeat(24))).build().unwrap();
+    let hello = async {
+        let (mut line, _) = service.accept().await.unwrap();
+        let mut said = vec![0; 4096];
+        let read = line.read(&mut said).await.unwrap();
+        said.truncate(read);
+        said
+    };
+    let said = tokio::select! {
+        said = hello => said,
+        answer = inbox.me() => panic!("nobody answered: {answer:?}"),
+    };
+    let offers = |protocol: &[u8]| said.windows(protocol.len()).any(|some| some == protocol);
+    assert!(offers(b"\x08http/1.1"));
+    assert_eq!(offers(b"\x02h2"), cfg!(feature = "http2"));
 }

@@ -63,6 +63,50 @@ async fn a_guard_on_redis_keeps_every_rule_of_a_guard_on_the_oldest_and_the_newe
     }
 }
 
+/// How often a command was asked for, and how often in vain, as the store counted.
+async fn asked(connection: &mut MultiplexedConnection, command: &str) -> (u64, u64) {
+    let told: String = redis::cmd("INFO").arg("commandstats").query_async(connection).await.unwrap();
+    let line = told.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:")));
+    let figure = |name: &str| {
+        let fields = line.into_iter().flat_map(|line| line.split(','));
+        fields.filter_map(|field| field.strip_prefix(name)).find_map(|it| it.parse().ok()).unwrap_or(0)
+    };
+    (figure("calls="), figure("failed_calls="))
+}
+
+#[tokio::test]
+async fn a_new_event_takes_two_commands_and_a_store_that_cannot_compare_is_asked_to_once() {
+    let handle = async |guard: &RedisGuard, event: &str| {
+        let delivery = delivery(event);
+        let fence = granted(guard, &delivery).await;
+        assert_eq!(guard.commit(&delivery, fence).await.unwrap(), Standing::Held);
+    };
+    let Some(store) = stores::valkey() else { return };
+    let (guard, mut connection) = redis(&store).await;
+    handle(&guard, "evt_1").await;
+    assert_eq!(asked(&mut connection, "set").await, (2, 0));
+    assert_eq!(asked(&mut connection, "evalsha").await, (0, 0), "no script");
+
+    let Some(store) = stores::redis() else { return };
+    let (guard, mut connection) = redis(&store).await;
+    handle(&guard, "evt_1").await;
+    handle(&guard, "evt_2").await;
+    assert_eq!(asked(&mut connection, "set").await.1, 1, "it does not compare, and that is remembered");
+}
+
+/// So a store that has forgotten an event gives a larger one than before.
+#[tokio::test]
+async fn a_first_fence_is_the_time_in_microseconds() {
+    let now = || u64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_micros()).unwrap();
+    let second = 1_000_000;
+    let (Some(valkey), Some(other)) = (stores::valkey(), stores::postgres()) else { return };
+    for guard in [&redis(&valkey).await.0 as &dyn ReplayGuard, &postgres(&other).await] {
+        let before = now();
+        let Fence(fence) = granted(guard, &one()).await;
+        assert!((before - second..=now() + second).contains(&fence), "{fence} at {before}");
+    }
+}
+
 #[tokio::test]
 async fn a_guard_on_a_redis_cluster_keeps_every_rule_of_a_guard() {
     let Some(store) = stores::valkey_node() else { return };

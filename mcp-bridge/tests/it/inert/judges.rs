@@ -22,7 +22,8 @@ pub(super) fn live(text: &str) -> Option<String> {
     static FENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new("[⟦⟧〚〛⁅⁆⦗⦘⟬⟭〘〙〖〗]").unwrap());
     static LIVE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"!\[|\]\(|\]\[|\]:|<[A-Za-z/!?|｜]|:[/\\]{2}|//[\p{L}\p{N}\[]|(?i:\bwww\.)|(?i:\bmailto:[^\s\x22])",
+            // Clients differ in which letters make a longer word; those of ASCII are known to all.
+            r"!\[|\]\(|\]\[|\]:|<[A-Za-z/!?|｜]|:[/\\]{2}|//[\p{L}\p{N}\[]|(?:^|[^A-Za-z0-9])(?i:www\.|(?:mailto|xmpp):[^\s\x22])",
         )
         .unwrap()
     });
