@@ -66,7 +66,8 @@ export function composer({ api }, id, conversation) {
 		const body = kind[0] === 'drafts' ? { body: area.value } : { body: area.value, by: by.value || undefined };
 		const done = { replies: 'The reply leaves when the undo window has passed', notes: 'The note is in the timeline', drafts: 'The draft waits for approval' };
 		const ok = await attempt(async () => (await api.post(`/conversations/${id}/${kind[0]}`, body)) ?? true, done[/** @type {'notes'} */ (kind[0])]);
-		if (ok) area.value = '';
+		// What was written since then is the next text.
+		if (ok && area.value === body.body) area.value = '';
 	}, { kind: 'primary', title: 'Ctrl and Enter' });
 	by.hidden = people.length === 0;
 	const box = h('div.composer.replies', {}, h('div.kinds', { role: 'radiogroup', 'aria-label': 'What to write' }, kinds.map(choice), h('span.gap'), by), area, h('div.send', {}, h('span.hint', {}, 'Plain text. Ctrl + Enter sends.'), send));

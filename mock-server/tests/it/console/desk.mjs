@@ -49,7 +49,7 @@ await run(async () => {
     await page.getByRole('button', { name: 'Book a time' }).first().click();
     await fillIn(page, { Conversation: id }, 'Book');
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('cancelled').waitFor();
+    await page.locator('.badge', { hasText: 'cancelled' }).waitFor();
     same((await get('/bookings')).map((it) => [it.conversationId, it.cancelled]), [[id, true]], 'made and cancelled');
 
     // Faults: a rule strikes, and says so; a bundle brings several.
@@ -78,7 +78,7 @@ await run(async () => {
     await page.getByRole('button', { name: 'Revoke the key of Night shift' }).click();
     await fillIn(page, {}, 'Revoke');
     await until(async () => (await service('GET', '/me', undefined, key)).status === 401, 'the key is worth nothing');
-    await page.getByText('revoked').waitFor();
+    await page.locator('.badge', { hasText: 'revoked' }).waitFor();
     await page.getByRole('button', { name: 'Add a person' }).click();
     await fillIn(page, { Name: 'Ida' }, 'Add');
     await until(async () => (await get('/users')).some((it) => it.name === 'Ida'), 'a person');

@@ -40,12 +40,14 @@ await run(async () => {
     await until(async () => !(await view()).snoozedUntil, 'it is awake');
 
     // A note, a reply, a countdown, a stop.
-    await one.getByLabel('Note').check();
-    await one.getByRole('textbox', { name: 'Text' }).fill('Model L2, @Anna');
+    const text = one.getByRole('textbox', { name: 'Text' });
+    await one.getByRole('radio', { name: 'Note' }).check();
+    await text.fill('Model L2, @Anna');
     await one.getByRole('button', { name: 'Note', exact: true }).click();
     await one.locator('.note').getByText('Model L2, @Anna').waitFor();
-    await one.getByLabel('Reply').check();
-    await one.getByRole('textbox', { name: 'Text' }).fill('A new lamp is on its way.');
+    await until(async () => (await text.inputValue()) === '', 'what was sent is not sent twice');
+    await one.getByRole('radio', { name: 'Reply' }).check();
+    await text.fill('A new lamp is on its way.');
     await one.getByRole('button', { name: 'Reply', exact: true }).click();
     const scheduled = one.locator('.s-scheduled');
     await scheduled.getByText('A new lamp is on its way.').waitFor();
@@ -53,6 +55,24 @@ await run(async () => {
     await scheduled.getByRole('button', { name: 'Stop' }).click();
     await one.locator('.s-draft').getByText('A new lamp is on its way.').waitFor();
     same((await view()).timeline.filter((it) => it.type === 'message' && it.status === 'draft').length, 1, 'a draft again');
+
+    // What is written while an answer is on its way stays.
+    let answer;
+    await page.route('**/notes', async (route) => {
+        await new Promise((resume) => (answer = resume));
+        await route.fallback();
+    });
+    await one.getByRole('radio', { name: 'Note' }).check();
+    await text.fill('The first thought');
+    await one.getByRole('button', { name: 'Note', exact: true }).click();
+    await until(() => answer, 'the note is on its way');
+    await text.fill('The second thought');
+    answer();
+    await one.locator('.note').getByText('The first thought').waitFor();
+    await page.locator('.toast', { hasText: 'The note is in the timeline' }).last().waitFor();
+    await until(() => one.getByRole('button', { name: 'Note', exact: true }).isEnabled(), 'the next can be sent');
+    same(await text.inputValue(), 'The second thought', 'it stays');
+    await page.unroute('**/notes');
 
     // Approve it as edited; let it go out; write in as the customer again.
     await one.locator('.s-draft').getByRole('button', { name: 'Edit' }).click();
@@ -95,7 +115,7 @@ await run(async () => {
     await page.reload();
     await page.getByRole('heading', { name: 'My lamp flickers' }).waitFor();
     same(await page.getByLabel('Search mail').inputValue(), 'flickers', 'the words are in the address');
-    same(await rows.count(), 1, 'and narrow the list after a reload');
+    await until(async () => (await rows.count()) === 1, 'and narrow the list after a reload');
     await page.getByLabel('Search mail').fill('');
     const [inbox] = (await get('/mailboxes')).filter((it) => it.owner);
     await page.getByLabel('Inbox', { exact: true }).selectOption(inbox.id);

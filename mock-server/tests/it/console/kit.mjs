@@ -24,8 +24,25 @@ export async function open(hash = '', options = {}) {
     context.setDefaultTimeout(20_000);
     const page = await context.newPage();
     watch(page);
+    await slow(page);
     await page.goto(`${options.url ?? CONSOLE}${hash}`);
     return page;
+}
+
+/**
+ * What comes late is another thing on every machine: with `SLOW=1` each call of the page takes up to a third of a
+ * second more, so that answers, changes and what is read afterwards come in any order.
+ */
+async function slow(page) {
+    if (!process.env.SLOW) return;
+    await page.route(`${CONTROL}/**`, async (route) => {
+        if (route.request().url().includes('/events')) return route.continue();
+        const pause = () => new Promise((resume) => setTimeout(resume, Math.random() * 170));
+        await pause();
+        const response = await route.fetch().catch(() => null);
+        await pause();
+        return (response ? route.fulfill({ response }) : route.abort()).catch(() => {});
+    });
 }
 
 export function watch(page) {
@@ -93,9 +110,10 @@ export async function until(holds, what) {
     throw new Error(`never came true: ${what}`);
 }
 
-/** Fills in the form of a dialog and sends it. */
+/** Fills in the form of a dialog, sends it, and waits until the dialog is gone. */
 export async function fillIn(page, values, action) {
     const box = page.locator('dialog').last();
+    const shown = await box.elementHandle();
     for (const [label, value] of Object.entries(values)) {
         const field = box.getByLabel(label, { exact: false }).first();
         if (value === true) await field.check();
@@ -103,6 +121,7 @@ export async function fillIn(page, values, action) {
         else await field.fill(value);
     }
     await box.getByRole('button', { name: action, exact: true }).click();
+    await until(async () => !(await shown.isVisible().catch(() => false)), `the dialog goes after ${action}`);
 }
 
 /** Runs a script to its end; a failure shows what was on the screen. */

@@ -40,7 +40,7 @@ await run(async () => {
     const texts = (await steps.allInnerTexts()).map((it) => it.replaceAll('\n', ' '));
     same(texts.map((it) => it.split(' ').slice(0, 2).join(' ').toLowerCase()), ['request /conversations/{id}/replies', 'message draft', 'message scheduled', 'job send', 'message sent', 'event message.sent', 'event turn.changed'], 'the line');
     const delivery = page.locator('.deliveries li');
-    check((await delivery.innerText()).includes('delivered') && (await delivery.innerText()).includes('200'), 'the delivery and its try');
+    await until(async () => /delivered[^]*200/.test(await delivery.innerText()), 'the delivery and its try');
     await page.getByText('No webhook hears this.').waitFor();
 
     // Back from the event.
