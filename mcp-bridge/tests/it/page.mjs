@@ -75,8 +75,7 @@ evil.closeAllConnections();
 
 // The question is still open, and the person answers it.
 await page.bringToFront();
-await page.locator(`button[value=${answer}]`).click();
-await page.waitForLoadState();
+await Promise.all([page.waitForNavigation(), page.locator(`button[value=${answer}]`).click()]);
 const end = await page.locator('main').textContent();
 await page.screenshot({ path: `${shots}/page-${answer}.png` });
 await browser.close();
