@@ -102,7 +102,7 @@ export function same(left, right, what) {
 
 /** Waits until something asked of the API holds; the page has done its work by then. */
 export async function until(holds, what) {
-    for (let i = 0; i < 200; i += 1) {
+    for (let i = 0; i < 400; i += 1) {
         const found = await holds();
         if (found) return found;
         await new Promise((resume) => setTimeout(resume, 50));
