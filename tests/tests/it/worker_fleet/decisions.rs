@@ -224,7 +224,8 @@ async fn an_empty_store_is_new_only_if_somebody_says_so() {
     let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
     assert!(busy > MINUTE / 2 && busy <= SPAN, "{busy:?}");
     limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
-    command(&store, "FLUSHALL");
+    // Another one, of which nobody else has anything to tell.
+    let Some(store) = stores::valkey() else { return };
     let said_once = RedisLimiter::builder(store.url()).window(MINUTE).new_store().connect().await.unwrap();
     take(&said_once, Lane::ReadBack, 1).await;
     command(&store, "FLUSHALL");
