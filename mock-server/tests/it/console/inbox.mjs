@@ -70,7 +70,13 @@ await run(async () => {
     answer();
     await one.locator('.note').getByText('The first thought').waitFor();
     await page.locator('.toast', { hasText: 'The note is in the timeline' }).last().waitFor();
-    await until(() => one.getByRole('button', { name: 'Note', exact: true }).isEnabled(), 'the next can be sent');
+    const send = one.getByRole('button', { name: 'Note', exact: true });
+    await until(() => send.isEnabled(), 'the next can be sent');
+    const free = (it) => {
+        const { x, y, width, height } = it.getBoundingClientRect();
+        return [0.05, 0.5, 0.95].every((part) => document.elementFromPoint(x + width * part, y + height / 2) === it);
+    };
+    check((await page.locator('.toast').count()) > 0 && (await send.evaluate(free)), 'what is said is not in the way');
     same(await text.inputValue(), 'The second thought', 'it stays');
     await page.unroute('**/notes');
 
