@@ -28,6 +28,14 @@ await run(async () => {
         await page.context().close();
     }
 
+    // Every link has a name before anything was heard of the server.
+    const early = await open();
+    await early.route('**/_mock/**', () => {});
+    await early.reload();
+    await early.locator('#clock').waitFor();
+    same(await early.locator('a').evaluateAll((links) => links.filter((it) => !it.innerText.trim()).map((it) => it.outerHTML)), [], 'links without a name');
+    await early.context().close();
+
     // By the keyboard alone: into the list, down, open, into a dialog and out of it.
     const page = await open();
     await page.locator('.conversation-row').first().waitFor();

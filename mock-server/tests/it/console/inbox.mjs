@@ -1,6 +1,6 @@
 // A person works in the inbox: every action by clicking and typing, every effect seen through the API.
 
-import { CONSOLE, check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
+import { CONSOLE, allowed, check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const page = await open();
@@ -79,6 +79,15 @@ await run(async () => {
     check((await page.locator('.toast').count()) > 0 && (await send.evaluate(free)), 'what is said is not in the way');
     same(await text.inputValue(), 'The second thought', 'it stays');
     await page.unroute('**/notes');
+
+    // What is refused stays too.
+    allowed.add(503);
+    await page.route('**/notes', (route) => route.fulfill({ status: 503, json: { error: 'Not now' } }));
+    await send.click();
+    await page.locator('.toast.bad').waitFor();
+    same(await text.inputValue(), 'The second thought', 'it can be sent again');
+    await page.unroute('**/notes');
+    allowed.clear();
 
     // Approve it as edited; let it go out; write in as the customer again.
     await one.locator('.s-draft').getByRole('button', { name: 'Edit' }).click();
