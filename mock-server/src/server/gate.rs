@@ -17,7 +17,7 @@ use shared_inbox::Timestamp;
 use super::{
     App, answer, body,
     caller::Caller,
-    connection::{Reply, stopped},
+    connection::{Phase, Reply, stopped},
     faults::{Act, Asked, When},
     journal::{Entry, Transport, parted},
     log, mcp,
@@ -112,8 +112,12 @@ async fn carry_out(
         }
     };
     if fault.delay > Duration::ZERO {
-        // A server that stops does not make anyone wait.
-        let _ = tokio::time::timeout(fault.delay, stopped(&mut app.stop.clone())).await;
+        // A server that stops does not make anyone wait; one that is gone has no answer.
+        let mut stop = app.stop.clone();
+        let _ = tokio::time::timeout(fault.delay, stopped(&mut stop)).await;
+        if *stop.borrow() == Phase::Over {
+            return Reply::Drop;
+        }
     }
     reply
 }

@@ -106,6 +106,25 @@ async fn stop_lets_a_request_under_way_end() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_dropped_leaves_requests_under_way_without_an_answer() {
+    for _ in 0..10 {
+        let mock = MockServer::builder().empty().start().await;
+        let slow = FaultRule::new(Effect::delay(Duration::from_secs(3_600))).always();
+        mock.control().add_fault(slow).await.expect("added");
+        let (http, url) = (reqwest::Client::new(), format!("{}/me", mock.base_url()));
+        let asked: Vec<_> =
+            (0..20).map(|_| tokio::spawn(http.get(&url).bearer_auth(mock.live_key()).send())).collect();
+        while mock.control().faults().await[0].fired < 20 {
+            tokio::task::yield_now().await;
+        }
+        drop(mock);
+        for answer in asked {
+            answer.await.expect("no panic").expect_err("it died in the middle");
+        }
+    }
+}
+
+#[tokio::test]
 async fn stop_waits_neither_for_idle_connections_nor_for_followers() {
     let mock = MockServer::builder().empty().start().await;
     let http = reqwest::Client::new();
