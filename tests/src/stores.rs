@@ -11,10 +11,13 @@ use std::{
     process::{self, Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::peers;
+
+const PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// A running store.
 #[derive(Debug)]
@@ -82,8 +85,17 @@ impl Store {
     /// Starts it again at the same address, after [`kill`](Self::kill). PostgreSQL keeps its data; Valkey and Redis come
     /// back empty.
     pub fn restart(&mut self) {
-        let again = run(self.kind, &self.programs, &self.home, self.port);
-        self.child = again.unwrap_or_else(|reason| panic!("the store does not start again: {reason}"));
+        let begun = Instant::now();
+        self.child = loop {
+            match run(self.kind, &self.programs, &self.home, self.port) {
+                Ok(child) => break child,
+                // The processes that a killed PostgreSQL leaves behind need a moment to notice and end.
+                Err(reason) => {
+                    assert!(begun.elapsed() < LONGEST_START, "the store does not start again: {reason}");
+                    thread::sleep(PAUSE);
+                }
+            }
+        };
     }
 }
 
@@ -127,9 +139,7 @@ fn start(kind: Kind, programs: PathBuf) -> Option<Store> {
 
 /// Starts the program and waits until it takes connections.
 fn run(kind: Kind, programs: &Path, home: &Path, port: u16) -> Result<Child, String> {
-    const PAUSE: Duration = Duration::from_millis(20);
-    const LONGEST_START: Duration = Duration::from_secs(60);
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let log = fs::File::create(home.join("log")).map_err(|e| e.to_string())?;
     let mut command = match kind {
         Kind::Valkey | Kind::ValkeyNode | Kind::Redis => {

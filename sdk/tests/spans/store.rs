@@ -14,7 +14,7 @@ async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
     let Some(mut store) = stores::valkey() else { return };
     let (log, logging) = Log::of_this_thread();
     let limiter = RedisLimiter::builder(store.url()).window(MINUTE).share(2).new_store();
-    let limiter = limiter.timeout(Duration::from_millis(100)).connect().await.unwrap();
+    let limiter = limiter.timeout(Duration::from_secs(5)).connect().await.unwrap();
     let patient = Ask::new(Lane::Interactive).patience(Duration::from_secs(30)).lasts(MINUTE);
     limiter.acquire(patient).await.unwrap().finished();
     let said = || {

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use shared_inbox::{
-    ApiKey, Ask, KeyFingerprint, Lane, LimitError, Permit, RateLimiter, RedisLimiter, StoreError,
+    ApiKey, Ask, KeyFingerprint, Lane, LimitError, Permit, RateLimiter, RedisLimiter, RedisLimiterBuilder,
+    StoreError,
 };
 use shared_inbox_tests::stores::{self, Store};
 use tokio::time::sleep;
@@ -15,8 +16,13 @@ use crate::stores::ask as command;
 const MINUTE: Duration = Duration::from_millis(1_500);
 const SPAN: Duration = Duration::from_millis(1_525);
 
+/// A limiter that does not take a busy machine for a store that is away.
+fn builder(store: &Store) -> RedisLimiterBuilder {
+    RedisLimiter::builder(store.url()).window(MINUTE).timeout(Duration::from_secs(5))
+}
+
 async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
-    RedisLimiter::builder(store.url()).limit(limit).window(MINUTE).new_store().connect().await.unwrap()
+    builder(store).limit(limit).new_store().connect().await.unwrap()
 }
 
 async fn take(limiter: &RedisLimiter, lane: Lane, times: usize) {
@@ -220,13 +226,13 @@ async fn a_store_that_lost_what_it_was_told_counts_as_full_for_a_minute() {
 #[tokio::test]
 async fn an_empty_store_is_new_only_if_somebody_says_so() {
     let Some(store) = stores::valkey() else { return };
-    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).connect().await.unwrap();
+    let limiter = builder(&store).connect().await.unwrap();
     let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
     assert!(busy > MINUTE / 2 && busy <= SPAN, "{busy:?}");
     limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
     // Another one, of which nobody else has anything to tell.
     let Some(store) = stores::valkey() else { return };
-    let said_once = RedisLimiter::builder(store.url()).window(MINUTE).new_store().connect().await.unwrap();
+    let said_once = builder(&store).new_store().connect().await.unwrap();
     take(&said_once, Lane::ReadBack, 1).await;
     command(&store, "FLUSHALL");
     wait(said_once.acquire(Ask::new(Lane::ReadBack)).await);
@@ -235,8 +241,7 @@ async fn an_empty_store_is_new_only_if_somebody_says_so() {
 #[tokio::test]
 async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_request() {
     let Some(mut store) = stores::valkey() else { return };
-    let limiter =
-        RedisLimiter::builder(store.url()).window(MINUTE).share(3).new_store().connect().await.unwrap();
+    let limiter = builder(&store).share(3).new_store().connect().await.unwrap();
     let lasts = Duration::from_millis(400);
     limiter.acquire(Ask::new(Lane::ReadBack).lasts(lasts)).await.unwrap().finished();
     store.kill();
@@ -252,7 +257,7 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
 async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
     let Some(mut store) = stores::valkey() else { return };
     store.kill();
-    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).connect().await.unwrap();
+    let limiter = builder(&store).connect().await.unwrap();
     limiter.acquire(patient(Lane::Interactive)).await.unwrap().finished();
     assert!(limiter.is_away());
     store.restart();
@@ -271,7 +276,7 @@ async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
         .limit(4)
         .share(4)
         .window(MINUTE)
-        .timeout(Duration::from_millis(100))
+        .timeout(Duration::from_millis(250))
         .new_store()
         .connect()
         .await
@@ -300,7 +305,7 @@ async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
     for _ in 0..2 {
         let proxy = Proxy::to(store.port()).await;
         let limiter = RedisLimiter::builder(proxy.url()).limit(4).share(2).window(MINUTE);
-        let limiter = limiter.timeout(Duration::from_millis(100)).new_store().connect().await.unwrap();
+        let limiter = limiter.timeout(Duration::from_millis(250)).new_store().connect().await.unwrap();
         limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
         cut_off.push((proxy, limiter));
     }
