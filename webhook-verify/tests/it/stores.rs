@@ -21,7 +21,9 @@ use crate::replay::{delivery, one};
 async fn redis(store: &Store) -> (RedisGuard, MultiplexedConnection) {
     let client = redis::Client::open(store.url()).unwrap();
     let guard = RedisGuard::connect(&store.url()).await.unwrap();
-    (guard, client.get_multiplexed_async_connection().await.unwrap())
+    // A store on a busy machine may take its time.
+    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    (guard, client.get_multiplexed_async_connection_with_config(&patient).await.unwrap())
 }
 
 /// Puts every key's end back by so much; what is over then is gone.

@@ -27,6 +27,8 @@ use shared_inbox_webhooks::{Secret, Signer};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const LEASE: Duration = Duration::from_secs(2);
+/// How long a store may take: this machine has more to do than it would like.
+const PATIENCE: Duration = Duration::from_secs(10);
 const RECEIVERS: usize = 8;
 /// How many requests are under way at once.
 const SENDERS: usize = 24;
@@ -120,10 +122,17 @@ async fn three_times_each(fleet: &Fleet, events: usize, mut disturb: impl FnMut(
     }
 }
 
+async fn redis_at(url: &str) -> redis::aio::MultiplexedConnection {
+    let patient = redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(PATIENCE));
+    let client = redis::Client::open(url).expect("an address");
+    client.get_multiplexed_async_connection_with_config(&patient).await.expect("a connection")
+}
+
 /// How often each event took effect, in Redis.
 async fn effects_in_redis(url: &str) -> BTreeMap<String, u64> {
-    let client = redis::Client::open(url).expect("an address");
-    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
+    let mut connection = redis_at(url).await;
     let keys: Vec<String> = connection.keys("effect:*").await.expect("keys");
     let mut effects = BTreeMap::new();
     for key in keys {

@@ -18,7 +18,7 @@ use shared_inbox_webhooks::{
     replay::{Fence, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
 };
 
-use super::{LEASE, SECRET};
+use super::{LEASE, PATIENCE, SECRET, redis_at};
 
 /// What a receiver is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,14 +172,11 @@ fn a_receiver_of_the_fleet() {
             std::process::exit(0);
         });
         let (guard, effects, postgres): (Arc<dyn ReplayGuard>, _, _) = if store.starts_with("redis") {
-            let client = redis::Client::open(&*store).expect("an address");
-            let effects = client.get_multiplexed_async_connection().await.expect("a connection");
-            let guard = RedisGuard::connect(&store).await.expect("a store");
-            let patient = Duration::from_secs(10);
-            (Arc::new(guard.lease(LEASE).timeout(patient)), Effects::Redis(effects), None)
+            let guard = RedisGuard::connect(&store).await.expect("a store").lease(LEASE);
+            (Arc::new(guard.timeout(PATIENCE)), Effects::Redis(redis_at(&store).await), None)
         } else {
             let guard = PostgresGuard::connect(&store).await.expect("a store").lease(LEASE);
-            let guard = guard.timeout(Duration::from_secs(10));
+            let guard = guard.timeout(PATIENCE);
             (Arc::new(guard.clone()), Effects::Postgres(guard.pool().clone()), Some(guard))
         };
         let app = App {
