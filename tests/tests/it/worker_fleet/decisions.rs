@@ -239,6 +239,25 @@ async fn an_empty_store_is_new_only_if_somebody_says_so() {
 }
 
 #[tokio::test]
+async fn a_store_that_was_away_before_it_was_first_asked_is_not_taken_for_new() {
+    let Some(mut store) = stores::valkey() else { return };
+    let met = builder(&store).new_store().connect().await.unwrap();
+    store.kill();
+    wait(met.acquire(Ask::new(Lane::ReadBack)).await);
+    let never_met = builder(&store).new_store().connect().await.unwrap();
+    store.restart();
+    for limiter in [met, never_met] {
+        while limiter.is_away() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+        assert!(busy > MINUTE / 2, "others may have gone on without it: {busy:?}");
+        drop(limiter);
+        command(&store, "FLUSHALL");
+    }
+}
+
+#[tokio::test]
 async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_request() {
     let Some(mut store) = stores::valkey() else { return };
     let limiter = builder(&store).share(3).new_store().connect().await.unwrap();
@@ -251,6 +270,21 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
     assert!(limiter.is_away());
     take(&limiter, Lane::ReadBack, 2).await;
     wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is_over() {
+    for _ in 0..500 {
+        let nobody = RedisLimiter::builder("redis://127.0.0.1:1").window(MINUTE).share(100);
+        let limiter = std::sync::Arc::new(nobody.connect().await.unwrap());
+        let calls = (0..16).map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.acquire(Ask::new(Lane::Interactive)).await })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            wait(call.await.unwrap());
+        }
+    }
 }
 
 #[tokio::test]

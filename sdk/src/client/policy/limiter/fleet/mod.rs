@@ -184,9 +184,9 @@ impl RedisLimiterBuilder {
         self
     }
 
-    /// Says that a store which knows nothing of the key is a new one, when this limiter first asks it: for those who start
-    /// the store along with the fleet. Otherwise it counts as full for a minute, since it may have come back without its
-    /// memory.
+    /// Says that a store which knows nothing of the key is a new one, when this limiter first asks it and has not found it
+    /// away before: for those who start the fleet right after the store. Otherwise it counts as full for a minute, since it
+    /// may have come back without its memory.
     pub fn new_store(mut self) -> Self {
         self.new = true;
         self
@@ -206,12 +206,13 @@ impl RedisLimiterBuilder {
     /// As [`RedisLimiter::connect`].
     pub async fn connect(self) -> Result<RedisLimiter, StoreError> {
         let link = Link::new(&self.urls, self.cluster, self.root, self.timeout)?;
-        if !link.probe().await? {
+        let there = link.probe().await?;
+        if !there {
             tracing::warn!("the store of the rate limit cannot be reached");
         }
         let share = self.share.unwrap_or((self.limit / 10).max(1));
-        let terms =
-            Terms { measure: Measure { window: self.window }, limit: self.limit, share, new: self.new };
+        let measure = Measure { window: self.window };
+        let terms = Terms { measure, limit: self.limit, share, new: self.new && there };
         Ok(RedisLimiter { link: Arc::new(link), terms, slots: Mutex::default() })
     }
 }

@@ -291,13 +291,20 @@ impl Slot {
     /// The store has failed: for all that is known, others still sent through it until now.
     fn lost(&self, error: &RedisError) {
         let now = Instant::now();
-        let first = self.away.send_if_modified(|away| away.is_none().then(|| *away = Some(now)).is_some());
+        let wait = match self.terms.share {
+            0 => NEVER,
+            _ => self.state().longest.min(NEVER) + self.terms.measure.span(),
+        };
+        let first = self.away.send_if_modified(|away| {
+            let first = away.is_none();
+            if first {
+                // Before anybody can see that it is away, and take a place of the share.
+                self.local.close_until(now + wait);
+                *away = Some(now);
+            }
+            first
+        });
         if first {
-            let wait = match self.terms.share {
-                0 => NEVER,
-                _ => self.state().longest.min(NEVER) + self.terms.measure.span(),
-            };
-            self.local.close_until(now + wait);
             tracing::debug!(reason = link::kind(error), "the store of the rate limit failed; trying again");
             self.work.notify_one();
         }

@@ -88,12 +88,14 @@ impl Slot {
             parcel.reports.extend(state.reports.drain(..some));
             state.heard.is_none()
         };
+        let away = *self.away.borrow();
         let letter = Letter {
             name: &self.name,
             measure: self.terms.measure,
             limit: self.terms.limit,
-            away: *self.away.borrow(),
-            new: first && self.terms.new,
+            away,
+            // While it was away, others may have gone on without it.
+            new: self.terms.new && first && away.is_none(),
             questions,
             reports: &parcel.reports,
         };
