@@ -14,7 +14,7 @@ use super::{
     carried::question,
     case::Case,
     creates::Slot,
-    errands::{Entry, Place, Waiting},
+    errands::{Entry, Place, Waited},
     note, read,
 };
 use crate::{
@@ -32,9 +32,14 @@ impl Mailroom {
         newer: bool,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
-        let place = match self.errands.enter(case.seen) {
-            Entry::Open(waiting) => return self.wait(waiting, ctx).await,
-            Entry::New(place) => place,
+        let place = loop {
+            match self.errands.enter(case.seen) {
+                Entry::New(place) => break place,
+                Entry::Open(waiting) => match waiting.result(&*self.clock).await {
+                    Waited::NeverPut => {}
+                    waited => return told(waited, ctx),
+                },
+            }
         };
         let waiting = place.wait();
         let slot = match self.claim(&case.linked, &case.mail.0, None).await {
@@ -74,7 +79,7 @@ impl Mailroom {
                 waiting.leave();
                 Ok(link.into())
             }
-            None => self.wait(waiting, ctx).await,
+            None => told(waiting.result(&*self.clock).await, ctx),
         }
     }
 
@@ -161,23 +166,21 @@ impl Mailroom {
         }
         Ok(self.make(&case.linked, &case.mail.0, slot, &conversation, None).await)
     }
+}
 
-    pub(super) async fn wait(
-        &self,
-        waiting: Waiting,
-        ctx: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse> {
-        match waiting.result(&*self.clock).await {
-            Some(ended) => {
-                ended.consent.into_iter().for_each(|consent| note(ctx, consent));
-                Ok(ended.result.into())
-            }
-            None => Err(failed(format!(
-                "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a \
-                 yes sends the mail. To learn the answer, make the same call again in a while; do not change the mail.",
-                ANSWER_WITHIN.as_secs() / 60
-            ))),
+/// What a call is told after it has waited.
+pub(super) fn told(waited: Waited, ctx: &RequestContext<RoleServer>) -> Result<CallToolResponse> {
+    match waited {
+        Waited::Ended(ended) => {
+            ended.consent.into_iter().for_each(|consent| note(ctx, consent));
+            Ok(ended.result.into())
         }
+        Waited::Open => Err(failed(format!(
+            "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes \
+             sends the mail. To learn the answer, make the same call again in a while; do not change the mail.",
+            ANSWER_WITHIN.as_secs() / 60
+        ))),
+        Waited::NeverPut => Err(failed("Not sent, and no draft was made: the person was not asked.")),
     }
 }
 

@@ -10,7 +10,7 @@ use rmcp::{
 };
 use shared_inbox::Conversation;
 
-use super::{Mailroom, Result, case::Case, note};
+use super::{Mailroom, Result, beside::told, case::Case, note};
 use crate::{
     audit::Consent,
     consent::{self, Answer, Way},
@@ -74,7 +74,7 @@ impl Mailroom {
                 note(ctx, Consent::Asked(Way::Link, answer));
                 Ok(self.not_sent(case, answer).await.into())
             }
-            _ => self.wait(waiting, ctx).await,
+            _ => told(waiting.result(&*self.clock).await, ctx),
         }
     }
 }

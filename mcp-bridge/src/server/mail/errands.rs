@@ -50,6 +50,16 @@ struct Errand {
     present: Arc<AtomicUsize>,
 }
 
+/// What a call has waited for.
+pub(super) enum Waited {
+    /// An answer came.
+    Ended(Ended),
+    /// The question is still open, and stays so.
+    Open,
+    /// The call that was asking was cancelled before its question was out.
+    NeverPut,
+}
+
 /// A question that is open already, or the place for a new one.
 pub(super) enum Entry {
     Open(Waiting),
@@ -60,7 +70,8 @@ impl Errands {
     /// The question about what a person sees as this mail.
     pub(super) fn enter(&self, seen: Digest) -> Entry {
         let mut open = self.lock();
-        if let Some(errand) = open.get(&seen) {
+        // One that is being taken back has no answer for anyone.
+        if let Some(errand) = open.get(&seen).filter(|errand| !errand.withdrawn.is_cancelled()) {
             return Entry::Open(Waiting::new(errand));
         }
         let (end, ended) = watch::channel(None);
@@ -98,7 +109,7 @@ impl Place {
     /// Ends it, for everyone who waits. False: nobody does.
     pub(super) fn end(self, result: CallToolResult, consent: Option<Consent>) -> bool {
         // Whoever comes after this makes a new question, so the place goes first.
-        self.errands.lock().remove(&self.seen);
+        self.free();
         self.end.send_replace(Some(Ended { result, consent }));
         self.errand.present.load(Ordering::Relaxed) > 0
     }
@@ -115,6 +126,13 @@ impl Place {
         self.errand.withdrawn.clone()
     }
 
+    fn free(&self) {
+        let mut open = self.errands.lock();
+        if open.get(&self.seen).is_some_and(|errand| Arc::ptr_eq(&errand.waiting, &self.errand.waiting)) {
+            open.remove(&self.seen);
+        }
+    }
+
     /// A seat for the call that asked.
     pub(super) fn wait(&self) -> Waiting {
         Waiting::new(&self.errand)
@@ -123,9 +141,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.end.borrow().is_none() {
-            self.errands.lock().remove(&self.seen);
-        }
+        self.free();
     }
 }
 
@@ -144,20 +160,17 @@ impl Waiting {
         Self { errand: errand.clone(), kept: false }
     }
 
-    /// The result. None: the question is still open, and stays so.
-    pub(super) async fn result(mut self, clock: &dyn Clock) -> Option<Ended> {
+    pub(super) async fn result(mut self, clock: &dyn Clock) -> Waited {
         let mut ended = self.errand.ended.clone();
-        let result = tokio::select! {
+        let waited = tokio::select! {
             biased;
-            ended = ended.wait_for(Option::is_some) => match ended {
-                Ok(result) => result.clone(),
-                // The call that was asking was cancelled before its question was out.
-                Err(_) => None,
-            },
-            () = clock.sleep(WAIT) => None,
+            ended = ended.wait_for(Option::is_some) => {
+                ended.ok().and_then(|ended| ended.clone()).map_or(Waited::NeverPut, Waited::Ended)
+            }
+            () = clock.sleep(WAIT) => Waited::Open,
         };
         self.kept = true;
-        result
+        waited
     }
 
     /// Leaves the question open without waiting.
@@ -177,5 +190,40 @@ impl Drop for Waiting {
         if !self.kept && self.errand.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.errand.withdrawn.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(entry: Entry) -> Place {
+        match entry {
+            Entry::New(place) => place,
+            Entry::Open(_) => panic!("it is asked already"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_being_taken_back_is_asked_anew() {
+        let (errands, seen) = (Errands::default(), Digest::of(&"a mail").expect("a text is JSON"));
+        let first = new(errands.enter(seen));
+        drop(first.wait());
+        let second = new(errands.enter(seen));
+        first.end(CallToolResult::success(Vec::new()), None);
+        let Entry::Open(waiting) = errands.enter(seen) else { panic!("the end of the first is not its own") };
+        second.end(CallToolResult::success(Vec::new()), None);
+        assert!(matches!(waiting.result(&shared_inbox::TokioClock).await, Waited::Ended(_)));
+        new(errands.enter(seen));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_question_that_was_never_put_is_told_so() {
+        let (errands, seen) = (Errands::default(), Digest::of(&"a mail").expect("a text is JSON"));
+        let first = new(errands.enter(seen));
+        let Entry::Open(waiting) = errands.enter(seen) else { panic!("it is being asked") };
+        drop(first);
+        assert!(matches!(waiting.result(&shared_inbox::TokioClock).await, Waited::NeverPut));
+        new(errands.enter(seen));
     }
 }
