@@ -36,7 +36,7 @@ impl Mailroom {
             match self.errands.enter(case.seen) {
                 Entry::New(place) => break place,
                 Entry::Open(waiting) => match waiting.result(&*self.clock).await {
-                    Waited::NeverPut => {}
+                    Waited::Nobody => {}
                     waited => return told(waited, ctx),
                 },
             }
@@ -180,7 +180,10 @@ pub(super) fn told(waited: Waited, ctx: &RequestContext<RoleServer>) -> Result<C
              sends the mail. To learn the answer, make the same call again in a while; do not change the mail.",
             ANSWER_WITHIN.as_secs() / 60
         ))),
-        Waited::NeverPut => Err(failed("Not sent, and no draft was made: the person was not asked.")),
+        Waited::Nobody => Err(failed(
+            "The bridge failed while the person was asked, and it is not known whether the mail was sent. Read the conversation \
+             before you try again.",
+        )),
     }
 }
 

@@ -56,8 +56,9 @@ pub(super) enum Waited {
     Ended(Ended),
     /// The question is still open, and stays so.
     Open,
-    /// The call that was asking was cancelled before its question was out.
-    NeverPut,
+    /// Nobody is asking: the call that was about to was cancelled before its question was out. For a call whose own question
+    /// is out, this can only mean that the bridge failed.
+    Nobody,
 }
 
 /// A question that is open already, or the place for a new one.
@@ -165,7 +166,7 @@ impl Waiting {
         let waited = tokio::select! {
             biased;
             ended = ended.wait_for(Option::is_some) => {
-                ended.ok().and_then(|ended| ended.clone()).map_or(Waited::NeverPut, Waited::Ended)
+                ended.ok().and_then(|ended| ended.clone()).map_or(Waited::Nobody, Waited::Ended)
             }
             () = clock.sleep(WAIT) => Waited::Open,
         };
@@ -223,7 +224,7 @@ mod tests {
         let first = new(errands.enter(seen));
         let Entry::Open(waiting) = errands.enter(seen) else { panic!("it is being asked") };
         drop(first);
-        assert!(matches!(waiting.result(&shared_inbox::TokioClock).await, Waited::NeverPut));
+        assert!(matches!(waiting.result(&shared_inbox::TokioClock).await, Waited::Nobody));
         new(errands.enter(seen));
     }
 }
