@@ -82,9 +82,9 @@ fn is_json(content_type: &str) -> bool {
 
 /// `Some` when the path fits the pattern, with what stands in the place of `{id}`.
 fn matching<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
-    let Some((before, after)) = pattern.split_once("{id}") else {
+    let Some((before, after)) = pattern.split_once('{') else {
         return (pattern == path).then_some(None);
     };
-    let id = path.strip_prefix(before)?.strip_suffix(after)?;
+    let id = path.strip_prefix(before)?.strip_suffix(after.strip_prefix("id}")?)?;
     (!id.is_empty() && !id.contains('/')).then_some(Some(id))
 }

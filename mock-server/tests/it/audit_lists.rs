@@ -1,4 +1,4 @@
-//! Lists narrowed and ordered, and what each call sets off, seen through the log of a webhook.
+//! Lists narrowed, ordered and up to date, and what each call sets off, seen through the log of a webhook.
 
 use serde_json::{Value, json};
 
@@ -52,6 +52,70 @@ async fn conversations_are_narrowed_to_an_inbox_and_the_latest_message_decides_t
     assert_eq!((&list[0]["snippet"], &list[0]["messageCount"]), (&json!("More"), &json!(2)));
     assert_eq!(list[0]["lastMessageAt"], kit.look("/clock").await["now"]);
     assert_eq!(list[0]["lastMessageAt"], live.conversation(&first).await["lastMessageAt"]);
+}
+
+/// What a list says of a conversation, all of it as a read of the same says it.
+async fn summary(kit: &Kit, id: &str) -> Value {
+    let live = kit.live();
+    let read = live.conversation(id).await;
+    let list = live.get(&format!("/conversations?view={}", text(&read["status"]))).await.expect(200);
+    let summary = list.as_array().expect("a list").iter().find(|it| it["id"] == id).expect("it is listed");
+    for field in
+        ["subject", "status", "contact", "lastMessageAt", "assignee", "tags", "topic", "urgency", "risk"]
+    {
+        assert_eq!(summary[field], read[field], "{field}");
+    }
+    let timeline = read["timeline"].as_array().expect("a timeline");
+    let messages: Vec<&Value> = timeline.iter().filter(|it| it["type"] == "message").collect();
+    assert_eq!(summary["messageCount"], messages.len());
+    assert_eq!(summary["snippet"], messages[messages.len() - 1]["text"]);
+    summary.clone()
+}
+
+#[tokio::test]
+async fn a_list_that_is_asked_for_again_shows_whatever_has_changed() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "One").await;
+    let other = kit.mail("karl@customer.example", "Two").await;
+    let (first, beside) = (summary(&kit, &id).await, summary(&kit, &other).await);
+    kit.control("POST", "/snapshots", json!({ "name": "before" })).await.expect(201);
+
+    let path = |what: &str| format!("/conversations/{id}/{what}");
+    let me = text(&kit.live().get("/me").await.expect(200)["agent"]["id"]);
+    let mut last = first.clone();
+    for (what, body) in [
+        ("tags", json!({ "add": ["vip"] })),
+        ("assign", json!({ "to": format!("agent:{me}") })),
+        ("replies", json!({ "body": "A draft" })),
+        ("status", json!({ "status": "closed" })),
+        ("status", json!({ "status": "open" })),
+    ] {
+        kit.live().post(&path(what), body).await;
+        let now = summary(&kit, &id).await;
+        assert_ne!(now, last, "{what}");
+        last = now;
+    }
+    let more = json!({ "to": kit.inbox().await, "from": "vera@customer.example", "text": "More", "conversationId": id });
+    for (what, body) in
+        [(path("sorting"), json!({ "topic": "billing", "urgency": "high" })), ("/inbound".into(), more)]
+    {
+        kit.act(&what, body).await;
+        let now = summary(&kit, &id).await;
+        assert_ne!(now, last, "{what}");
+        last = now;
+    }
+    assert_eq!(summary(&kit, &other).await, beside);
+
+    kit.control("POST", "/snapshots/before/restore", Value::Null).await.expect(200);
+    assert_eq!(summary(&kit, &id).await, first);
+    let mut state = kit.look("/state").await;
+    for inbox in state["mailboxes"].as_array_mut().expect("inboxes") {
+        inbox["name"] = json!("Another name");
+    }
+    kit.control("PUT", "/state", state).await.expect(200);
+    assert_eq!(summary(&kit, &id).await["mailbox"], "Another name");
+    kit.control("POST", "/snapshots/before/restore", Value::Null).await.expect(200);
+    assert_eq!(summary(&kit, &id).await, first);
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use shared_inbox::{
 use super::{
     Item, MessageRecord, Thread,
     search::{Searched, Words},
+    written::Written,
 };
 use crate::world::{
     StepKind, World,
@@ -57,7 +58,7 @@ pub(in crate::world) struct Place {
     pub(in crate::world) assignee: u32,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(in crate::world) struct Index {
     pub(in crate::world) keys_by_hash: HashMap<KeyHash, usize>,
     pub(in crate::world) agents: HashMap<AgentId, usize>,
@@ -80,6 +81,7 @@ pub(in crate::world) struct Index {
     pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
     pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
     pub(in crate::world) words: Words<Thread>,
+    pub(super) written: Written,
 }
 
 impl Index {
@@ -185,6 +187,7 @@ impl World {
         self.index.mailboxes = self.mailboxes.iter().enumerate().map(|(at, m)| (m.id.clone(), at)).collect();
         let team = |mailbox| to_raw_value(&self.team_of(mailbox)).unwrap_or_default();
         self.index.teams = self.mailboxes.iter().map(team).collect();
+        self.index.written.clear();
     }
 
     fn place(&mut self, at: usize) -> Place {

@@ -1,6 +1,9 @@
 //! Lists: conversations newest first, and the inboxes.
 
+use std::mem;
+
 use serde::Serialize;
+use serde_json::value::to_raw_value;
 use shared_inbox::{
     Assigned, Contact, ConversationId, ConversationSummary, Mailbox, Status, Timestamp, Urgency, View,
     input::ListConversations, limits,
@@ -56,7 +59,11 @@ fn slots(view: &View) -> Vec<Slot> {
 }
 
 impl World {
-    pub(in crate::world) fn list(&self, key: usize, asked: &ListConversations) -> Result<Answer, Refusal> {
+    pub(in crate::world) fn list(
+        &mut self,
+        key: usize,
+        asked: &ListConversations,
+    ) -> Result<Answer, Refusal> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         let narrowed = Narrowed {
             mailboxes: self
@@ -82,8 +89,15 @@ impl World {
                 _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
             }
         };
-        let found: Vec<_> = found.into_iter().map(|at| self.summary(at)).collect();
-        Answer::json(200, &found)
+        let mut written = mem::take(&mut self.index.written);
+        let entry = |at| {
+            written.entry(at, self.conversations.kept(at), || {
+                to_raw_value(&self.summary(at)).unwrap_or_default()
+            })
+        };
+        let entries: Vec<_> = found.into_iter().map(entry).collect();
+        self.index.written = written;
+        Answer::json(200, &entries)
     }
 
     /// Walks the lists newest first.
