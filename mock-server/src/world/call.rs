@@ -179,7 +179,7 @@ impl World {
             Operation::GetConversation => {
                 let (id, ()) = both(id, nothing(input))?;
                 let at = self.conversation_for(key, &id)?;
-                Answer::json(200, &self.reading(at))
+                self.read_conversation(at)
             }
             Operation::AddNote => {
                 let (id, note) = both(id, input.read::<AddNote>())?;

@@ -54,18 +54,22 @@ async fn conversations_are_narrowed_to_an_inbox_and_the_latest_message_decides_t
     assert_eq!(list[0]["lastMessageAt"], live.conversation(&first).await["lastMessageAt"]);
 }
 
-/// What a list says of a conversation, all of it as a read of the same says it.
+/// What a list says of a conversation, all of it as a read and the control API say it.
 async fn summary(kit: &Kit, id: &str) -> Value {
     let live = kit.live();
     let read = live.conversation(id).await;
+    let view = kit.look(&format!("/conversations/{id}")).await;
     let list = live.get(&format!("/conversations?view={}", text(&read["status"]))).await.expect(200);
     let summary = list.as_array().expect("a list").iter().find(|it| it["id"] == id).expect("it is listed");
     for field in
         ["subject", "status", "contact", "lastMessageAt", "assignee", "tags", "topic", "urgency", "risk"]
     {
-        assert_eq!(summary[field], read[field], "{field}");
+        assert_eq!((&summary[field], &read[field]), (&view[field], &view[field]), "{field}");
     }
-    let timeline = read["timeline"].as_array().expect("a timeline");
+    assert_eq!((&read["mailbox"], &read["team"]), (&view["mailbox"]["address"], &view["team"]));
+    let timeline = view["timeline"].as_array().expect("a timeline");
+    let ids = |of: &Value| of["timeline"].as_array().map(|it| it.iter().map(|it| it["id"].clone()).collect());
+    assert_eq!(ids(&read), ids(&view) as Option<Vec<Value>>);
     let messages: Vec<&Value> = timeline.iter().filter(|it| it["type"] == "message").collect();
     assert_eq!(summary["messageCount"], messages.len());
     assert_eq!(summary["snippet"], messages[messages.len() - 1]["text"]);
@@ -73,7 +77,7 @@ async fn summary(kit: &Kit, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_list_that_is_asked_for_again_shows_whatever_has_changed() {
+async fn a_list_or_a_conversation_that_is_asked_for_again_shows_whatever_has_changed() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "One").await;
     let other = kit.mail("karl@customer.example", "Two").await;
@@ -95,6 +99,10 @@ async fn a_list_that_is_asked_for_again_shows_whatever_has_changed() {
         assert_ne!(now, last, "{what}");
         last = now;
     }
+    kit.live().post(&path("notes"), json!({ "body": "A note" })).await.expect(201);
+    assert_eq!(summary(&kit, &id).await, last, "a note is in no list");
+    kit.act("/users", json!({ "name": "Somebody new" })).await;
+    assert_eq!(summary(&kit, &id).await, last, "nor is the team");
     let more = json!({ "to": kit.inbox().await, "from": "vera@customer.example", "text": "More", "conversationId": id });
     for (what, body) in
         [(path("sorting"), json!({ "topic": "billing", "urgency": "high" })), ("/inbound".into(), more)]

@@ -81,7 +81,9 @@ pub(in crate::world) struct Index {
     pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
     pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
     pub(in crate::world) words: Words<Thread>,
-    pub(super) written: Written,
+    /// Conversations as lists show them, and as reads do.
+    pub(super) summaries: Written,
+    pub(super) readings: Written,
 }
 
 impl Index {
@@ -187,7 +189,8 @@ impl World {
         self.index.mailboxes = self.mailboxes.iter().enumerate().map(|(at, m)| (m.id.clone(), at)).collect();
         let team = |mailbox| to_raw_value(&self.team_of(mailbox)).unwrap_or_default();
         self.index.teams = self.mailboxes.iter().map(team).collect();
-        self.index.written.clear();
+        self.index.summaries.clear();
+        self.index.readings.clear();
     }
 
     fn place(&mut self, at: usize) -> Place {

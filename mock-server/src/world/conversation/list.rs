@@ -3,7 +3,6 @@
 use std::mem;
 
 use serde::Serialize;
-use serde_json::value::to_raw_value;
 use shared_inbox::{
     Assigned, Contact, ConversationId, ConversationSummary, Mailbox, Status, Timestamp, Urgency, View,
     input::ListConversations, limits,
@@ -89,15 +88,11 @@ impl World {
                 _ => self.newest(&narrowed).filter(matches).take(limit).collect(),
             }
         };
-        let mut written = mem::take(&mut self.index.written);
-        let entry = |at| {
-            written.entry(at, self.conversations.kept(at), || {
-                to_raw_value(&self.summary(at)).unwrap_or_default()
-            })
-        };
-        let entries: Vec<_> = found.into_iter().map(entry).collect();
-        self.index.written = written;
-        Answer::json(200, &entries)
+        let mut written = mem::take(&mut self.index.summaries);
+        let summary = |at| written.text(at, self.conversations.kept(at), || self.summary(at));
+        let summaries: Vec<_> = found.into_iter().map(summary).collect();
+        self.index.summaries = written;
+        Answer::json(200, &summaries)
     }
 
     /// Walks the lists newest first.

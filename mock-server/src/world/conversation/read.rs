@@ -1,15 +1,17 @@
 //! A conversation as a read gives it, written straight from the world's data without copying it first.
 
+use std::mem;
+
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::value::RawValue;
 use shared_inbox::{ActorId, Contact, ConversationId, Json, Status, Timestamp, Urgency, limits};
 
 use super::Item;
-use crate::world::{World, people::kind_of};
+use crate::world::{Answer, Refusal, World, people::kind_of};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::world) struct Reading<'a> {
+struct Reading<'a> {
     id: &'a ConversationId,
     subject: &'a str,
     status: &'a Status,
@@ -122,8 +124,20 @@ impl World {
         who.map(show)
     }
 
+    pub(in crate::world) fn read_conversation(&mut self, at: usize) -> Result<Answer, Refusal> {
+        let thread = self.conversations.kept(at);
+        if thread.app_sent.is_some() {
+            // What was recorded of the mail that it answers may still change.
+            return Answer::json(200, &self.reading(at));
+        }
+        let mut written = mem::take(&mut self.index.readings);
+        let reading = written.text(at, thread, || self.reading(at));
+        self.index.readings = written;
+        Answer::json(200, &reading)
+    }
+
     /// The conversation as a read gives it.
-    pub(in crate::world) fn reading(&self, at: usize) -> Reading<'_> {
+    fn reading(&self, at: usize) -> Reading<'_> {
         let thread = &self.conversations[at];
         let mailbox = self.index.places[at].mailbox;
         let livemode = !self.mailboxes[mailbox].sandbox;

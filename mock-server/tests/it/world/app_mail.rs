@@ -84,6 +84,7 @@ fn recording_again_updates_until_someone_replies_and_then_only_fills_in() {
     record(&mut kit, json!({ "subject": "Shipped today", "reference": "order-1043" }));
     assert_eq!(kit.world.unanswered_app_mail(), 1);
     let received = kit.inbound(answer("kim@example.com"));
+    assert_eq!(kit.read(&live, received.conversation_id.as_str())["appSent"]["text"], Value::Null);
     record(&mut kit, json!({ "subject": "Too late", "text": "Your order left.", "reference": "order-9" }));
     record(&mut kit, json!({ "text": "Too late as well" }));
     let read = kit.read(&live, received.conversation_id.as_str());
