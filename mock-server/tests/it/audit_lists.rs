@@ -112,6 +112,10 @@ async fn a_list_or_a_conversation_that_is_asked_for_again_shows_whatever_has_cha
         assert_ne!(now, last, "{what}");
         last = now;
     }
+    kit.live().post(&path("replies"), json!({ "body": "Sent", "send": true })).await.expect(201);
+    let scheduled = summary(&kit, &id).await;
+    kit.advance(600).await;
+    assert_ne!(summary(&kit, &id).await, scheduled, "it has left by itself");
     assert_eq!(summary(&kit, &other).await, beside);
 
     kit.control("POST", "/snapshots/before/restore", Value::Null).await.expect(200);
@@ -124,6 +128,23 @@ async fn a_list_or_a_conversation_that_is_asked_for_again_shows_whatever_has_cha
     assert_eq!(summary(&kit, &id).await["mailbox"], "Another name");
     kit.control("POST", "/snapshots/before/restore", Value::Null).await.expect(200);
     assert_eq!(summary(&kit, &id).await, first);
+}
+
+#[tokio::test]
+async fn a_conversation_of_more_than_a_mebibyte_is_read_whole_each_time() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let note = async |body: String| {
+        kit.live().post(&format!("/conversations/{id}/notes"), json!({ "body": body })).await.expect(201);
+    };
+    for _ in 0..110 {
+        note("x".repeat(10_000)).await;
+    }
+    let read = kit.live().conversation(&id).await;
+    assert!(read.to_string().len() > 1 << 20);
+    assert_eq!(kit.live().conversation(&id).await, read);
+    note("The last".to_owned()).await;
+    assert_eq!(kit.live().timeline(&id).await[111]["body"], "The last");
 }
 
 #[tokio::test]

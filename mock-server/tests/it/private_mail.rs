@@ -274,3 +274,18 @@ async fn whatever_happens_in_a_private_inbox_changes_nothing_for_anybody_else() 
         assert_eq!(there, nowhere, "{what}");
     }
 }
+
+#[tokio::test]
+async fn what_its_owner_was_shown_is_shown_to_nobody_else() {
+    let office = Office::open().await;
+    let id = text(&office.mail(PRIVATE, json!({})).await["conversationId"]);
+    let read = office.owner.conversation(&id).await;
+    let list = office.owner.get("/conversations").await.expect(200);
+    assert!(read.to_string().contains(SECRET) && list.to_string().contains(SECRET));
+    for _ in 0..2 {
+        office.everyone.get(&format!("/conversations/{id}")).await.error(404);
+        assert_eq!(office.everyone.listed("").await, [""; 0]);
+        assert_eq!(office.owner.conversation(&id).await, read);
+        assert_eq!(office.owner.get("/conversations").await.expect(200), list);
+    }
+}

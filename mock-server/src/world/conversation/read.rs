@@ -1,4 +1,5 @@
-//! A conversation as a read gives it, written straight from the world's data without copying it first.
+//! A conversation as a read gives it, written straight from the world's data without copying it first, and not again
+//! before it changes.
 
 use std::mem;
 
