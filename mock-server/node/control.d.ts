@@ -68,7 +68,7 @@ export type ExamReport = { cases: Array<ExamCase>; passed: boolean };
 export type ExpectTime = "virtual" | "real";
 /** What must happen, how often, and within what span. */
 export type Expectation = { count?: Count; of: Expected; since?: string | null; time?: ExpectTime | null; where?: ExpectationWhere; withinSeconds?: number };
-/** The fields that each must have; `*` in a text stands for any run of characters. A path may stand without the `/api/v1` in front. */
+/** The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of characters. A path may stand without the `/api/v1` in front. */
 export type ExpectationWhere = Record<string, unknown>;
 /** What an expectation is about. */
 export type Expected = "requests" | "outbox" | "deliveries" | "events";

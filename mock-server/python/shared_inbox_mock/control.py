@@ -266,7 +266,7 @@ class Expectation(TypedDict):
     where: NotRequired[ExpectationWhere]
     withinSeconds: NotRequired[float]
 
-# The fields that each must have; `*` in a text stands for any run of characters. A path may stand without the `/api/v1` in front.
+# The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of characters. A path may stand without the `/api/v1` in front.
 ExpectationWhere: TypeAlias = 'dict[str, Any]'
 
 # What an expectation is about.

@@ -1,9 +1,9 @@
 //! Whether a piece of JSON is what someone asked for, and where it is not.
 //!
-//! An object has to have the fields that are asked for, and may have others; a list has to be as long. `*` in a text
+//! An object has to have the fields that are asked for, and may have others; a dot leads into one. A list has to be as long. `*` in a text
 //! stands for any run of characters. All else has to be equal.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// One place where JSON is not what was asked for.
 #[derive(Debug, PartialEq)]
@@ -51,7 +51,7 @@ fn compare(field: String, wanted: &Value, is: Option<&Value>, found: &mut Vec<Di
         (Value::Object(wanted), Some(Value::Object(fields))) => {
             for (name, wanted) in wanted {
                 let field = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
-                compare(field, wanted, fields.get(name), found);
+                compare(field, wanted, look(fields, name), found);
             }
             true
         }
@@ -69,6 +69,14 @@ fn compare(field: String, wanted: &Value, is: Option<&Value>, found: &mut Vec<Di
     if !same {
         found.push(Difference { field, wanted: wanted.clone(), was: is.cloned() });
     }
+}
+
+/// A field; a dot in the name leads into it, as [`Difference::field`] writes it.
+fn look<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    fields.get(name).or_else(|| {
+        let (first, rest) = name.split_once('.')?;
+        look(fields.get(first)?.as_object()?, rest)
+    })
 }
 
 /// Whether a text is what a pattern says, in which `*` stands for any run of characters.

@@ -200,6 +200,23 @@ async fn typed_expectations_say_the_same() {
 }
 
 #[tokio::test]
+async fn a_dot_in_a_name_leads_into_a_field_as_the_misses_write_it() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    let note = json!({ "body": "Refund denied", "a.b": 1 });
+    kit.live().post(&format!("/conversations/{id}/notes"), note).await.expect(201);
+    let expect = |wanted: Value, count: u32| {
+        kit.control("POST", "/expect", json!({ "of": "requests", "where": wanted, "count": count }))
+    };
+    expect(json!({ "body.body": "Refund*" }), 1).await.expect(200);
+    expect(json!({ "body.a.b": 1, "body": { "a.b": 1 } }), 1).await.expect(200);
+    expect(json!({ "body.body": "Refund*" }), 0).await.error(409);
+    let error = expect(json!({ "body.body": "Refund approved" }), 1).await.error(409);
+    assert!(error.contains(r#"body.body: wanted "Refund approved", was "Refund denied""#), "{error}");
+    expect(json!({ "body.body.more": "x" }), 1).await.error(409);
+}
+
+#[tokio::test]
 async fn what_happened_before_a_time_can_be_left_out() {
     let kit = Kit::start().await;
     // Nothing listens there.

@@ -187,6 +187,7 @@ async fn rules_that_make_no_sense_are_refused() {
         (json!({ "effect": {} }), "effect"),
         (json!({ "effect": { "status": 500, "drop": "before" } }), "effect"),
         (json!({ "effect": { "drop": "sometimes" } }), "effect"),
+        (json!({ "effect": { "drop": true } }), "effect.drop: must be a string"),
         (json!({ "effect": { "status": 99 } }), "effect"),
         (json!({ "effect": { "when": "after", "delayMs": 5 } }), "effect"),
         (json!({ "effect": { "delayMs": -1 } }), "effect"),

@@ -84,8 +84,8 @@ enum Count {
 pub struct Expectation {
     /// What it is about.
     pub of: Expected,
-    /// The fields that each must have; `*` in a text stands for any run of characters. A path may stand without the
-    /// `/api/v1` in front.
+    /// The fields that each must have; a dot leads into one (`body.send`), `*` in a text stands for any run of
+    /// characters. A path may stand without the `/api/v1` in front.
     #[serde(default, rename = "where")]
     pub fields: Map<String, Value>,
     /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one unless said.
@@ -169,22 +169,7 @@ impl Expectation {
     /// With this in a field, such as `body` or `data.reference`. An object has to have the fields that are named, and may
     /// have others.
     pub fn field(mut self, field: &str, value: impl Into<Value>) -> Self {
-        let mut at = &mut self.fields;
-        let mut names = field.split('.').peekable();
-        while let Some(name) = names.next() {
-            if names.peek().is_none() {
-                at.insert(name.to_owned(), value.into());
-                break;
-            }
-            let inner = at.entry(name).or_insert_with(|| json!({}));
-            if !inner.is_object() {
-                *inner = json!({});
-            }
-            match inner {
-                Value::Object(inner) => at = inner,
-                _ => break,
-            }
-        }
+        self.fields.insert(field.to_owned(), value.into());
         self
     }
 

@@ -140,6 +140,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Input<T> {
         })
     }
 }
+
 /// Reads JSON; says with the field's name what went wrong first.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Wrong> {
     // The types would also take a list of their fields' values, which nobody means.
@@ -182,6 +183,8 @@ fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
     for (name, value) in &fields {
         let alone = serde_json::json!({ name: value }).to_string();
         if let Err(Wrong { missing: false, field, reason }) = read::<T>(alone.as_bytes()) {
+            // It is valid JSON, so this is about one of a few words where something else stands.
+            let reason = if reason == "expected value" { "must be a string".to_owned() } else { reason };
             problems.push(if field.is_empty() { name.clone() } else { field }, reason);
         }
     }
