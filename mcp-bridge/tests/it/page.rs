@@ -331,6 +331,7 @@ fn opener(folder: &Path) -> std::path::PathBuf {
 
 #[tokio::test]
 #[cfg(unix)]
+#[ignore = "needs a browser"]
 async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
     let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
     let folder = tempfile::tempdir().unwrap();

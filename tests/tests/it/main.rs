@@ -6,10 +6,4 @@ mod conformance;
 mod hand_in_hand;
 mod peers;
 mod soak;
-#[cfg(unix)]
-mod stores;
 mod stories;
-#[cfg(unix)]
-mod tls;
-#[cfg(unix)]
-mod worker_fleet;

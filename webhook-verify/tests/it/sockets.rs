@@ -39,7 +39,8 @@ async fn axum_answers_a_body_that_stops_short_after_ten_seconds_and_hangs_up() {
     assert_eq!(start.elapsed().as_secs(), 10);
 }
 
-#[actix_web::test]
+#[cfg(feature = "actix-web")]
+#[tokio::test]
 async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_up() {
     use actix_web::{App, HttpResponse, HttpServer, web};
     async fn handler(_: Webhook<Event>) -> HttpResponse {
@@ -52,7 +53,7 @@ async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_u
     let address = server.addrs()[0];
     let server = server.run();
     let stop = server.handle();
-    let served = actix_web::rt::spawn(server);
+    let served = tokio::spawn(server);
     let answer = ten_bytes_of_a_thousand(address).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     stop.stop(false).await;

@@ -110,20 +110,6 @@ async fn a_first_fence_is_the_time_in_microseconds() {
 }
 
 #[tokio::test]
-async fn a_guard_on_a_redis_cluster_keeps_every_rule_of_a_guard() {
-    let Some(store) = stores::valkey_node() else { return };
-    let (_, mut node) = redis(&store).await;
-    // A cluster of one, which has every slot.
-    let slots = redis::cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16_383).to_owned();
-    slots.exec_async(&mut node).await.unwrap();
-    while node.exists::<_, bool>("a").await.is_err() {}
-    let client = redis::cluster::ClusterClient::new([store.url()]).unwrap();
-    let guard = RedisGuard::new(client.get_async_connection().await.unwrap());
-    let pass = async |time| pass_in_redis(node.clone(), time).await;
-    suite::check(&guard, &pass).await;
-}
-
-#[tokio::test]
 async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
     let Some(store) = stores::postgres() else { return };
     let guard = postgres(&store).await;

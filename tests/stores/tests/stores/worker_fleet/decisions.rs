@@ -10,7 +10,7 @@ use shared_inbox_tests::stores::{self, Store};
 use tokio::time::sleep;
 
 use super::proxy::Proxy;
-use crate::stores::ask as command;
+use crate::processes::ask as command;
 
 /// What stands for a minute: requests that take more than 25 ms are late.
 const MINUTE: Duration = Duration::from_millis(1_500);

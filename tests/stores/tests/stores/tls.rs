@@ -15,7 +15,7 @@ use tokio_rustls::{
     rustls::{ServerConfig, crypto::ring, pki_types::PrivatePkcs8KeyDer},
 };
 
-use crate::stores::ask as command;
+use crate::processes::ask as command;
 
 /// TLS computes.
 const TIME: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use shared_inbox::{ApiKey, Ask, Lane, RateLimiter, RedisLimiter, StoreError};
 use shared_inbox_tests::stores;
 use tokio::time::sleep;
 
-use crate::stores::ask as command;
+use crate::processes::ask as command;
 
 #[tokio::test]
 async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use shared_inbox_tests::stores;
 use tokio::time::sleep;
 
-use crate::stores::ask;
+use crate::processes::ask;
 
 use super::{
     ATTEMPT, MINUTE, fleet, nothing_was_lost, proxy::Proxy, service, within_the_limit, worker::requests_from,
