@@ -4,6 +4,7 @@ mod chaos;
 mod checklist;
 mod conformance;
 mod hand_in_hand;
+mod one_build;
 mod peers;
 mod soak;
 mod stories;
