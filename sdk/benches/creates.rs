@@ -27,7 +27,7 @@ async fn in_a_minute(verification: Verification) -> u32 {
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let [now, read_first] =
-        [Verification::Verified, Verification::ReadFirst].map(|way| runtime.block_on(in_a_minute(way)));
+        [Verification::ReadBack, Verification::ReadFirst].map(|way| runtime.block_on(in_a_minute(way)));
     println!("notes in a minute through one key (the limit leaves 110 requests to interactive calls)");
     println!("  one request each: {now}");
     println!("  with a read first: {read_first}");

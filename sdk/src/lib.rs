@@ -52,7 +52,7 @@
 //!
 //! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. So this
 //! crate never repeats a create blindly. A create is one request when all goes well. When its answer is lost, the conversation
-//! is read until the item shows, or until it would have shown ([`settle`](ClientBuilder::settle), 10 seconds unless set). What
+//! is read until the item shows, or until it would have shown ([`visibility_timeout`](ClientBuilder::visibility_timeout), 10 seconds unless set). What
 //! is *new* in it decides:
 //!
 //! | new in the conversation | then |
@@ -66,7 +66,7 @@
 //! What could be ours: for a note, every note but those of others whom the team lists by name; for a reply or a document
 //! request, every outbound message; for both, whatever this crate does not know. How much it is like ours decides whether it is
 //! found or a person must look, never whether to send. An unknown outcome comes with all that is needed to find out later
-//! ([`Error::unconfirmed`]), in this process or another, with [`Client::look_for`].
+//! ([`Error::unconfirmed`]), in this process or another, with [`Client::find_unconfirmed`].
 //!
 //! What is new:
 //!
@@ -88,7 +88,7 @@
 //! **Two windows remain.** A request whose answer was lost may still be on its way, in a proxy or a queue, and be carried out
 //! after the last look. A read shows what is there, never what is about to be; so if the client sends again then, the item is
 //! there twice. No client can close this window; only the service can, by refusing a request that it has seen. A longer
-//! `settle` makes it smaller, and [`Verification::Never`] avoids it, since nothing is sent again. And an item of the same words that
+//! `visibility_timeout` makes it smaller, and [`Verification::Never`] avoids it, since nothing is sent again. And an item of the same words that
 //! *another* process makes with the same key (a reply: that anyone on the team writes), while a request of ours is under way and
 //! lost, cannot be told from ours. Without the read, that while is told by the service's clock: where a machine that no answer
 //! came from dates items ahead of the others, it begins by as much earlier.
@@ -183,9 +183,9 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List,
-    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Sighting, Slice, Sweep, Thread,
-    TokioClock, Unconfirmed, UntilSent, Verification, Wait, WithDetails,
+    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List, Lookup,
+    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Slice, Sweep, Thread,
+    TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait, WithDetails,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};

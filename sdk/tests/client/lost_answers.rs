@@ -8,7 +8,7 @@ use crate::stranger::rewrites::{ALL, TEXT};
 use crate::stranger::{KINDS, Kind, Luck, Stranger};
 use crate::support::conversation_id;
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Client, Conversation, Error, Sighting, Thread, Verification};
+use shared_inbox::{Certainty, Client, Conversation, Error, Lookup, Thread, Verification};
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
@@ -514,13 +514,13 @@ async fn a_later_look_goes_by_the_services_clock_too() {
     client.me().await.unwrap();
     let reply = thread.reply(TEXT).verification(Verification::Never);
     let unconfirmed = reply.unconfirmed();
-    assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "that one is older");
+    assert_eq!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::NotFound, "that one is older");
     stranger.next_posts([Luck::LostAfter]);
     reply.await.unwrap_err();
-    assert!(matches!(client.look_for(&unconfirmed).await.unwrap(), Sighting::Found(_)));
+    assert!(matches!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::Found(_)));
     // Another process, which has heard no clock, finds it by what was stored.
     let stored = serde_json::to_string(&unconfirmed).unwrap();
     let other = stranger.builder().build().unwrap();
-    let sighting = other.look_for(&serde_json::from_str(&stored).unwrap()).await.unwrap();
-    assert!(matches!(sighting, Sighting::Found(_)));
+    let lookup = other.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+    assert!(matches!(lookup, Lookup::Found(_)));
 }

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 use crate::stranger::{KINDS, Kind, Luck, Stranger, rewrites};
 use crate::support::{conversation_id, key};
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Error, Sighting, Thread, Verification};
+use shared_inbox::{Certainty, Error, Lookup, Thread, Verification};
 
 /// How many creates meet one service before the next one takes its place.
 const LIFE: usize = 8;
@@ -84,7 +84,7 @@ fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) {
 }
 
 async fn create(thread: &Thread, rng: &mut StdRng, kind: Kind, text: &str) -> Result<bool, Error> {
-    let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::Verified };
+    let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::ReadBack };
     match kind {
         Kind::Note => thread.add_note(text).verification(way).await.map(|made| made.recovered()),
         Kind::Draft => thread.reply(text).verification(way).await.map(|made| made.recovered()),
@@ -167,12 +167,12 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
                     assert!(made <= 1, "unknown, and there are {made}: {}", case());
                     stranger.clock.leap(Duration::from_secs(10));
                     let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
-                    match client.look_for(unconfirmed).await.expect("no fault is left") {
-                        Sighting::Found(_) => {
+                    match client.find_unconfirmed(unconfirmed).await.expect("no fault is left") {
+                        Lookup::Found(_) => {
                             assert_eq!(made, 1, "found later: {}", case());
                             tally.found_later += 1;
                         }
-                        Sighting::NotFound => assert_eq!(made, 0, "not found later: {}", case()),
+                        Lookup::NotFound => assert_eq!(made, 0, "not found later: {}", case()),
                         _ => {}
                     }
                     tally.unknown += 1;

@@ -566,7 +566,7 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 
 #[tokio::test]
 async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
-    for verification in [Verification::Verified, Verification::ReadFirst] {
+    for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
         service.fail_posts([Fault::DropBefore]);
         let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::{Fault, NAME, Service, conversation_id};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    Certainty, Conversation, MessageStatus, RetryPolicy, Sighting, Thread, TimelineItem, Unconfirmed,
+    Certainty, Conversation, Lookup, MessageStatus, RetryPolicy, Thread, TimelineItem, UnconfirmedCreate,
     Verification,
 };
 
@@ -261,11 +261,11 @@ async fn the_read_back_failing_for_good_is_an_unknown_outcome_and_nothing_is_sen
         // What the error carries survives the process, and settles the matter when the service is back.
         let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
         service.world.lock().unwrap().gets.clear();
-        let unconfirmed: Unconfirmed = serde_json::from_str(&stored).unwrap();
-        let sighting = service.client().look_for(&unconfirmed).await.unwrap();
+        let unconfirmed: UnconfirmedCreate = serde_json::from_str(&stored).unwrap();
+        let lookup = service.client().find_unconfirmed(&unconfirmed).await.unwrap();
         match fault {
-            Fault::DropAfter => assert!(matches!(sighting, Sighting::Found(_))),
-            _ => assert_eq!(sighting, Sighting::NotFound),
+            Fault::DropAfter => assert!(matches!(lookup, Lookup::Found(_))),
+            _ => assert_eq!(lookup, Lookup::NotFound),
         }
     }
 }
@@ -279,7 +279,7 @@ async fn looking_later_does_not_take_the_item_of_another_create_for_the_lost_one
     service.fail_gets([Fault::None, Fault::Before(404)]);
     let lost = thread.add_note(TEXT).await.unwrap_err();
     thread.add_note(TEXT).await.unwrap();
-    assert_eq!(client.look_for(lost.unconfirmed().unwrap()).await.unwrap(), Sighting::NotFound);
+    assert_eq!(client.find_unconfirmed(lost.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
 }
 
 #[tokio::test]
@@ -322,7 +322,11 @@ async fn what_became_of_a_dropped_create_can_be_found_out() {
     let thread = client.conversation(&conversation_id());
     let create = thread.add_note(TEXT).seen(&thread.get().await.unwrap());
     let unconfirmed = create.unconfirmed();
-    assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "the older note is not it");
+    assert_eq!(
+        client.find_unconfirmed(&unconfirmed).await.unwrap(),
+        Lookup::NotFound,
+        "the older note is not it"
+    );
 
     service.fail_posts([Fault::Hang]);
     service.world.lock().unwrap().slow = Duration::from_secs(3);
@@ -333,13 +337,13 @@ async fn what_became_of_a_dropped_create_can_be_found_out() {
     create.abort();
     assert!(create.await.unwrap_err().is_cancelled());
 
-    let found = client.look_for(&unconfirmed).await.unwrap();
-    assert!(matches!(found, Sighting::Found(TimelineItem::Note(note)) if note.id.as_str() == "not_2"));
+    let found = client.find_unconfirmed(&unconfirmed).await.unwrap();
+    assert!(matches!(found, Lookup::Found(TimelineItem::Note(note)) if note.id.as_str() == "not_2"));
 }
 
 #[tokio::test]
 async fn a_dropped_create_that_had_read_first_is_found_by_what_it_read() {
-    for verification in [Verification::ReadFirst, Verification::Verified] {
+    for verification in [Verification::ReadFirst, Verification::ReadBack] {
         let service = Service::start().await;
         let client = service.client();
         client.mailboxes().await.unwrap();
@@ -354,20 +358,20 @@ async fn a_dropped_create_that_had_read_first_is_found_by_what_it_read() {
         }
         create.abort();
         assert!(create.await.unwrap_err().is_cancelled());
-        let found = client.look_for(&unconfirmed).await.unwrap();
+        let found = client.find_unconfirmed(&unconfirmed).await.unwrap();
         match verification {
             Verification::ReadFirst => {
                 let id = found_note(&found);
                 assert_eq!(id, Some("not_2"), "{found:?}");
             }
-            _ => assert_eq!(found, Sighting::Unclear, "two of the same second"),
+            _ => assert_eq!(found, Lookup::Unclear, "two of the same second"),
         }
     }
 }
 
-fn found_note(sighting: &Sighting) -> Option<&str> {
-    match sighting {
-        Sighting::Found(TimelineItem::Note(note)) => Some(note.id.as_str()),
+fn found_note(lookup: &Lookup) -> Option<&str> {
+    match lookup {
+        Lookup::Found(TimelineItem::Note(note)) => Some(note.id.as_str()),
         _ => None,
     }
 }
@@ -406,7 +410,7 @@ async fn something_much_like_it_is_unclear_and_nothing_is_sent_again() {
     let error = thread.reply(TEXT).seen(&before).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert_eq!(service.count("POST"), 1);
-    assert_eq!(client.look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+    assert_eq!(client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap(), Lookup::Unclear);
 }
 
 #[tokio::test]
@@ -450,8 +454,8 @@ async fn a_mail_that_has_moved_on_is_still_the_one_that_was_to_be_sent() {
         service.fail_gets([Fault::None, Fault::Before(404)]);
         let error = client.conversation(&conversation_id()).reply(TEXT).and_send().await.unwrap_err();
         service.set_status("msg_1", status);
-        let sighting = client.look_for(error.unconfirmed().unwrap()).await.unwrap();
-        let Sighting::Found(TimelineItem::Message(mail)) = sighting else { panic!("{status}: {sighting:?}") };
+        let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+        let Lookup::Found(TimelineItem::Message(mail)) = lookup else { panic!("{status}: {lookup:?}") };
         assert_eq!(mail.status.unwrap().as_str(), status);
     }
 }
@@ -476,7 +480,7 @@ async fn a_lost_mail_that_shows_late_is_not_taken_for_a_draft_of_the_same_words(
     let draft = thread.reply(TEXT).await;
     // The one item there is the mail. Nobody may be told that it is a draft, and the mail that it is not there.
     assert_eq!(draft.unwrap_err().certainty(), Certainty::Unknown);
-    assert_ne!(client.look_for(mail.unconfirmed().unwrap()).await.unwrap(), Sighting::NotFound);
+    assert_ne!(client.find_unconfirmed(mail.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
     assert_eq!(service.items().len(), 1);
 }
 
@@ -527,7 +531,10 @@ async fn without_verification_a_create_is_one_request_and_a_lost_answer_an_error
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert_eq!(service.requests(), ["POST /conversations/cnv_1/notes"]);
     // Nobody looked before, so even an identical item cannot be told from an older one.
-    assert_eq!(service.client().look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+    assert_eq!(
+        service.client().find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap(),
+        Lookup::Unclear
+    );
 }
 
 #[tokio::test]
@@ -557,7 +564,7 @@ async fn looking_later_waits_for_a_create_under_way_but_not_longer_than_the_dead
     while service.count("POST") < 2 {
         service.committed.notified().await;
     }
-    let look = tokio::spawn(async move { client.look_for(lost.unconfirmed().unwrap()).await });
+    let look = tokio::spawn(async move { client.find_unconfirmed(lost.unconfirmed().unwrap()).await });
     tokio::task::yield_now().await;
     service.clock.leap(Duration::from_secs(101));
     let error = look.await.unwrap().unwrap_err();

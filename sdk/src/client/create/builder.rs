@@ -12,7 +12,7 @@ use super::created::Created;
 use super::ledger::Ledgers;
 use crate::client::call::{Payload, body, call_options, label};
 use crate::client::engine::{Core, keyed};
-use crate::client::error::{Before, Expected, Result, Unconfirmed};
+use crate::client::error::{Before, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options, Verification};
 use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{
@@ -198,14 +198,14 @@ impl<I, O> Create<I, O> {
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-    /// use shared_inbox::Sighting;
+    /// use shared_inbox::Lookup;
     /// use std::time::Duration;
     ///
     /// let thread = inbox.conversation(&id);
     /// let note = thread.add_note("Refund is approved").seen(&thread.get().await?);
     /// let unconfirmed = note.unconfirmed();
     /// if tokio::time::timeout(Duration::from_secs(2), note).await.is_err()
-    ///     && let Sighting::Found(_) = inbox.look_for(&unconfirmed).await?
+    ///     && let Lookup::Found(_) = inbox.find_unconfirmed(&unconfirmed).await?
     /// {
     ///     println!("the note is there all the same");
     /// }
@@ -213,7 +213,7 @@ impl<I, O> Create<I, O> {
     /// # }
     /// ```
     #[must_use]
-    pub fn unconfirmed(&self) -> Unconfirmed {
+    pub fn unconfirmed(&self) -> UnconfirmedCreate {
         let now = self.core.clock.now();
         let reading = self.core.service_clock.reading();
         let before = Before {
@@ -222,7 +222,7 @@ impl<I, O> Create<I, O> {
             sent: reading.map(|reading| reading.earliest(now)),
             under_way: reading.and_then(|reading| reading.under_way(now, self.options.ends(now))),
         };
-        Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), before)
+        UnconfirmedCreate::new(&self.conversation, &(self.kind.expect)(&self.input), before)
     }
 
     call_options!();

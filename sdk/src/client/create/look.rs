@@ -9,22 +9,22 @@ use super::expected::Us;
 use super::ledger::{Ledger, Ledgers};
 use crate::client::call::{identity, read};
 use crate::client::engine::{Core, keyed};
-use crate::client::error::{Before, Cause, Certainty, Error, Expected, Result, Unconfirmed};
+use crate::client::error::{Before, Cause, Certainty, Error, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::Options;
 use crate::{Conversation, ConversationId, Me, TimelineItem};
 
 /// What a look at the conversation shows of a create.
 ///
 /// ```
-/// use shared_inbox::Sighting;
+/// use shared_inbox::Lookup;
 ///
-/// fn may_be_sent_again(sighting: &Sighting) -> bool {
-///     matches!(sighting, Sighting::NotFound)
+/// fn may_be_sent_again(lookup: &Lookup) -> bool {
+///     matches!(lookup, Lookup::NotFound)
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Sighting {
+pub enum Lookup {
     /// It is there.
     Found(TimelineItem),
     /// It is not there: nothing is new that could be it.
@@ -34,12 +34,12 @@ pub enum Sighting {
 }
 
 /// Looks whether a create of unknown effect is in its conversation now.
-pub(crate) async fn look_for(
+pub(crate) async fn find_unconfirmed(
     core: &Arc<Core>,
     ledgers: &Ledgers,
-    unconfirmed: &Unconfirmed,
-) -> Result<Sighting> {
-    let Unconfirmed { conversation, expected, before } = unconfirmed;
+    unconfirmed: &UnconfirmedCreate,
+) -> Result<Lookup> {
+    let UnconfirmedCreate { conversation, expected, before } = unconfirmed;
     let options = core.options.clone().started(core.clock.now());
     // Waits for a create under way in this conversation, whose item might be taken for the lost one.
     let mut ledger = ledger_of(core, ledgers, conversation, options.deadline).await?;
@@ -49,19 +49,19 @@ pub(crate) async fn look_for(
     let me = whose(core, expected, &options).await?;
     // One of the lost ones is this.
     let others = ledger.may_own(expected, 1);
-    let mut sighting = look.judge(me, expected, before, &ledger, others);
-    if sighting == Sighting::Unclear
+    let mut lookup = look.judge(me, expected, before, &ledger, others);
+    if lookup == Lookup::Unclear
         && let Some(before) = ledger.read_before(expected)
-        && let found @ Sighting::Found(_) = look.judge(me, expected, &before, &ledger, others)
+        && let found @ Lookup::Found(_) = look.judge(me, expected, &before, &ledger, others)
     {
-        sighting = found;
+        lookup = found;
     }
-    if let Sighting::Found(item) = &sighting
+    if let Lookup::Found(item) = &lookup
         && let Some(key) = look.key(item)
     {
         ledger.found(expected, key, now);
     }
-    Ok(sighting)
+    Ok(lookup)
 }
 
 /// The ledger of a conversation, as soon as nobody else holds it.
@@ -92,7 +92,7 @@ pub(super) async fn look(
     let conversation = read(core, conversation, options).await?;
     if ledger.has_unseen() {
         let us = Us::new(Some(identity(core, options).await?), &conversation.team);
-        ledger.settle(&conversation, &us, core.clock.now(), options.settle);
+        ledger.settle(&conversation, &us, core.clock.now(), options.visibility_timeout);
     }
     Ok(Look(conversation))
 }
@@ -122,24 +122,24 @@ impl Look {
         before: &Before,
         ledger: &Ledger,
         others: bool,
-    ) -> Sighting {
+    ) -> Lookup {
         let us = Us::new(me, &self.0.team);
-        let mut sighting = Sighting::NotFound;
+        let mut lookup = Lookup::NotFound;
         let mut fitting = 0;
         for (key, item) in keyed(&self.0) {
             if ledger.owns(&key) || !before.is_new(&key, item) || !expected.could_be(item, &us) {
                 continue;
             }
             fitting += usize::from(expected.is(item, &us));
-            sighting = match sighting {
+            lookup = match lookup {
                 _ if fitting == 1 && expected.is(item, &us) && before.is_over(item) && !others => {
-                    Sighting::Found(item.clone())
+                    Lookup::Found(item.clone())
                 }
-                found @ Sighting::Found(_) if fitting == 1 => found,
-                _ => Sighting::Unclear,
+                found @ Lookup::Found(_) if fitting == 1 => found,
+                _ => Lookup::Unclear,
             };
         }
-        sighting
+        lookup
     }
 
     /// What this item is known by.

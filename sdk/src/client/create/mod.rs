@@ -14,5 +14,5 @@ mod words;
 pub use builder::Create;
 pub use created::Created;
 pub(crate) use ledger::Ledgers;
-pub use look::Sighting;
-pub(crate) use look::look_for;
+pub use look::Lookup;
+pub(crate) use look::find_unconfirmed;

@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use super::builder::Create;
 use super::created::Created;
 use super::ledger::Ledger;
-use super::look::{Sighting, ledger_of, look, whose};
+use super::look::{Lookup, ledger_of, look, whose};
 use crate::client::call::{check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, keyed, next};
-use crate::client::error::{Before, Certainty, Expected, Result, Unconfirmed};
+use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
 use crate::{Problem, Problems, Repeat, Scope};
 
@@ -78,7 +78,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             }
             ledger.begin(self.core.clock.now());
             let before = self.known(&progress);
-            let unconfirmed = Unconfirmed::new(&self.conversation, &progress.expected, before);
+            let unconfirmed = UnconfirmedCreate::new(&self.conversation, &progress.expected, before);
             error
                 .at_least(Certainty::Unknown)
                 .with_unconfirmed(unconfirmed)
@@ -131,7 +131,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     None => return Err(error),
                 },
                 Next::Look if self.options.verification != Verification::Never => {
-                    self.options.settle.max(budget.asked(&error).unwrap_or_default())
+                    self.options.visibility_timeout.max(budget.asked(&error).unwrap_or_default())
                 }
                 Next::Look | Next::Stop => return Err(error),
             };
@@ -176,7 +176,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         let first = match self.options.verification {
             Verification::Never => false,
             Verification::ReadFirst => true,
-            Verification::Verified => {
+            Verification::ReadBack => {
                 !told || !self.core.goes_well() || ledger.has_lost() || ledger.may_own(expected, 0)
             }
         };
@@ -229,15 +229,15 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                 },
                 false => None,
             };
-            let sighting = self.sight(progress, ledger).await;
-            match (sighting, place) {
-                (Ok(Sighting::NotFound), Some(place)) => return Looked::Free(place),
-                (sighting, place) => {
+            let lookup = self.sight(progress, ledger).await;
+            match (lookup, place) {
+                (Ok(Lookup::NotFound), Some(place)) => return Looked::Free(place),
+                (lookup, place) => {
                     if let Some(place) = place {
                         place.give_up();
                     }
-                    match sighting {
-                        Ok(Sighting::Found(item)) => {
+                    match lookup {
+                        Ok(Lookup::Found(item)) => {
                             return (self.kind.recover)(&item).map_or(Looked::Open, Looked::Found);
                         }
                         Ok(_) if last => return Looked::Open,
@@ -254,19 +254,19 @@ impl<I, O: DeserializeOwned> Create<I, O> {
     }
 
     /// One read-back, with the capacity that is kept for them.
-    async fn sight(&self, progress: &Progress, ledger: &mut Ledger) -> Result<Sighting> {
+    async fn sight(&self, progress: &Progress, ledger: &mut Ledger) -> Result<Lookup> {
         let options =
             Options { lane: Lane::ReadBack, retry: RetryPolicy::never(), wait: true, ..self.options.clone() };
         let expected = &progress.expected;
         let look = look(&self.core, &self.conversation, &options, ledger).await?;
         let me = whose(&self.core, expected, &options).await?;
         let others = ledger.may_own(expected, 0);
-        let sighting = look.judge(me, expected, &self.known(progress), ledger, others);
-        if let Sighting::Found(item) = &sighting
+        let lookup = look.judge(me, expected, &self.known(progress), ledger, others);
+        if let Lookup::Found(item) = &lookup
             && let Some(key) = look.key(item)
         {
             ledger.made(key, self.core.clock.now());
         }
-        Ok(sighting)
+        Ok(lookup)
     }
 }

@@ -9,19 +9,19 @@ use crate::{ConversationId, Timestamp};
 
 /// A create whose effect is unknown, and all that is needed to find out later.
 ///
-/// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::look_for`](crate::Client::look_for) looks. It can be stored as JSON and
+/// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::find_unconfirmed`](crate::Client::find_unconfirmed) looks. It can be stored as JSON and
 /// used by another process. That JSON holds the text of the note or mail; `Debug` does not show it.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
-/// let unconfirmed: shared_inbox::Unconfirmed = serde_json::from_str(&stored)?;
-/// let sighting = inbox.look_for(&unconfirmed).await?;
+/// let unconfirmed: shared_inbox::UnconfirmedCreate = serde_json::from_str(&stored)?;
+/// let lookup = inbox.find_unconfirmed(&unconfirmed).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unconfirmed {
+pub struct UnconfirmedCreate {
     pub(crate) conversation: ConversationId,
     pub(crate) expected: Expected,
     pub(crate) before: Before,
@@ -41,7 +41,7 @@ pub(crate) struct Before {
     pub(crate) under_way: Option<(Timestamp, Timestamp)>,
 }
 
-impl Unconfirmed {
+impl UnconfirmedCreate {
     pub(crate) fn new(conversation: &ConversationId, expected: &Expected, before: Before) -> Self {
         Self { conversation: conversation.clone(), expected: expected.clone(), before }
     }
@@ -59,9 +59,9 @@ impl Unconfirmed {
     }
 }
 
-impl fmt::Debug for Unconfirmed {
+impl fmt::Debug for UnconfirmedCreate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unconfirmed")
+        f.debug_struct("UnconfirmedCreate")
             .field("conversation", &self.conversation)
             .field("is_note", &self.is_note())
             .finish_non_exhaustive()

@@ -129,7 +129,7 @@ impl ClientBuilder {
     }
 
     /// What to do when the answer to a create (note, reply, document request) is lost: look and then decide
-    /// ([`Verified`](Verification::Verified), unless set), or give up at once.
+    /// ([`ReadBack`](Verification::ReadBack), unless set), or give up at once.
     pub fn verification(mut self, verification: Verification) -> Self {
         self.options.verification = verification;
         self
@@ -137,8 +137,8 @@ impl ClientBuilder {
 
     /// How long the service may take to show what it has created, 10 seconds unless set. A create whose answer was lost
     /// is sent again, once, only if nothing that could be it has shown up by then.
-    pub fn settle(mut self, settle: Duration) -> Self {
-        self.options.settle = settle;
+    pub fn visibility_timeout(mut self, visibility_timeout: Duration) -> Self {
+        self.options.visibility_timeout = visibility_timeout;
         self
     }
 

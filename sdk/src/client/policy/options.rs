@@ -28,7 +28,7 @@ pub enum Verification {
     /// [`Unknown`](crate::Certainty::Unknown). Where the clock cannot tell, and for five minutes after any answer was
     /// lost, the conversation is read first.
     #[default]
-    Verified,
+    ReadBack,
     /// The same, and the conversation is read before each create, right before it is sent: two requests, and what is new
     /// afterwards is ours. For programs that would rather know than save the request.
     ReadFirst,
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) wait: bool,
     pub(crate) verification: Verification,
     /// How long a create may take to show in the timeline.
-    pub(crate) settle: Duration,
+    pub(crate) visibility_timeout: Duration,
     /// What goes out beside the client's own headers.
     pub(crate) headers: Headers,
 }
@@ -64,8 +64,8 @@ impl Default for Options {
             must_end: None,
             retry: RetryPolicy::default(),
             wait: true,
-            verification: Verification::Verified,
-            settle: Duration::from_secs(10),
+            verification: Verification::ReadBack,
+            visibility_timeout: Duration::from_secs(10),
             headers: Headers::default(),
         }
     }
