@@ -577,6 +577,20 @@ async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
 }
 
 #[tokio::test]
+async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
+    for verification in [Verification::ReadBack, Verification::ReadFirst] {
+        let service = Service::start().await;
+        service.fail_posts([Fault::DropAfter]);
+        let client = service.builder().rate_limit(1).deadline(Duration::from_secs(3600)).build().unwrap();
+        let reply =
+            client.conversation(&conversation_id()).reply("Done.").verification(verification).await.unwrap();
+        assert!(reply.recovered(), "{verification:?}");
+        let waited: Duration = service.clock.slept().iter().sum();
+        assert!(waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_read_back_gets_through_when_the_limit_is_used_up() {
     let service = Service::start().await;
     let client = service.builder().rate_limit(24).build().unwrap();

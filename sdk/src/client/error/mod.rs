@@ -17,7 +17,7 @@ use crate::{MessageStatus, Problems, Scope};
 
 pub(crate) use answered::Answered;
 pub use unconfirmed::UnconfirmedCreate;
-pub(crate) use unconfirmed::{Before, Expected};
+pub(crate) use unconfirmed::{Before, Expected, SentWindow};
 
 /// The result of a call.
 ///

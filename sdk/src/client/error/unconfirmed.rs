@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,17 +36,24 @@ pub(crate) struct Before {
     pub(crate) keys: BTreeSet<String>,
     /// Whether that is all that was there, the moment before it was sent.
     pub(crate) whole: bool,
-    /// What the service's clock showed at least when it was sent, if it can be believed.
-    pub(crate) sent: Option<Timestamp>,
-    /// What it showed at most when it was sent, and when its answer was lost.
-    pub(crate) under_way: Option<(Timestamp, Timestamp)>,
+    /// When it was sent, by the service's clock.
+    pub(crate) window: Option<SentWindow>,
+    /// The same by the clock of this process.
+    #[serde(skip)]
+    pub(crate) sent: Option<Instant>,
+}
+
+/// From when on, by the service's clock, an item may be what a request made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SentWindow {
+    /// What is dated earlier was there before.
+    pub(crate) possible_from: Timestamp,
+    /// What is dated from here on came with the request, or so few seconds before it that the clock cannot tell.
+    pub(crate) certain_from: Timestamp,
 }
 
 impl UnconfirmedCreate {
-    pub(crate) fn new(conversation: &ConversationId, expected: &Expected, before: Before) -> Self {
-        Self { conversation: conversation.clone(), expected: expected.clone(), before }
-    }
-
     /// The conversation in which it may be.
     #[must_use]
     pub fn conversation(&self) -> &ConversationId {

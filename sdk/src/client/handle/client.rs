@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Scope;
 use crate::client::call::identity;
-use crate::client::create::Ledgers;
+use crate::client::create::CreateLog;
 use crate::client::engine::Core;
 use crate::client::error::Result;
 
@@ -26,7 +26,7 @@ use crate::client::error::Result;
 #[derive(Clone)]
 pub struct Client {
     pub(super) core: Arc<Core>,
-    pub(super) ledgers: Arc<Ledgers>,
+    pub(super) create_log: Arc<CreateLog>,
 }
 
 impl Client {

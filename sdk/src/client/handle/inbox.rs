@@ -147,6 +147,6 @@ impl Client {
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
     pub async fn find_unconfirmed(&self, unconfirmed: &UnconfirmedCreate) -> Result<Lookup> {
-        find_unconfirmed(&self.core, &self.ledgers, unconfirmed).await
+        find_unconfirmed(&self.core, &self.create_log, unconfirmed).await
     }
 }
