@@ -22,7 +22,7 @@ use crate::{
 /// A create that is made by awaiting it. `I` is its input, `O` what it gives.
 ///
 /// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
-/// claims that nothing happened when something did; see [Verified creates](crate#verified-creates).
+/// claims that nothing happened when something did; see [Lost responses](crate#lost-responses).
 ///
 /// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
 /// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
