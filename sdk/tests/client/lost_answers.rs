@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::stranger::rewrites::{ALL, TEXT};
-use crate::stranger::{KINDS, Kind, Luck, Stranger};
+use crate::stranger::{KINDS, Kind, Luck, Stranger, create};
 use crate::support::conversation_id;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, Client, Conversation, Error, Lookup, Thread, Verification};
@@ -31,19 +31,6 @@ impl Way {
         let stranger = self.start().await;
         let thread = stranger.client().await.conversation(&conversation_id());
         (stranger, thread)
-    }
-}
-
-/// Whether it was recovered.
-async fn create(thread: &Thread, kind: Kind, text: &str) -> Result<bool, Error> {
-    match kind {
-        Kind::Note => thread.add_note(text).await.map(|made| made.recovered()),
-        Kind::Draft => thread.reply(text).await.map(|made| made.recovered()),
-        Kind::Mail => thread.reply(text).and_send().await.map(|made| made.recovered()),
-        Kind::Request => {
-            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
-            request.await.map(|made| made.recovered())
-        }
     }
 }
 

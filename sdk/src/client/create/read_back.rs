@@ -10,7 +10,7 @@ use super::recent_creates::{CreateLog, RecentCreates};
 use crate::client::call::{identity, read};
 use crate::client::engine::{Core, item_keys};
 use crate::client::error::{Cause, Certainty, Error, Expected, Result, UnconfirmedCreate};
-use crate::client::policy::Options;
+use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, TimelineItem};
 
 /// What the conversation shows of a create.
@@ -33,18 +33,20 @@ pub enum Lookup {
     Unclear,
 }
 
-/// Looks whether a create of unknown effect is in its conversation now.
-pub(crate) async fn find_unconfirmed(
-    core: &Arc<Core>,
-    log: &CreateLog,
-    unconfirmed: &UnconfirmedCreate,
-) -> Result<Lookup> {
-    let options = core.options.clone().started(core.clock.now());
-    // Waits for a create under way in this conversation, whose item might be taken for the lost one.
-    let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
-    recent.begin(core.clock.now());
-    // One of the lost ones is this.
-    look(core, unconfirmed, &options, &mut recent, 1).await
+/// Looks whether a create of unknown effect is in its conversation now. Boxed, so that its depth is not its callers'.
+pub(crate) fn find_unconfirmed<'a>(
+    core: &'a Arc<Core>,
+    log: &'a CreateLog,
+    unconfirmed: &'a UnconfirmedCreate,
+) -> BoxFuture<'a, Result<Lookup>> {
+    Box::pin(async move {
+        let options = core.options.clone().started(core.clock.now());
+        // Waits for a create under way in this conversation, whose item might be taken for the lost one.
+        let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
+        recent.begin(core.clock.now());
+        // One of the lost ones is this.
+        look(core, unconfirmed, &options, &mut recent, 1).await
+    })
 }
 
 /// What was created lately in a conversation, as soon as no other create holds it.
