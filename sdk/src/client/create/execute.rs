@@ -241,7 +241,11 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                 }
                 Ok(_) if is_last => return Outcome::Unknown,
                 Ok(_) => {}
-                Err(error) if next(&error, Repeat::Harmless) == Next::Again => {
+                // What cannot be read may be a page of a proxy that is having a bad moment.
+                Err(error)
+                    if next(&error, Repeat::Harmless) == Next::Again
+                        || (error.is_unreadable() && !is_last) =>
+                {
                     tracing::debug!("error.type" = %error.kind(), "the read-back failed");
                 }
                 // The conversation, or the key, is gone: no later read will tell more.
