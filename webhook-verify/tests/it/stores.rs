@@ -7,23 +7,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::AsyncCommands;
-use redis::aio::MultiplexedConnection;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{
     Claim, Delivery, Fence, Handlers, Mark, Once, OnceError, PostgresGuard, RETRY_WINDOW, RedisGuard,
     ReplayGuard, Standing, StoreAway, TransactionalInbox, suite,
 };
 use sqlx::PgPool;
+use sqlx::postgres::PgPoolOptions;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::replay::{delivery, one};
 
+/// How long a store on a busy machine may take, where a test is not about that.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 async fn redis(store: &Store) -> (RedisGuard, MultiplexedConnection) {
     let client = redis::Client::open(store.url()).unwrap();
-    let guard = RedisGuard::connect(&store.url()).await.unwrap();
-    // A store on a busy machine may take its time.
-    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    (guard, client.get_multiplexed_async_connection_with_config(&patient).await.unwrap())
+    let patient = ConnectionManagerConfig::new().set_number_of_retries(1);
+    let patient = patient.set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
+    let connection = ConnectionManager::new_with_config(client.clone(), patient).await.unwrap();
+    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+    let own = client.get_multiplexed_async_connection_with_config(&patient).await.unwrap();
+    (RedisGuard::new(connection).timeout(PATIENCE), own)
 }
 
 /// Puts every key's end back by so much; what is over then is gone.
@@ -36,10 +42,23 @@ async fn pass_in_redis(mut connection: MultiplexedConnection, time: Duration) {
     }
 }
 
+async fn pool(store: &Store) -> PgPool {
+    PgPoolOptions::new().acquire_timeout(PATIENCE).connect(&store.url()).await.unwrap()
+}
+
 async fn postgres(store: &Store) -> PostgresGuard {
-    let guard = PostgresGuard::connect(&store.url()).await.unwrap();
+    let guard = PostgresGuard::new(pool(store).await).timeout(PATIENCE);
     guard.create_table().await.unwrap();
     guard
+}
+
+/// A guard that gives up after two seconds, for a store that will be away: a pool tries again for as long as it may.
+async fn impatient(store: &Store) -> PostgresGuard {
+    loop {
+        if let Ok(guard) = PostgresGuard::connect(&store.url()).await {
+            return guard;
+        }
+    }
 }
 
 async fn pass_in_postgres(pool: &PgPool, time: Duration) {
@@ -193,6 +212,7 @@ async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
     let guard = postgres(&store).await;
     let fence = granted(&guard, &one()).await;
     assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), Standing::Held);
+    let guard = impatient(&store).await;
     store.kill();
     assert!(guard.claim(&one()).await.is_err());
     store.restart();
@@ -227,7 +247,7 @@ async fn while_the_store_is_away_an_event_is_refused_or_let_through_as_the_calle
         while_away(guard).await;
     }
     if let Some(mut store) = stores::postgres() {
-        let guard = postgres(&store).await;
+        let guard = impatient(&store).await;
         store.kill();
         while_away(guard).await;
     }
@@ -285,7 +305,7 @@ async fn a_connection_that_asks_for_tls_is_made_with_tls_or_not_at_all() {
 #[tokio::test]
 async fn a_table_is_made_once_by_many_at_once_and_its_file_can_be_run_again() {
     let Some(store) = stores::postgres() else { return };
-    let guard = PostgresGuard::connect(&store.url()).await.unwrap();
+    let guard = PostgresGuard::new(pool(&store).await).timeout(PATIENCE);
     let making = (0..8).map(|_| guard.create_table());
     for made in futures_util::future::join_all(making).await {
         made.unwrap();
@@ -381,7 +401,7 @@ async fn a_transaction_under_way_keeps_others_from_waiting_and_ends_with_its_con
     assert_eq!(timeout, "1min", "a machine that vanished does not hold it for ever");
     // As when its process is killed.
     let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *first).await.unwrap();
-    sqlx::query("select pg_terminate_backend($1, 5000)").bind(process).execute(guard.pool()).await.unwrap();
+    sqlx::query("select pg_terminate_backend($1, 60000)").bind(process).execute(guard.pool()).await.unwrap();
     assert!(TransactionalInbox::commit(&guard, first).await.is_err());
     let mut third = guard.begin().await.unwrap();
     assert_eq!(guard.mark(&mut third, &one()).await.unwrap(), Mark::New);
