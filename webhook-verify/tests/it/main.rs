@@ -14,5 +14,7 @@ mod sockets;
 #[cfg(unix)]
 mod stores;
 mod stream;
+mod supervision;
 mod table;
+mod trace;
 mod vectors;
