@@ -15,5 +15,7 @@ mod sockets;
 #[cfg(all(unix, feature = "postgres", feature = "redis"))]
 mod stores;
 mod stream;
+mod supervision;
 mod table;
+mod trace;
 mod vectors;

@@ -1,4 +1,4 @@
-//! A secret made ready for hashing: HMAC-SHA256 with the two key blocks compressed once, not for every request.
+//! HMAC-SHA256 with the two key blocks compressed once, not for every request.
 //!
 //! On the compression function of `sha2` and not on `hmac`, for two reasons. `hmac` leaves the padded key on the stack when
 //! it is made; here the one block that ever holds it is wiped. And next to a body of a few hundred bytes it costs more to
@@ -9,7 +9,6 @@ use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
-use crate::secret::Secret;
 use crate::signatures::MAC;
 
 /// Bytes that the hash takes in one go.
@@ -40,11 +39,7 @@ impl Drop for Key {
 }
 
 impl Key {
-    pub(crate) fn new(secret: &Secret) -> Self {
-        Self::of(secret.bytes())
-    }
-
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(super) fn new(bytes: &[u8]) -> Self {
         let mut block = [0; BLOCK];
         if bytes.len() <= BLOCK {
             block[..bytes.len()].copy_from_slice(bytes);
@@ -61,7 +56,7 @@ impl Key {
     }
 
     /// The MAC of `id.timestamp.body`.
-    pub(crate) fn mac(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> [u8; MAC] {
+    pub(super) fn mac(&self, id: &[u8], timestamp: &[u8], body: &[u8]) -> [u8; MAC] {
         let head = id.len() + timestamp.len() + 2;
         if head > FIRST {
             let mut hashing = self.start(id, timestamp);
@@ -95,7 +90,7 @@ impl Key {
     }
 
     /// Starts on `id.timestamp.`; the body follows in pieces.
-    pub(crate) fn start(&self, id: &[u8], timestamp: &[u8]) -> Hashing {
+    pub(super) fn start(&self, id: &[u8], timestamp: &[u8]) -> Hashing {
         let mut hashing =
             Hashing { key: self.clone(), state: self.inner, open: [0; BLOCK], filled: 0, length: 0 };
         [id, b".", timestamp, b"."].iter().for_each(|part| hashing.update(part));
@@ -124,7 +119,7 @@ pub(crate) struct Hashing {
 }
 
 impl Hashing {
-    pub(crate) fn update(&mut self, mut piece: &[u8]) {
+    pub(super) fn update(&mut self, mut piece: &[u8]) {
         self.length += piece.len();
         if self.filled > 0 {
             let (fits, after) = piece.split_at(piece.len().min(BLOCK - self.filled));
@@ -142,7 +137,7 @@ impl Hashing {
         self.filled = rest.len();
     }
 
-    pub(crate) fn finish(mut self) -> [u8; MAC] {
+    pub(super) fn finish(mut self) -> [u8; MAC] {
         let mut last = [0; 2 * BLOCK];
         last[..self.filled].copy_from_slice(&self.open[..self.filled]);
         let padded = pad(&mut last, self.filled, self.length);
