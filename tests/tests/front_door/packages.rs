@@ -135,10 +135,24 @@ static WHEEL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     Some(made.find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel"))
 });
 
+/// The oldest vitest that the fixture works with, and the newest that there is.
+pub(crate) const OLDEST_VITEST: &str = "4.1.0";
+pub(crate) const NEWEST_VITEST: &str = "5.1.0";
+
+/// A Python with the packages of an app.
+pub(crate) fn python_packages() -> Option<PathBuf> {
+    peers::python(&["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"])
+}
+
+/// A `node_modules` with the packages of an app.
+pub(crate) fn node_packages(vitest: &str) -> Option<PathBuf> {
+    let vitest = format!("vitest@{vitest}");
+    peers::npm(&["standardwebhooks@1.1.1", &vitest, "typescript@5.9.3", "@types/node@22.20.5"])
+}
+
 /// A Python with the packages of an app, and below `home` what `pip install` makes of our wheel.
 pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
-    let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
-    let (wheel, python) = (WHEEL.as_ref()?, peers::python(&app)?);
+    let (wheel, python) = (WHEEL.as_ref()?, python_packages()?);
 
     // Beside the app's own packages, and nothing of this project's but the wheel.
     let site = home.join("site");
@@ -152,8 +166,7 @@ pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
 /// A Node, and below `home` a `node_modules` with the packages of an app and ours.
 pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
     let node = peers::node22()?;
-    let packages = ["standardwebhooks@1.1.1", "vitest@4.1.12", "typescript@5.9.3", "@types/node@22.20.5"];
-    let modules = peers::npm(&packages)?;
+    let modules = node_packages(NEWEST_VITEST)?;
     let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => "linux-x64",
         ("linux", "aarch64") => "linux-arm64",
@@ -227,7 +240,7 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     let cli = modules.join("shared-inbox-mock/cli.js");
     assert!(run(newcomer(&node, home.path()).arg(cli).arg("--help")).contains("--control-token"));
 
-    let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    void (Server satisfies { start(): Promise<Server> });\n});\n";
+    let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    await using server = await Server.start('--rate-limit=off');\n    void server;\n});\n";
     fs::write(home.path().join("typed.ts"), typed).expect("a file");
     run(newcomer(&node, home.path()).arg(modules.join("typescript/bin/tsc")).args([
         "typed.ts",
