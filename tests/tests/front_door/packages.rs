@@ -11,7 +11,7 @@ use std::{
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::run::{forget_package, has_python, program, root, text};
+use crate::run::{cargo, forget_package, has_python, program, root, text};
 
 /// Runs it to its end; gives what it said.
 pub(crate) fn run(command: &mut Command) -> String {
@@ -197,11 +197,61 @@ pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((node, into))
 }
 
+/// The names of the files in an archive.
+fn listed(archive: &Path) -> String {
+    let list = "import sys, tarfile, zipfile\nname = sys.argv[1]\nprint(*(zipfile.ZipFile(name).namelist() if name.endswith('.whl') else tarfile.open(name).getnames()), sep='\\n')";
+    run(Command::new("python3").args(["-c", list]).arg(archive))
+}
+
+#[track_caller]
+fn assert_has_licences(archive: &Path) {
+    let files = listed(archive);
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let there = files.lines().any(|file| file.ends_with(&format!("/{licence}")));
+        assert!(there, "{}: no {licence} among {files}", archive.display());
+    }
+}
+
+#[test]
+fn every_npm_package_carries_its_licences() {
+    let Some(node) = peers::node22() else { return };
+    let here = tempfile::tempdir().expect("a directory");
+    let fake = here.path().join("program");
+    fs::write(&fake, "").expect("a file");
+    for folder in ["mock-server/node", "mcp-bridge/npm"] {
+        let packed = run(Command::new(&node)
+            .args([".ci/pack-npm.mjs", folder])
+            .args([&fake, Path::new("linux-x64"), here.path()])
+            .current_dir(root()));
+        let packages: Vec<_> = packed.lines().filter(|line| line.ends_with(".tgz")).collect();
+        assert_eq!(packages.len(), 2, "{packed}");
+        packages.into_iter().for_each(|package| assert_has_licences(Path::new(package)));
+    }
+}
+
+#[test]
+fn the_source_distribution_is_a_workspace_of_its_own_with_its_licences() {
+    let Some(maturin) = peers::python(&["maturin==1.16.0"]) else { return };
+    let here = tempfile::tempdir().expect("a directory");
+    let mut maturin = Command::new(maturin.with_file_name("maturin"));
+    forget_package(&mut maturin);
+    run(maturin.args(["sdist", "--out"]).arg(here.path()).current_dir(root().join("mock-server/python")));
+    let name = format!("shared_inbox_mock-{}", env!("CARGO_PKG_VERSION"));
+    let packed = here.path().join(format!("{name}.tar.gz"));
+    assert_has_licences(&packed);
+    run(Command::new("tar").arg("-xzf").arg(&packed).arg("-C").arg(here.path()));
+    // Every crate that it needs is inside, at the versions that were tested.
+    let tree = ["tree", "--offline", "--locked", "-p", "shared-inbox-mock", "-e", "normal,build"];
+    let said = run(cargo().args(tree).current_dir(here.path().join(name)));
+    assert!(said.contains("shared-inbox-webhooks"), "{said}");
+}
+
 #[test]
 #[ignore = "builds the mock once more, for the wheel"]
 fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
     let home = tempfile::tempdir().expect("a directory");
     let Some((python, site)) = with_wheel(home.path()) else { return };
+    assert_has_licences(WHEEL.as_ref().expect("it was built"));
     example("flask_app", home.path());
     let mut pytest = newcomer(&python, home.path());
     let said = run(pytest.args(["-m", "pytest", "-q"]).env("PYTHONPATH", &site));
