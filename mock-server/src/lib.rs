@@ -32,6 +32,7 @@
 mod builder;
 mod cli;
 mod control;
+mod lifetime;
 mod ready;
 mod server;
 pub mod world;

@@ -65,6 +65,7 @@ fn the_extension_packs_and_carries_the_program() {
     );
     let program = unpacked.join(manifest(&unpacked)["server"]["entry_point"].as_str().unwrap());
     assert_eq!(fs::metadata(&program).unwrap().len(), fs::metadata(ours).unwrap().len());
+    assert!(["LICENSE-MIT", "LICENSE-APACHE"].iter().all(|licence| unpacked.join(licence).is_file()));
     let version = Command::new(&program).arg("--version").output().unwrap();
     assert!(String::from_utf8_lossy(&version.stdout).contains(env!("CARGO_PKG_VERSION")));
 
