@@ -32,6 +32,9 @@
 
 mod builder;
 mod cli;
+#[cfg(feature = "conform")]
+#[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
+pub mod conform;
 mod control;
 mod ready;
 mod server;
