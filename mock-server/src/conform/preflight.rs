@@ -12,7 +12,6 @@ use super::{
 pub(super) struct Key {
     /// `None` when the service does not say: a rule finds that, and all scopes are tried.
     scopes: Option<Vec<String>>,
-    pub(super) livemode: bool,
 }
 
 impl Key {
@@ -98,5 +97,5 @@ pub(super) async fn look(settings: &Conform, http: &Http) -> Result<Key, CannotR
             "GET /me says `livemode: true`: use a test key, or --read-only to send GET requests only",
         ));
     }
-    Ok(Key { scopes, livemode })
+    Ok(Key { scopes })
 }
