@@ -2,3 +2,5 @@
 //! no such service.
 
 mod against_the_mock;
+mod mutants;
+mod proxy;
