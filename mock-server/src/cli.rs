@@ -43,6 +43,8 @@ enum Command {
         #[arg(value_name = "ADDR", default_value = "127.0.0.1:4010", value_parser = address)]
         at: SocketAddr,
     },
+    #[cfg(feature = "conform")]
+    Conform(crate::conform::ConformCli),
 }
 
 #[derive(Args)]
@@ -121,6 +123,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Some(Command::Schema) => schema(),
         Some(Command::Health { at }) => health(at),
+        #[cfg(feature = "conform")]
+        Some(Command::Conform(conform)) => return conform.run().unwrap_or_else(|message| fail(&message)),
         None => serve(cli.options),
     };
     match done {

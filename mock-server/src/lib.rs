@@ -31,6 +31,9 @@
 
 mod builder;
 mod cli;
+#[cfg(feature = "conform")]
+#[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
+pub mod conform;
 mod control;
 mod lifetime;
 mod ready;
