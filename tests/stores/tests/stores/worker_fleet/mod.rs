@@ -4,7 +4,7 @@
 //! the service's minute is six seconds, in the mock and in the limiter, and all that follows from it shrinks with it.
 //! Three true minutes, for those who have them:
 //!
-//!     cargo test -p shared-inbox-tests --test it three_true_minutes -- --ignored
+//!     cargo test -p shared-inbox-store-tests --all-features three_true_minutes -- --ignored
 
 mod decisions;
 mod outages;
