@@ -182,9 +182,9 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List, Lookup,
-    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Slice, Sweep, Thread,
-    TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait, WithDetails,
+    Detailed, Ending, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane,
+    LimitError, List, Lookup, MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Slice,
+    Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait, WithDetails,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};
@@ -196,7 +196,7 @@ pub use ids::{
     ActorId, AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId,
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
 };
-pub use input::{AssignTo, Input, InvalidAssignTo};
+pub use input::{AssignTo, DocumentItem, Input, InvalidAssignTo};
 pub use json::Json;
 #[cfg(feature = "client")]
 pub use message_id::{InvalidDomain, new_message_id};

@@ -103,7 +103,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             progress.certainty = progress.certainty.max(error.certainty());
             progress.lost += u32::from(error.certainty() == Certainty::Unknown);
             let pause = match next(&error, out.repeat) {
-                Next::Again => match budget.pause_after(&error) {
+                Next::Again => match self.core.pause_after(&error, budget) {
                     Some(pause) => pause,
                     None => return Err(error),
                 },
@@ -121,7 +121,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             match self.recover(progress, recent, budget, pause, again).await {
                 Outcome::Found(value) => return Ok(Created::found(value, budget.attempts())),
                 Outcome::SendAgain(free) => {
-                    tracing::debug!("error.type" = %error.kind(), "not in the conversation; sending again");
+                    tracing::debug!("error.type" = %error.error_type(), "not in the conversation; sending again");
                     reserved = Some(free);
                 }
                 Outcome::Unknown => return Err(error),
@@ -246,7 +246,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     if next(&error, Repeat::Harmless) == Next::Again
                         || (error.is_unreadable() && !is_last) =>
                 {
-                    tracing::debug!("error.type" = %error.kind(), "the read-back failed");
+                    tracing::debug!("error.type" = %error.error_type(), "the read-back failed");
                 }
                 // The conversation, or the key, is gone: no later read will tell more.
                 Err(_) => return Outcome::Unknown,
