@@ -67,10 +67,12 @@ impl fmt::Display for Error {
         }
         self.0.cause.fmt(f)?;
         if self.0.unconfirmed.is_some() {
-            f.write_str(
-                "; whether it took effect is not known: look with `Client::find_unconfirmed` before calling again, or choose \
-                 `Verification::ReadFirst` for an exact answer (https://docs.rs/shared-inbox/latest/shared_inbox/#lost-responses)",
-            )?;
+            f.write_str(concat!(
+                "; whether it took effect is not known: look with `Client::find_unconfirmed` before calling again, or ",
+                "choose `Verification::ReadFirst` (see ",
+                env!("CARGO_PKG_REPOSITORY"),
+                "/blob/main/sdk/README.md#lost-responses)"
+            ))?;
         } else if self.0.certainty == Certainty::Unknown {
             f.write_str("; it may have taken effect")?;
         }
