@@ -14,7 +14,7 @@ pub(super) const ITEMS: &str = "items";
 
 /// Every tool, in the catalogue's order.
 pub(super) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
-    LazyLock::new(|| Operation::ALL.into_iter().filter_map(|op| Some((op, tool(op)?))).collect());
+    LazyLock::new(|| Operation::KNOWN.into_iter().filter_map(|op| Some((op, tool(op)?))).collect());
 
 fn tool(operation: Operation) -> Option<Tool> {
     let tool = operation.tool()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::HeaderValue;
 use tokio::sync::OnceCell;
 
+use super::contact::Contact;
 use super::reads::Reads;
 use super::service_clock::ServiceClock;
 use crate::Me;
@@ -25,6 +26,7 @@ pub(crate) struct Core {
     pub(crate) check_scopes: bool,
     pub(crate) service_clock: ServiceClock,
     pub(crate) reads: Reads,
+    pub(crate) contact: Contact,
     /// Whose key this is, once that was asked.
     pub(crate) me: OnceCell<Me>,
 }

@@ -1,6 +1,7 @@
 //! Runs one request: the rate limit, the attempts and the waits between them, the transport, the answer's bytes.
 
 mod attempts;
+mod contact;
 mod core;
 mod decode;
 mod reads;
@@ -10,6 +11,7 @@ mod transport;
 mod wire;
 
 pub(crate) use attempts::{Budget, Next, next};
+pub(crate) use contact::Contact;
 pub(crate) use core::Core;
 pub(crate) use decode::decode;
 pub(crate) use reads::{Reads, dated_at, item_keys};

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::client::Client;
 use crate::client::config::{ApiKey, BaseUrl};
-use crate::client::engine::{Core, Reads, ServiceClock};
+use crate::client::engine::{Contact, Core, Reads, ServiceClock};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{
     Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
@@ -209,6 +209,7 @@ impl ClientBuilder {
             test_key: key.is_test(),
             service_clock: ServiceClock::new(clock.now()),
             reads: Reads::default(),
+            contact: Contact::default(),
             clock,
             limiter,
             options: self.options,
