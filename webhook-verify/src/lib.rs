@@ -70,7 +70,7 @@
 //! The service repeats an event until it is answered with a 2xx, for about a day, and every try is signed afresh: a good
 //! signature does not mean that the event is new. [`replay::Handlers`](replay) runs a handler once for each event, in a task of
 //! its own that ends whoever hangs up, lets a failed one be tried again, and tells a try that comes while another is at work
-//! to come back later. Its result is the answer.
+//! to come back later. Its result is the answer, and `tracing` hears of every run that failed.
 //!
 #![cfg_attr(feature = "axum", doc = "```no_run")]
 #![cfg_attr(not(feature = "axum"), doc = "```ignore")]
