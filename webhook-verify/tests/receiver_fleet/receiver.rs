@@ -17,7 +17,7 @@ use axum::{
 };
 use shared_inbox_webhooks::{
     Event, Receiver, Secret, Verifier, Webhook,
-    replay::{Fence, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
+    replay::{FencingToken, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
 };
 
 use super::{SECRET, STORE_TIMEOUT, postgres_at, redis_at};
@@ -166,7 +166,7 @@ impl Effects {
     async fn count(
         &self,
         event: &str,
-        fence: Option<Fence>,
+        fence: Option<FencingToken>,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         match self {
             Self::Redis(connection) => {
@@ -206,12 +206,12 @@ async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> Respons
         return handling.await.into_response();
     }
     let Some(handlers) = app.claims.clone() else { return ().into_response() };
-    let handler = async move |ticket: shared_inbox_webhooks::replay::Ticket| {
+    let handler = async move |claim: shared_inbox_webhooks::replay::ClaimGuard| {
         if app.role == Role::Waits {
             println!("begun {id}");
             app.gate.lock().await.recv().await;
         }
-        let fence = (app.role != Role::CountsRuns).then(|| ticket.fence());
+        let fence = (app.role != Role::CountsRuns).then(|| claim.fencing_token());
         app.effects.count(&id, fence).await
     };
     handlers.once(delivery, handler).await.into_response()
