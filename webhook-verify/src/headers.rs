@@ -9,7 +9,7 @@ use crate::error::{Header, VerifyError};
 /// Made by hand or from a tuple `(id, timestamp, signature)`; with the features `http` and `http02` also from a
 /// reference to a header map, through [`WebhookHeaders`].
 #[derive(Clone, Copy)]
-pub struct Parts<'a> {
+pub struct RawHeaders<'a> {
     /// `webhook-id`
     pub id: &'a [u8],
     /// `webhook-timestamp`
@@ -18,16 +18,16 @@ pub struct Parts<'a> {
     pub signature: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> RawHeaders<'a> {
     /// Picks the three headers out of any list of names and values. Names compare without regard to case.
     ///
     /// For frameworks without a header map of the `http` crate:
     ///
     /// ```
-    /// use shared_inbox_webhooks::Parts;
+    /// use shared_inbox_webhooks::RawHeaders;
     ///
     /// let headers = [("Webhook-Id", "evt_1"), ("Webhook-Timestamp", "1614265330"), ("Webhook-Signature", "v1,…")];
-    /// let parts = Parts::from_pairs(headers.iter().map(|(name, value)| (*name, value.as_bytes())))?;
+    /// let parts = RawHeaders::from_pairs(headers.iter().map(|(name, value)| (*name, value.as_bytes())))?;
     /// assert_eq!(parts.id, b"evt_1");
     /// # Ok::<(), shared_inbox_webhooks::VerifyError>(())
     /// ```
@@ -56,9 +56,9 @@ impl<'a> Parts<'a> {
     }
 }
 
-impl fmt::Debug for Parts<'_> {
+impl fmt::Debug for RawHeaders<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts")
+        f.debug_struct("RawHeaders")
             .field("id", &format_args!("{}", self.id.escape_ascii()))
             .field("timestamp", &format_args!("{}", self.timestamp.escape_ascii()))
             .finish_non_exhaustive()
@@ -87,18 +87,18 @@ impl<'a> Found<'a> {
 
 /// Anything in which the three headers can be found.
 ///
-/// Implement it for the header type of a framework that is not covered; [`Parts::from_pairs`] does the work.
+/// Implement it for the header type of a framework that is not covered; [`RawHeaders::from_pairs`] does the work.
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use shared_inbox_webhooks::{Parts, VerifyError, WebhookHeaders};
+/// use shared_inbox_webhooks::{RawHeaders, VerifyError, WebhookHeaders};
 ///
 /// /// As a serverless platform hands them over.
 /// struct Lambda(HashMap<String, String>);
 ///
 /// impl<'a> WebhookHeaders<'a> for &'a Lambda {
-///     fn parts(self) -> Result<Parts<'a>, VerifyError> {
-///         Parts::from_pairs(self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+///     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+///         RawHeaders::from_pairs(self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
 ///     }
 /// }
 /// # assert_eq!((&Lambda(HashMap::new())).parts().err().unwrap().code(), "id_missing");
@@ -108,38 +108,38 @@ pub trait WebhookHeaders<'a> {
     ///
     /// # Errors
     /// When one of the three is missing, or is there more than once with different values.
-    fn parts(self) -> Result<Parts<'a>, VerifyError>;
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError>;
 }
 
-impl<'a> WebhookHeaders<'a> for Parts<'a> {
-    fn parts(self) -> Result<Parts<'a>, VerifyError> {
+impl<'a> WebhookHeaders<'a> for RawHeaders<'a> {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
         Ok(self)
     }
 }
 
 impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
-    fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Ok(Parts { id: self.0.as_bytes(), timestamp: self.1.as_bytes(), signature: self.2.as_bytes() })
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        Ok(RawHeaders { id: self.0.as_bytes(), timestamp: self.1.as_bytes(), signature: self.2.as_bytes() })
     }
 }
 
 #[cfg(feature = "http")]
 impl<'a> WebhookHeaders<'a> for &'a http::HeaderMap {
-    fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Parts::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 
 #[cfg(feature = "http02")]
 impl<'a> WebhookHeaders<'a> for &'a http02::HeaderMap {
-    fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Parts::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 
 #[cfg(feature = "actix-web")]
 impl<'a> WebhookHeaders<'a> for &'a actix_web::http::header::HeaderMap {
-    fn parts(self) -> Result<Parts<'a>, VerifyError> {
-        Parts::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
