@@ -7,7 +7,8 @@ use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::Req
 use shared_inbox::Clock;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::stdio::Waited;
+use super::record::CallRecord;
+use crate::{consent::Way, stdio::Waited};
 
 /// How often a long call says that it is still running.
 const EVERY: Duration = Duration::from_secs(1);
@@ -43,13 +44,15 @@ impl From<Ended> for ErrorData {
     }
 }
 
-/// Runs a call.
+/// Runs a call. What it creates goes on to its end when the client cancels: it may have taken effect already.
 pub(super) async fn watch<T>(
     ctx: &RequestContext<RoleServer>,
     clock: &dyn Clock,
+    record: &CallRecord,
     call: impl Future<Output = T>,
 ) -> Result<T, Ended> {
     tokio::pin!(call);
+    let mut cancelled = false;
     let token = ctx.meta.get_progress_token();
     let mut ticks = interval_at(Instant::now() + EVERY, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -60,13 +63,23 @@ pub(super) async fn watch<T>(
     loop {
         tokio::select! {
             biased;
-            out = &mut call => return Ok(out),
-            () = ctx.ct.cancelled() => return Err(Ended::Cancelled),
+            out = &mut call => return if cancelled { Err(Ended::Cancelled) } else { Ok(out) },
+            () = ctx.ct.cancelled(), if !cancelled => {
+                if !record.is_creating() {
+                    return Err(Ended::Cancelled);
+                }
+                cancelled = true;
+            }
             () = &mut too_long => return Err(Ended::TooLong),
             _ = ticks.tick(), if token.is_some() => {
                 seconds += EVERY.as_secs_f64();
                 if let Some(token) = token.clone() {
-                    let message = format!("Still waiting after {seconds} s");
+                    let message = match record.asking() {
+                        Some(Way::Browser) => "A person is asked whether the email may go out: look at your browser".into(),
+                        Some(Way::Link) => "A person is asked whether the email may go out: open the link".into(),
+                        Some(Way::Form) => "A person is asked whether the email may go out: look at the form".into(),
+                        None => format!("Still waiting after {seconds} s"),
+                    };
                     let progress = ProgressNotificationParam::new(token, seconds).with_message(message);
                     // Not waited for: a client that does not read must not hold up the call.
                     let peer = ctx.peer.clone();

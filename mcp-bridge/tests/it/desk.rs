@@ -111,6 +111,7 @@ pub(crate) struct Person {
     pub(crate) answers: Arc<Semaphore>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) progress: Arc<AtomicUsize>,
+    progress_said: Arc<Mutex<Vec<String>>>,
     pub(crate) tools_changed: Arc<AtomicUsize>,
 }
 
@@ -125,6 +126,7 @@ impl Person {
             answers: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
             asked: Arc::default(),
             progress: Arc::default(),
+            progress_said: Arc::default(),
             tools_changed: Arc::default(),
         }
     }
@@ -142,6 +144,10 @@ impl Person {
     /// Someone who answers only as often as the test adds permits to `answers`.
     pub(crate) fn who_takes_time(says: Says) -> Self {
         Self { answers: Arc::new(Semaphore::new(0)), ..Self::who(says) }
+    }
+
+    pub(crate) fn progress_messages(&self) -> Vec<String> {
+        self.progress_said.lock().unwrap().clone()
     }
 
     pub(crate) fn questions(&self) -> Vec<String> {
@@ -189,7 +195,8 @@ impl ClientHandler for Person {
         })
     }
 
-    async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+    async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.progress_said.lock().unwrap().extend(said.message);
         self.progress.fetch_add(1, Ordering::SeqCst);
     }
 

@@ -3,6 +3,8 @@
 
 mod access;
 mod audit;
+#[cfg(unix)]
+mod browser;
 mod config;
 mod consent;
 mod creates;
@@ -12,6 +14,7 @@ mod extras;
 mod hostile;
 mod inboxes;
 mod inert;
+mod key_rotation;
 mod lines;
 mod models;
 mod packaging;
@@ -22,4 +25,8 @@ mod questions;
 mod raw;
 mod rough;
 mod same_tools;
+#[cfg(target_os = "linux")]
+mod second_user;
+#[cfg(unix)]
+mod shutdown;
 mod sizes;
