@@ -20,7 +20,7 @@ use shared_inbox_mcp::{
 /// What is still running when the client goes gets this long to finish.
 const FAREWELL: Duration = Duration::from_millis(500);
 /// What is being created by then gets this long: it may have taken effect, and its outcome is to be written down.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(20);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(8);
 /// The status for a command line or settings that cannot work.
 const WRONG: u8 = 2;
 

@@ -14,6 +14,8 @@ use crate::{
 
 /// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
 const ENOUGH: usize = 200;
+/// How many reasons of a risk are shown; the service gives no more.
+const MAX_RISK_REASONS: usize = 3;
 /// How much of the customer's last words is shown.
 const MAX_ANSWERED_CHARS: usize = 600;
 /// A text that is longer than this, or has more lines, does not fit into sight.
@@ -100,7 +102,12 @@ impl Letter {
         let mut warnings = Vec::new();
         if let Some(risk) = &self.risk {
             warnings.push(format!("WARNING: the service marked this conversation as {}.", quoted(risk)));
-            warnings.extend(self.reasons.iter().map(|reason| format!("Why: {}", line(reason, ENOUGH))));
+            warnings.extend(
+                self.reasons
+                    .iter()
+                    .take(MAX_RISK_REASONS)
+                    .map(|reason| format!("Why: {}", line(reason, ENOUGH))),
+            );
         }
         if let Some(odd) = address.and_then(odd_letters) {
             warnings.push(format!("Look closely: the address has letters beyond a to z: {odd}"));

@@ -15,6 +15,9 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
 const LONGEST: Duration = Duration::from_secs(55);
 
+/// How long a create goes on that the client cancelled: it may have taken effect, and most are answered sooner.
+const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
+
 /// Why a call ended without a result of its own. It was dropped where it stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Ended {
@@ -44,7 +47,7 @@ impl From<Ended> for ErrorData {
     }
 }
 
-/// Runs a call. What it creates goes on to its end when the client cancels: it may have taken effect already.
+/// Runs a call. When the client cancels, what is being created goes on for a while, so that its outcome is known.
 pub(super) async fn watch<T>(
     ctx: &RequestContext<RoleServer>,
     clock: &dyn Clock,
@@ -58,8 +61,7 @@ pub(super) async fn watch<T>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seconds = 0.0;
     let waited = ctx.extensions.get::<Waited>().copied().unwrap_or_default();
-    let too_long = clock.sleep(LONGEST.saturating_sub(waited.0));
-    tokio::pin!(too_long);
+    let mut too_long = clock.sleep(LONGEST.saturating_sub(waited.0));
     loop {
         tokio::select! {
             biased;
@@ -69,8 +71,9 @@ pub(super) async fn watch<T>(
                     return Err(Ended::Cancelled);
                 }
                 cancelled = true;
+                too_long = clock.sleep(CANCELLED_CREATE_TIMEOUT);
             }
-            () = &mut too_long => return Err(Ended::TooLong),
+            () = &mut too_long => return Err(if cancelled { Ended::Cancelled } else { Ended::TooLong }),
             _ = ticks.tick(), if token.is_some() => {
                 seconds += EVERY.as_secs_f64();
                 if let Some(token) = token.clone() {

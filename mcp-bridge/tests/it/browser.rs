@@ -29,11 +29,10 @@ pub(crate) fn opener(folder: &Path, then: &str) -> PathBuf {
 /// The page in a browser that came through the private file.
 pub(crate) struct Opened {
     http: reqwest::Client,
-    pub(crate) url: String,
+    url: String,
     origin: String,
     cookie: String,
     token: String,
-    pub(crate) shown: String,
 }
 
 impl Opened {
@@ -66,7 +65,7 @@ impl Opened {
         let shown = http.get(&url).header("cookie", &cookie).send().await.unwrap().text().await.unwrap();
         let token = shown.split("name=\"token\" value=\"").nth(1).unwrap_or_default();
         let token = token.split('"').next().unwrap().to_owned();
-        Ok(Self { http, url, origin, cookie, token, shown })
+        Ok(Self { http, url, origin, cookie, token })
     }
 
     /// What is answered sooner does not count.

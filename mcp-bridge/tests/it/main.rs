@@ -24,6 +24,7 @@ mod program;
 mod questions;
 mod raw;
 mod rough;
+mod safety;
 mod same_tools;
 #[cfg(target_os = "linux")]
 mod second_user;

@@ -371,31 +371,39 @@ async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     assert_eq!(desk.mails().await, Mails::none());
 }
 
+/// A person at a real browser, which the bridge opens: what they see, and the call's result.
+#[cfg(unix)]
+async fn at_a_browser(
+    desk: &Desk,
+    browser: &peers::Browser,
+    call: Value,
+    answer: &str,
+    shots: &Path,
+) -> (CallToolResult, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = opener(folder.path(), "");
+    let client = in_browser(desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
+    let pressed = async {
+        until(async || opened.exists()).await;
+        let file = format!("file://{}", fs::read_to_string(&opened).unwrap().trim());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
+        let mut command = tokio::process::Command::from(browser.script(&script));
+        command.args([&file, answer]).arg(shots).kill_on_drop(true);
+        let output = command.output().await.unwrap();
+        assert!(output.status.success(), "{answer}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    tokio::join!(client.call("reply", call), pressed)
+}
+
 #[tokio::test]
 #[cfg(unix)]
 async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
     let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let opened = opener(folder.path(), "");
-    let path = std::env::join_paths([folder.path(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let shots = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for answer in ["send", "refuse"] {
-        _ = fs::remove_file(&opened);
         let desk = Desk::new().await;
-        let mut command = desk.program();
-        command.arg("--ask=browser").env("PATH", &path).env("HOME", folder.path());
-        let client = connect(command, &Person::who(Says::CannotBeAsked), Older).await;
-        let pressed = async {
-            until(async || opened.exists()).await;
-            let file = fs::read_to_string(&opened).unwrap();
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
-            let mut command = tokio::process::Command::from(browser.script(&script));
-            command.args([&format!("file://{}", file.trim()), answer]).arg(shots).kill_on_drop(true);
-            let output = command.output().await.unwrap();
-            assert!(output.status.success(), "{answer}: {}", String::from_utf8_lossy(&output.stderr));
-            serde_json::from_slice::<Value>(&output.stdout).unwrap()
-        };
-        let (result, seen) = tokio::join!(client.call("reply", reply(&desk)), pressed);
+        let (result, seen) = at_a_browser(&desk, &browser, reply(&desk), answer, shots).await;
         assert_eq!(seen["text"], BODY, "{answer}: the mail is shown as text");
         assert_eq!(seen["errors"], json!([]), "{answer}");
         assert_eq!(seen["axe"], json!([]), "{answer}: the page is for everyone");
@@ -404,18 +412,57 @@ async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_butto
             json!({ "frame": "refused", "fetch": "refused", "form": "refused" }),
             "{answer}"
         );
+        let (end, other) = (seen["end"].as_str().unwrap(), seen["other"].as_str().unwrap());
         let mails = desk.mails().await;
-        if answer == "send" {
+        let (truth, lie) = if answer == "send" {
             assert!(!is_error(&result), "{}", text(&result));
-            assert!(seen["end"].as_str().unwrap().contains("goes out at"), "{seen}");
-            assert!(!seen["other"].as_str().unwrap().contains("Nothing was sent"), "the other tab: {seen}");
             assert_eq!(mails, Mails { drafts: vec![], sent: vec![BODY.into()] });
+            ("goes out at", "Nothing was sent")
         } else {
             assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
-            assert!(seen["end"].as_str().unwrap().contains("You said no"), "{seen}");
             assert_eq!(mails, Mails::none());
+            ("You said no", "goes out")
+        };
+        for shown in [end, other] {
+            assert!(shown.contains(truth) && shown.contains("Decided at") && !shown.contains(lie), "{shown}");
         }
-        assert_eq!(seen["other"].as_str().map(|text| text.contains("Decided")), Some(true), "{seen}");
+    }
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let pictures = root.join("docs/consent");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
+        fs::create_dir_all(&pictures).unwrap();
+        let shots = tempfile::tempdir().unwrap();
+        let desk = Desk::with(|mail| {
+            mail.text = "Hello,\n\nwhere is my order? It should have been here on Monday.\n\nKim".into();
+            mail.risk = Some("phishing".into());
+            mail.risk_reasons = vec!["The sender's domain is two days old".into()];
+        })
+        .await;
+        let body = "Hello Kim,\n\nyour order left us this morning and will be with you on Thursday.\n\nBest wishes\nAnna";
+        let call = json!({ "id": desk.conversation, "body": body, "send": true });
+        at_a_browser(&desk, &browser, call, "send", shots.path()).await;
+        for (shot, name) in
+            [("light", "question-light"), ("dark", "question-dark"), ("send", "decided-light")]
+        {
+            let from = shots.path().join(format!("page-{shot}.png"));
+            fs::copy(from, pictures.join(format!("{name}.png"))).unwrap();
+        }
+    }
+    for page in ["docs/safety.md", "mcp-bridge/README.md"] {
+        let shown = fs::read_to_string(root.join(page)).unwrap();
+        let names: Vec<_> =
+            shown.split("consent/").skip(1).filter_map(|rest| rest.split(".png").next()).collect();
+        assert!(!names.is_empty(), "{page} shows the page");
+        for name in names {
+            let picture = fs::read(pictures.join(format!("{name}.png"))).unwrap();
+            assert!(picture.starts_with(b"\x89PNG") && picture.len() < 200_000, "{name}: {}", picture.len());
+        }
     }
 }
 

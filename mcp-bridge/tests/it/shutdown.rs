@@ -66,7 +66,7 @@ async fn an_email_that_is_under_way_when_the_program_is_told_to_end_is_finished_
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("audit.jsonl");
         let desk = Desk::new().await;
-        let slow = FaultRule::new(Effect::delay(Duration::from_secs(2))).path("/conversations/*/replies");
+        let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
         desk.mock.control().add_fault(slow.always()).await.unwrap();
         let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
         raw.greet().await;
