@@ -99,8 +99,8 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
     let scopes: Vec<_> = me.scopes.iter().map(ToString::to_string).collect();
     report.good(format!("scopes: {}", scopes.join(", ")));
     tools(report, settings, &me);
-    if settings.send != SendPolicy::Never && settings.ask == Ask::Browser {
-        browser(report);
+    if settings.send != SendPolicy::Never {
+        page(report, settings.ask);
     }
     inboxes(report, settings, client).await;
     clock(report, answer.headers());
@@ -137,7 +137,19 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
     });
 }
 
-/// Whether a person can be asked in the browser, and nobody else in their place.
+/// Whether a person can be asked on the page, and nobody else in their place.
+fn page(report: &mut Report, ask: Ask) {
+    if ask == Ask::Browser {
+        browser(report);
+    }
+    if !knows_its_visitors() {
+        report.odd(
+            "page: this system does not tell whose program opens it; where a client opens it by a link, another user of this machine \
+             could be first",
+        );
+    }
+}
+
 fn browser(report: &mut Report) {
     let openers = open::commands("");
     let found = openers.iter().map(|opener| opener.get_program()).find(|program| is_there(program));
@@ -162,11 +174,6 @@ fn browser(report: &mut Report) {
             "page: no file that only you can read can be made in your home or the folder for temporary files ({error}), so that \
              every email becomes a draft"
         )),
-    }
-    if !knows_its_visitors() {
-        report.odd(
-            "page: this system does not tell whose program opens it; keep other users of the machine from what runs as you",
-        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! What became of a question, in words for the person who was asked.
 
 use rmcp::model::CallToolResult;
+use shared_inbox::Timestamp;
 
 use super::Answer;
 
@@ -27,7 +28,7 @@ impl Ending {
             ),
             Answer::Yes => {
                 let when =
-                    field("sendsAt").map_or_else(|| "in ten minutes".to_owned(), |at| format!("at {at}"));
+                    field("sendsAt").map_or_else(|| "soon".to_owned(), |at| format!("at {}", in_utc(at)));
                 Self::new(
                     "Thank you",
                     format!(
@@ -77,6 +78,14 @@ impl Ending {
             "Nothing was sent."
         };
         Self::new("This question is closed", text)
+    }
+}
+
+/// A time as people write it; anything else stays as it is.
+pub(super) fn in_utc(at: &str) -> String {
+    match (Timestamp::parse(at).is_ok(), at.get(..10), at.get(11..19)) {
+        (true, Some(date), Some(time)) => format!("{date} {time} UTC"),
+        _ => at.to_owned(),
     }
 }
 

@@ -98,6 +98,8 @@ impl Clock for Hands {
 /// A client with a person at it.
 #[derive(Clone)]
 pub(crate) struct Person {
+    /// The name of the client.
+    client: &'static str,
     says: Says,
     /// How the client can ask.
     modes: Value,
@@ -118,6 +120,7 @@ pub(crate) struct Person {
 impl Person {
     pub(crate) fn who(says: Says) -> Self {
         Self {
+            client: "test",
             says,
             modes: json!({ "form": {} }),
             thinks: Duration::from_secs(2),
@@ -129,6 +132,11 @@ impl Person {
             progress_said: Arc::default(),
             tools_changed: Arc::default(),
         }
+    }
+
+    /// At a client of this name.
+    pub(crate) fn at(self, client: &'static str) -> Self {
+        Self { client, ..self }
     }
 
     /// A client that answers by itself.
@@ -161,7 +169,7 @@ impl ClientHandler for Person {
         if self.says != Says::CannotBeAsked {
             capabilities.elicitation = serde_json::from_value(self.modes.clone()).unwrap();
         }
-        ClientConfig::new(capabilities, Implementation::new("test", "1"))
+        ClientConfig::new(capabilities, Implementation::new(self.client, "1"))
     }
 
     async fn create_elicitation(

@@ -91,7 +91,7 @@ await Promise.all([
   second.locator(`button[value=${answer === 'send' ? 'refuse' : 'send'}]`).click(),
 ]);
 const after = await second.locator('main').textContent();
-await page.screenshot({ path: `${shots}/page-${answer}.png` });
+await page.locator('main').screenshot({ path: `${shots}/page-${answer}.png` });
 await browser.close();
 const unloaded = errors.filter((error) => !error.includes('favicon'));
 console.log(JSON.stringify({ text: lines.join('\n'), errors: unloaded, axe, attacks, end, other: after }));

@@ -382,7 +382,8 @@ async fn at_a_browser(
 ) -> (CallToolResult, Value) {
     let folder = tempfile::tempdir().unwrap();
     let opened = opener(folder.path(), "");
-    let client = in_browser(desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
+    let person = Person::who(Says::CannotBeAsked).at("claude-ai");
+    let client = in_browser(desk, folder.path(), &person).await;
     let pressed = async {
         until(async || opened.exists()).await;
         let file = format!("file://{}", fs::read_to_string(&opened).unwrap().trim());

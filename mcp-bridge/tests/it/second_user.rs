@@ -20,16 +20,41 @@ use crate::{
 
 const NOBODY: u32 = 65_534;
 
-fn can_become_another_user() -> Option<()> {
-    match fs::metadata("/proc/self") {
-        Ok(own) if own.uid() == 0 => Some(()),
-        _ => peers::skip("only root can become another user"),
-    }
+/// How this test becomes another user: as root by itself, or with the help of `sudo` if that asks for no password.
+#[derive(Clone, Copy)]
+enum AnotherUser {
+    FromRoot,
+    BySudo,
 }
 
-/// Runs a command of the shell as another user.
-fn as_another_user(command: &str) -> Output {
-    Command::new("bash").args(["-c", command]).uid(NOBODY).gid(NOBODY).current_dir("/").output().unwrap()
+impl AnotherUser {
+    fn find() -> Option<Self> {
+        if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+            return Some(Self::FromRoot);
+        }
+        let sudo = Command::new("sudo").args(["-n", "-u", "nobody", "true"]).output();
+        match sudo {
+            Ok(output) if output.status.success() => Some(Self::BySudo),
+            _ => peers::skip("it takes root, or sudo without a password, to become another user"),
+        }
+    }
+
+    /// Runs a command of the shell.
+    fn run(self, command: &str) -> Output {
+        let mut shell = match self {
+            Self::FromRoot => {
+                let mut bash = Command::new("bash");
+                bash.uid(NOBODY).gid(NOBODY);
+                bash
+            }
+            Self::BySudo => {
+                let mut sudo = Command::new("sudo");
+                sudo.args(["-n", "-u", "nobody", "bash"]);
+                sudo
+            }
+        };
+        shell.args(["-c", command]).current_dir("/").output().unwrap()
+    }
 }
 
 fn said(output: &Output) -> String {
@@ -59,16 +84,14 @@ async fn asking(desk: &Desk, folder: &Path) -> Client {
 
 #[tokio::test]
 async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
-    if can_become_another_user().is_none() {
-        return;
-    }
+    let Some(another_user) = AnotherUser::find() else { return };
     let (folder, desk) = (machine(), Desk::new().await);
     let opened = opener(folder.path(), "while [ ! -e answered ]; do sleep 0.1; done");
     let client = asking(&desk, folder.path()).await;
     let person = async {
         until(async || opened.exists()).await;
         let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
-        let seen = said(&as_another_user("cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'"));
+        let seen = said(&another_user.run("cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'"));
         assert!(seen.contains(&argument), "the list of processes shows what is opened: {argument}");
         let (address, secret) = Opened::way_in(&argument);
         let page = address.trim_end_matches("/open");
@@ -78,7 +101,7 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
         );
         let file = Path::new(&argument);
         for attempt in [format!("cat '{argument}'"), format!("ls '{}'", file.parent().unwrap().display())] {
-            let output = as_another_user(&attempt);
+            let output = another_user.run(&attempt);
             assert!(!output.status.success() && output.stdout.is_empty(), "{attempt}: {}", said(&output));
         }
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
@@ -97,9 +120,7 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
 
 #[tokio::test]
 async fn another_user_who_knows_the_secret_cannot_say_yes() {
-    if can_become_another_user().is_none() {
-        return;
-    }
+    let Some(another_user) = AnotherUser::find() else { return };
     let (folder, desk) = (machine(), Desk::new().await);
     let opened = opener(folder.path(), "");
     let client = asking(&desk, folder.path()).await;
@@ -115,11 +136,11 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
             form.len()
         );
         let knock = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; cat <&3");
-        let answer = said(&as_another_user(&knock));
+        let answer = said(&another_user.run(&knock));
         assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
         assert!(!answer.to_lowercase().contains("set-cookie") && !answer.contains("left today"), "{answer}");
         // Whoever hangs up at once is not taken for the person either.
-        as_another_user(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3"));
+        another_user.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3"));
 
         let window = Opened::from_file(&argument).await.expect("the question is still open");
         window.read_first().await;

@@ -11,7 +11,7 @@ use shared_inbox::Timestamp;
 
 use super::answering::{ENTRANCE, Reply};
 use crate::{
-    consent::{Letter, letter::Links},
+    consent::{Letter, ending::in_utc, letter::Links},
     render::counted,
 };
 
@@ -105,10 +105,10 @@ pub(super) fn says(status: StatusCode, title: &str, said: &str) -> Reply {
 /// A page that says what became of a question, and when that was decided.
 pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
     let exact = at.to_string();
-    let shown = exact.get(..19).unwrap_or(&exact).replace('T', " ");
     let body = format!(
-        "<p>{}</p><p class=\"size\">Decided at <time datetime=\"{exact}\">{shown} UTC</time>.</p>",
-        escape(said)
+        "<p>{}</p><p class=\"size\">Decided at <time datetime=\"{exact}\">{}</time>.</p>",
+        escape(said),
+        in_utc(&exact)
     );
     page(StatusCode::OK, title, &body, None)
 }

@@ -4,7 +4,7 @@
 use std::{
     env, fs,
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use crate::consent::secret;
@@ -22,12 +22,23 @@ impl PrivateFile {
     ///
     /// When there is no place for it, or when others could read it there.
     pub(crate) fn create(content: &str) -> io::Result<Self> {
+        let mut failed = None;
+        for place in places() {
+            match Self::create_in(&place, content) {
+                Ok(file) => return Ok(file),
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    fn create_in(place: &Path, content: &str) -> io::Result<Self> {
         let random = secret().map_err(io::Error::other)?;
-        let folder = place().join(format!("shared-inbox-question-{}", &random[..16]));
+        let folder = place.join(format!("shared-inbox-question-{}", &random[..16]));
+        let path = folder.join("open.html").into_os_string().into_string();
+        let path = path.map_err(|_| io::Error::other("the path is not text"))?;
         make_folder(&folder)?;
-        let path = folder.join("open.html");
-        let path = path.to_str().ok_or_else(|| io::Error::other("the path is not text"));
-        let made = Self { folder: folder.clone(), path: path?.to_owned() };
+        let made = Self { folder, path };
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -67,16 +78,34 @@ impl Drop for PrivateFile {
     }
 }
 
-fn make_folder(path: &std::path::Path) -> io::Result<()> {
+fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
 }
 
-/// Where the file goes. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
-fn place() -> PathBuf {
-    let home =
-        || env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute() && home.is_dir());
-    home().unwrap_or_else(env::temp_dir)
+/// Where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
+fn places() -> impl Iterator<Item = PathBuf> {
+    let home = env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute());
+    home.into_iter().chain([env::temp_dir()])
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_its_owners_alone_and_gone_with_its_folder_when_it_was_used() {
+        let place = tempfile::tempdir().unwrap();
+        let file = PrivateFile::create_in(place.path(), "secret").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file.folder), mode(file.path().as_ref())), (0o700, 0o600));
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "secret");
+        drop(file);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        assert!(PrivateFile::create_in(&place.path().join("nowhere"), "").is_err());
+    }
 }

@@ -1,27 +1,23 @@
 //! Whose program it is that connects to the page. Linux tells, in its table of connections; elsewhere the secret must do.
 
-use std::net::SocketAddr;
+use std::{fs, net::SocketAddr};
+
+const TABLE: &str = "/proc/net/tcp";
 
 /// Whether the program at the other end of a connection is another user's. The superuser is nobody to hide from.
-#[cfg(target_os = "linux")]
 pub(super) fn is_another_user(visitor: SocketAddr, page: SocketAddr) -> bool {
-    std::fs::read_to_string("/proc/net/tcp").is_ok_and(|table| stands_as_another_user(&table, visitor, page))
-        && !is_in_windows()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn is_another_user(_visitor: SocketAddr, _page: SocketAddr) -> bool {
-    false
+    knows_its_visitors()
+        && fs::read_to_string(TABLE).is_ok_and(|table| stands_as_another_user(&table, visitor, page))
 }
 
 /// Whether this machine tells whose program connects to the page.
 pub(crate) fn knows_its_visitors() -> bool {
-    cfg!(target_os = "linux") && !is_in_windows() && std::fs::metadata("/proc/net/tcp").is_ok()
+    cfg!(target_os = "linux") && !is_in_windows() && fs::metadata(TABLE).is_ok()
 }
 
 /// Whether the browser is outside, in the Windows around this Linux, and its connections are not in the table.
 fn is_in_windows() -> bool {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease");
     release.is_ok_and(|release| release.to_lowercase().contains("microsoft"))
 }
 
@@ -64,7 +60,7 @@ fn in_table(address: SocketAddr) -> Option<String> {
 mod tests {
     use super::*;
 
-    const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+    const EXAMPLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
         0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 101 1 0 100 0 0 10 0\n   \
         1: 0100007F:A001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 102 1 0 100 0 0 10 0\n   \
         2: 0100007F:A002 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 65534        0 103 1 0 100 0 0 10 0\n   \
@@ -73,7 +69,7 @@ mod tests {
 
     fn is_refused(port: u16, page: u16) -> bool {
         let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        stands_as_another_user(TABLE, local(port), local(page))
+        stands_as_another_user(EXAMPLE, local(port), local(page))
     }
 
     #[test]
