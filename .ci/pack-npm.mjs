@@ -29,12 +29,12 @@ mkdirSync(join(carrier, 'bin'), { recursive: true });
 const file = join(carrier, 'bin', basename(program));
 cpSync(program, file);
 chmodSync(file, 0o755);
-write(carrier, { name: `${name}-${platform}`, version, description: `${name} for ${platform}`, license, repository, os: [os], cpu: [cpu], files: ['bin'] });
+write(carrier, { name: `${name}-${platform}`, version, description: `${name} for ${platform}`, license, repository, os: [os], cpu: [cpu], files: ['bin', 'LICENSE-*'] });
 
 const whole = join(work, 'whole');
 cpSync(folder, whole, { recursive: true });
 if (!existsSync(join(whole, 'README.md'))) cpSync(join(folder, '../README.md'), join(whole, 'README.md'));
-write(whole, { ...main, optionalDependencies: Object.fromEntries(Object.keys(main.optionalDependencies).map((it) => [it, version])) });
+write(whole, { ...main, files: [...main.files, 'LICENSE-*'], optionalDependencies: Object.fromEntries(Object.keys(main.optionalDependencies).map((it) => [it, version])) });
 for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) for (const it of [carrier, whole]) cpSync(join(root, licence), join(it, licence));
 
 for (const it of [carrier, whole]) {

@@ -135,7 +135,7 @@ def operations(document):
 def python(document):
     language = Python()
     out = [f'"""What people, customers, time and bad luck do, as typed calls.\n\n{NOTE}\n"""', ""]
-    out += ["from __future__ import annotations", "", "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict", "", "from ._http import Caller", ""]
+    out += ["from __future__ import annotations", "", "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict", "", "from ._http import Caller, in_thread", "", "__tracebackhide__ = True", ""]
     for name, schema in document["components"]["schemas"].items():
         says = oneline(schema.get("description", ""))
         if "properties" not in schema:
@@ -153,26 +153,39 @@ def python(document):
         out += [f"    {field}: {hint}" for field, hint in fields.items()] or ["    pass"]
     out += ["", "", "class Control(Caller):", '    """The control API of one world."""']
     for it in operations(document):
-        takes = ["self", *it["places"]]
-        if it["body"] is not None:
-            hint = kind(language, it["body"])
-            takes.append(f"body: {hint}" + (" | None = None" if it["optional"] else ""))
-        query = [(part["name"], kind(language, part["schema"])) for part in it["query"]]
-        if query:
-            takes.append("*")
-            takes += [f"{safe(snake(name))}: {hint if 'None' in hint else hint + ' | None'} = None" for name, hint in query]
-        takes = [part if part in ("self", "*") or ":" in part else f"{part}: str" for part in takes]
-        answer = kind(language, it["answer"]) if it["answer"] is not None else "None"
+        takes, answer = signature(language, it)
         path = re.sub(r"\{\w+\}", "{}", it["path"])
         sent = [f'"{it["method"]}"', f'"{path}"', *it["places"]]
         if it["body"] is not None:
             sent.append("body=body")
-        if query:
-            sent.append("query={" + ", ".join(f'"{name}": {safe(snake(name))}' for name, _ in query) + "}")
-        out += ["", f"    def {it['name']}({', '.join(takes)}) -> {answer}:", f'        """{oneline(it["says"])}."""']
+        if it["query"]:
+            sent.append("query={" + ", ".join(f'"{part["name"]}": {safe(snake(part["name"]))}' for part in it["query"]) + "}")
+        out += ["", f"    def {it['name']}({takes}) -> {answer}:", f'        """{oneline(it["says"])}."""']
         call = f"self._call({', '.join(sent)})"
         out += [f"        {call}"] if answer == "None" else [f"        answer: {answer} = {call}", "        return answer"]
+    out += ["", "", "class AsyncControl:", '    """The control API of one world, for tests whose app runs in their own event loop."""', ""]
+    out += ["    def __init__(self, control: Control) -> None:", "        self._control = control"]
+    for it in operations(document):
+        takes, answer = signature(language, it)
+        passed = [f"self._control.{it['name']}", *it["places"], *(["body"] if it["body"] is not None else [])]
+        passed += [f"{name}={name}" for name in (safe(snake(part["name"])) for part in it["query"])]
+        call = f"await in_thread({', '.join(passed)})"
+        out += ["", f"    async def {it['name']}({takes}) -> {answer}:", f'        """{oneline(it["says"])}."""']
+        out += [f"        {call}" if answer == "None" else f"        return {call}"]
     return "\n".join(out) + "\n"
+
+
+def signature(language, it):
+    """What a call takes and gives, in Python."""
+    takes = ["self", *(f"{name}: str" for name in it["places"])]
+    if it["body"] is not None:
+        takes.append(f"body: {kind(language, it['body'])}" + (" | None = None" if it["optional"] else ""))
+    if it["query"]:
+        takes.append("*")
+    for part in it["query"]:
+        hint = kind(language, part["schema"])
+        takes.append(f"{safe(snake(part['name']))}: {hint if 'None' in hint else hint + ' | None'} = None")
+    return ", ".join(takes), kind(language, it["answer"]) if it["answer"] is not None else "None"
 
 
 def safe(name):

@@ -1,7 +1,8 @@
+/// <reference lib="esnext.disposable" />
 import type { Control } from './control.js';
 
 export * from './control.js';
-export { NotMet, Refused } from './http.js';
+export { NotMet, Refused, Unreachable } from './http.js';
 
 /** The path of the program that came with this package; `SHARED_INBOX_MOCK` names another one. */
 export function program(): string;
@@ -36,7 +37,7 @@ export class World {
     journal(): Promise<string>;
 }
 
-/** A running mock server. */
+/** A running mock server. It ends with `stop`, with the scope of `await using`, and with this process, however that ends. */
 export class Server {
     private constructor();
     /** Starts it on a free port. `flags` are those of the program. */
@@ -49,4 +50,6 @@ export class Server {
     end(world: World): Promise<void>;
     /** Ends the server. */
     stop(): Promise<void>;
+    /** Ends the server at the end of the scope: `await using server = await Server.start()`. */
+    [Symbol.asyncDispose](): Promise<void>;
 }

@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
+import { inspect } from 'node:util';
 import { Control } from './control.js';
 
 export { Control } from './control.js';
-export { NotMet, Refused } from './http.js';
+export { NotMet, Refused, Unreachable } from './http.js';
 
 
 export function program() {
@@ -21,13 +22,13 @@ export function program() {
 }
 
 export class World {
-    constructor(ready) {
+    constructor(ready, howItEnded) {
         this.baseUrl = ready.base_url;
         this.mcpUrl = ready.mcp_url;
         this.liveKey = ready.keys.live;
         this.testKey = ready.keys.test;
         this.consoleUrl = ready.console_url;
-        this.control = new Control(ready.control_url);
+        this.control = new Control(ready.control_url, undefined, howItEnded);
     }
 
     /** Keys stay out of what is printed. */
@@ -51,33 +52,39 @@ export class World {
 
 export class Server {
     #process;
+    #log = '';
+    #ended;
 
     static async start(...flags) {
         const command = program();
         if (!existsSync(command)) throw new Error(`${command} is not there.`);
-        const child = spawn(command, ['--listen', '127.0.0.1:0', '--json', '--quiet', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
-        let said = '';
-        child.stderr.on('data', (text) => (said += text));
+        const server = new Server();
+        // When this process is gone, however that came, the pipe to the program's stdin closes, and the program ends.
+        const fixed = ['--listen', '127.0.0.1:0', '--json', '--quiet', '--exit-with-parent'];
+        const child = spawn(command, [...fixed, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
+        server.#process = child;
+        child.stderr.on('data', (text) => (server.#log = (server.#log + text).slice(-10_000)));
+        child.stdin.on('error', () => {});
+        server.#ended = new Promise((resolve) => child.once('close', (status, signal) => resolve(signal ? `by signal ${signal}` : `with status ${status}`)));
         const line = await new Promise((resolve, reject) => {
             createInterface({ input: child.stdout }).once('line', resolve);
             child.once('error', reject);
-            child.once('close', () => reject(new Error(`${command} did not start: ${said.trim()}`)));
+            child.once('close', () => reject(new Error(`${command} did not start: ${server.#log.trim()}`)));
         });
-        // What it says later is nobody's; read on, or a full pipe would stop it.
-        child.stderr.removeAllListeners('data').resume();
         // The server must not keep a test runner alive that has done its work.
-        child.unref();
-        child.stdout.unref();
-        child.stderr.unref();
-        const server = new Server();
-        server.#process = child;
-        server.main = new World(JSON.parse(line));
-        process.once('exit', () => child.kill());
+        for (const it of [child, child.stdin, child.stdout, child.stderr]) it.unref();
+        server.main = new World(JSON.parse(line), () => server.#howItEnded());
         return server;
     }
 
-    async world({ empty = false, seed, clock = 'manual' } = {}) {
-        return new World(await this.main.control.createWorld({ clock, empty, seed }));
+    async world(options = {}) {
+        const { empty = false, seed, clock = 'manual', ...others } = checked(options);
+        const [unknown] = Object.keys(others);
+        if (unknown) throw new TypeError(`A world has no option ${unknown}; its options are empty, seed and clock.`);
+        if (typeof empty !== 'boolean') throw new TypeError(`empty must be true or false, not ${inspect(empty)}`);
+        if (!['manual', 'real'].includes(clock)) throw new TypeError(`clock must be 'manual' or 'real', not ${inspect(clock)}`);
+        if (empty && seed !== undefined) throw new TypeError('empty and seed exclude each other');
+        return new World(await this.main.control.createWorld({ clock, empty, seed }), () => this.#howItEnded());
     }
 
     async end(world) {
@@ -85,14 +92,26 @@ export class Server {
     }
 
     async stop() {
-        if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-        const ended = new Promise((resolve) => this.#process.once('exit', resolve));
         this.#process.ref();
-        this.#process.kill();
-        await ended;
+        this.#process.stdin.destroy();
+        await this.#ended;
+    }
+
+    /** One line about a server that has ended. */
+    async #howItEnded() {
+        // Its sockets close a moment before it has ended.
+        const running = new Promise((resolve) => setTimeout(resolve, 1000));
+        const how = await Promise.race([this.#ended, running]);
+        const said = this.#log.trim().split('\n').at(-1);
+        return how && `shared-inbox-mock has ended, ${how}.${said ? ` It said: ${said}` : ''}`;
     }
 
     async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
         await this.stop();
     }
+}
+
+function checked(options) {
+    if (options === null || typeof options !== 'object') throw new TypeError(`The options of a world must be an object such as { empty: true }, not ${inspect(options)}`);
+    return options;
 }

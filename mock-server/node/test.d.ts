@@ -1,6 +1,24 @@
 import type { TestContext, TestOptions } from 'node:test';
 import type { World, WorldOptions } from './index.js';
 
+type Body = (world: World, context: TestContext) => unknown;
+type Options = TestOptions & { world?: WorldOptions };
+
+interface Define {
+    (name: string, body: Body): Promise<void>;
+    (name: string, options: Options, body: Body): Promise<void>;
+}
+
+interface Todo extends Define {
+    (name: string, options?: Options): Promise<void>;
+}
+
 /** A test of node's own runner that has a world of its own; a failure shows what the app asked for. */
-export function test(name: string, body: (world: World, context: TestContext) => unknown): Promise<void>;
-export function test(name: string, options: TestOptions & { world?: WorldOptions }, body: (world: World, context: TestContext) => unknown): Promise<void>;
+export const test: Define & {
+    /** A test that is not run. */
+    skip: Todo;
+    /** With `node --test-only`, the tests that are run. */
+    only: Define;
+    /** A test that is yet to be written, or not expected to pass yet. */
+    todo: Todo;
+};

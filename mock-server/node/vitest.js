@@ -1,13 +1,16 @@
 // For vitest: one server for the file, a world for each test, and the journal of a test that failed.
 
 import { test as base } from 'vitest';
-import { Server } from './index.js';
+import { endWorld, journalOf, startServer } from './runner.js';
+
+// Before 4.1 an overridden `worldOptions` would not reach `world`, and every test would silently get the demo workspace.
+if (!base.override) throw new Error('shared-inbox-mock/vitest needs vitest 4.1 or newer. With an older one, use `Server` from shared-inbox-mock.');
 
 export const test = base.extend({
     worldOptions: [{}, { injected: true }],
     server: [
         async ({}, use) => {
-            const server = await Server.start();
+            const server = await startServer();
             await use(server);
             await server.stop();
         },
@@ -16,7 +19,7 @@ export const test = base.extend({
     world: async ({ server, worldOptions, task }, use) => {
         const world = await server.world(worldOptions);
         await use(world);
-        if (task.result?.state === 'fail') console.error(`what the app asked of the shared inbox:\n${await world.journal()}`);
-        await server.end(world);
+        if (task.result?.state === 'fail') console.error(`what the app asked of the shared inbox:\n${await journalOf(world)}`);
+        await endWorld(server, world);
     },
 });

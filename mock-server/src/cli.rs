@@ -18,6 +18,7 @@ use tokio::{runtime, sync::watch};
 use crate::{
     MockServer, World,
     builder::{MockServerBuilder, StartError},
+    lifetime,
     ready::Ready,
     server::{clock::ClockMode, connection::Phase, document::Origin, target::Targets},
 };
@@ -42,6 +43,8 @@ enum Command {
         #[arg(value_name = "ADDR", default_value = "127.0.0.1:4010", value_parser = address)]
         at: SocketAddr,
     },
+    #[cfg(feature = "conform")]
+    Conform(crate::conform::ConformCli),
 }
 
 #[derive(Args)]
@@ -82,6 +85,10 @@ struct Options {
     /// No line on stderr for each request
     #[arg(long)]
     quiet: bool,
+    /// End when the parent process does: when stdin closes, and on Unix also when the parent is gone. Ctrl-C is then left
+    /// to the parent. For test runners, so that no server outlives them
+    #[arg(long, overrides_with = "exit_with_parent")]
+    exit_with_parent: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -116,6 +123,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Some(Command::Schema) => schema(),
         Some(Command::Health { at }) => health(at),
+        #[cfg(feature = "conform")]
+        Some(Command::Conform(conform)) => return conform.run().unwrap_or_else(|message| fail(&message)),
         None => serve(cli.options),
     };
     match done {
@@ -164,6 +173,7 @@ fn health(at: SocketAddr) -> Result<(), String> {
 
 fn serve(options: Options) -> Result<(), String> {
     let (json, ready_file) = (options.json, options.ready_file.clone());
+    let with_parent = options.exit_with_parent;
     let console = cfg!(feature = "console") && !options.no_console;
     if let Some(file) = &ready_file {
         // One that a former run left behind would speak too soon.
@@ -182,11 +192,12 @@ fn serve(options: Options) -> Result<(), String> {
                 (Some(file), StartError::Seed(_)) => format!("--seed {}: {error}", file.display()),
                 _ => error.to_string(),
             })?;
-        let signalled = signal().map_err(|error| format!("cannot wait for signals: {error}"))?;
+        let end = lifetime::until_ended(with_parent)
+            .map_err(|error| format!("cannot wait for signals: {error}"))?;
         let ready = app.control().ready();
         let server = tokio::spawn(app.serve(listener));
         announce(&ready, json, console, ready_file.as_deref())?;
-        signalled.await;
+        end.await;
         phase.send_replace(Phase::Ending);
         let _ = server.await;
         Ok(())
@@ -234,26 +245,6 @@ fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let temporary = file.with_file_name(name);
     std::fs::write(&temporary, format!("{text}\n"))?;
     std::fs::rename(&temporary, file).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
-}
-
-/// Listens for the signals at once; the future ends at the first.
-#[cfg(unix)]
-fn signal() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
-}
-
-#[cfg(not(unix))]
-fn signal() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }
 
 #[cfg(test)]

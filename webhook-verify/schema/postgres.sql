@@ -1,6 +1,9 @@
--- The marks of handled webhook events. Plain statements that can be run again: give this file to a migration tool, or
--- call `PostgresGuard::create_table`.
+-- The marks of handled webhook events, schema version 2. Plain statements that can be run again and that bring an older table up
+-- to date: give this file to a migration tool, or call `PostgresGuard::create_table`. Receivers of a release with another
+-- version answer 503 until they are replaced; the service repeats what they refused.
 create table if not exists shared_inbox_webhooks (
+    -- Tells apps that share a database apart.
+    namespace text not null default '',
     endpoint text not null,
     event text not null,
     state text not null check (state in ('claimed', 'free', 'done')),
@@ -8,7 +11,19 @@ create table if not exists shared_inbox_webhooks (
     fence bigint not null,
     -- When a claim runs out, or when the row may go.
     until timestamptz not null,
-    primary key (endpoint, event)
+    primary key (namespace, endpoint, event)
 ) with (fillfactor = 70);
--- To find what is old. Of what a step changes, nothing else has an index, so that the row's other index entries stay.
+-- From version 1, which had no namespaces.
+do $$ begin
+    if not exists (select from pg_attribute
+        where attrelid = 'shared_inbox_webhooks'::regclass and attname = 'namespace' and not attisdropped)
+    then
+        alter table shared_inbox_webhooks add column namespace text not null default '';
+        alter table shared_inbox_webhooks drop constraint shared_inbox_webhooks_pkey,
+            add primary key (namespace, endpoint, event);
+    end if;
+end $$;
+-- To find what is old: the sweep goes by the fence, in this order. Of what a step changes nothing has an index, so that the row's
+-- other index entries stay.
 create index if not exists shared_inbox_webhooks_fence on shared_inbox_webhooks (fence);
+comment on table shared_inbox_webhooks is 'shared-inbox-webhooks, schema version 2';

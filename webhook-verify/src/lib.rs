@@ -145,6 +145,7 @@
 //! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
 //! | `redis` | a replay guard on Redis or Valkey; brings `tokio` |
 //! | `postgres` | a replay guard on PostgreSQL, and marks inside the handler's own transaction; brings `tokio` |
+//! | `ring` | HMAC by `ring` on CPUs without SHA instructions: no new crate where TLS uses it anyway |
 //! | `suite` | the rules of a replay guard as tests |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -175,6 +176,8 @@ mod verifier;
 
 pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
 pub use error::{Header, VerifyError};
+#[doc(hidden)]
+pub use key::Backend;
 #[cfg(feature = "tower")]
 pub use layer::{VerifyLayer, VerifyService};
 pub use parts::{Parts, WebhookHeaders};

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Header, VerifyError};
-use crate::key::Key;
+use crate::key::{Backend, Key};
 use crate::parts::{Parts, WebhookHeaders};
 use crate::secret::Secret;
 
@@ -29,7 +29,13 @@ impl Signer {
     /// A signer for these secrets; the signatures come in the same order. Put the current secret first.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret)).collect() }
+        Self::with_backend(Backend::fastest(), secrets)
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
+        Self { keys: secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect() }
     }
 
     /// The three headers for a request sent at `timestamp` (seconds since 1970) with this id and this body.

@@ -8,6 +8,8 @@ use std::ops::Deref;
 use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
+use serde_json::value::RawValue;
+use shared_inbox::event::replace_lone_surrogates;
 
 use crate::replay::Delivery;
 
@@ -110,35 +112,88 @@ impl<'a> VerifiedBody<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// [`Event`](crate::Event) takes whatever JSON can say, at any depth and with any number, and keeps it. Another type takes
+    /// what `serde_json` reads into it. Half a surrogate pair in a text, as `"\\ud83d"`, is read as U+FFFD in either case.
+    ///
     /// # Errors
     /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Verified<T>, ParseError> {
+        // `Event` keeps its JSON without the blanks in front, and counts lines and columns from there.
+        let blanks = self.body.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
+        let (blanks, json) = self.body.split_at(blanks);
+        self.read(json).map_err(|error| error.behind(blanks))
+    }
+
+    fn read<T: DeserializeOwned>(&self, json: &[u8]) -> Result<Verified<T>, ParseError> {
+        let read = || match serde_json::from_slice(json) {
+            Ok(value) => Ok(value),
+            Err(error) => match std::str::from_utf8(json).map(replace_lone_surrogates) {
+                Ok(Cow::Owned(replaced)) => serde_json::from_str(&replaced),
+                _ => Err(error),
+            },
+        };
         // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart from a mistake.
-        if !begins_with_id(self.body, self.proof.id) && first_id(self.body)? != self.proof.id {
-            return Err(ParseError::IdMismatch);
-        }
-        Ok(Verified::new(self.proof, serde_json::from_slice(self.body)?))
+        let Proof { id, timestamp, secret } = self.proof;
+        let event_type = match after_id(json, id) {
+            Some(rest) => leading_type(rest),
+            None => {
+                let head = Head::read(json)?;
+                if head.id.as_deref() != Some(id) {
+                    return Err(ParseError::IdMismatch);
+                }
+                head.event_type
+            }
+        };
+        Ok(Verified {
+            id: id.to_owned(),
+            timestamp,
+            secret,
+            event_type: event_type.filter(loggable),
+            value: read()?,
+        })
     }
 }
 
-/// Whether the body begins as nearly every one does: with this id, and no blanks. An id that JSON would write in another
-/// way is for [`first_id`] to read.
-fn begins_with_id(body: &[u8], id: &str) -> bool {
-    let after = body.strip_prefix(br#"{"id":""#).and_then(|rest| rest.strip_prefix(id.as_bytes()));
-    after.is_some_and(|rest| rest.starts_with(b"\"")) && !id.contains(['"', '\\'])
+/// What comes behind the id, if the body begins as nearly every one does: with this id, and no blanks. An id that JSON would
+/// write in another way is for [`Head`] to read.
+fn after_id<'a>(body: &'a [u8], id: &str) -> Option<&'a [u8]> {
+    let rest = body.strip_prefix(br#"{"id":""#)?.strip_prefix(id.as_bytes())?.strip_prefix(b"\"")?;
+    (!id.contains(['"', '\\'])).then_some(rest)
 }
 
-/// The envelope's `id`, read no further than that.
-fn first_id(body: &[u8]) -> Result<Cow<'_, str>, serde_json::Error> {
-    let mut id = None;
-    let read = serde_json::Deserializer::from_slice(body).deserialize_map(FirstId(&mut id));
-    // Once it is found, reading ends with a complaint about the rest.
-    id.map_or_else(|| read.and_then(|()| Err(Error::missing_field("id"))), Ok)
+/// The type, if it comes next, as it nearly always does.
+fn leading_type(rest: &[u8]) -> Option<String> {
+    let text = rest.strip_prefix(br#","type":""#)?;
+    let end = text.iter().position(|byte| *byte == b'"')?;
+    std::str::from_utf8(&text[..end]).ok().map(str::to_owned)
 }
 
-struct FirstId<'a, 'de>(&'a mut Option<Cow<'de, str>>);
+/// Whether a type looks like one: nothing else is put into a log.
+fn loggable(event_type: &String) -> bool {
+    let named = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=64).contains(&event_type.len()) && event_type.bytes().all(named)
+}
 
-impl<'de> Visitor<'de> for FirstId<'_, 'de> {
+/// The envelope's first `id` and `type`, read no further than that.
+#[derive(Default)]
+struct Head {
+    id: Option<String>,
+    event_type: Option<String>,
+}
+
+impl Head {
+    fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+        // What is not UTF-8 is not JSON; the reader says where.
+        let text = std::str::from_utf8(body).map(replace_lone_surrogates);
+        let body = text.as_ref().map_or(body, |text| text.as_bytes());
+        let mut head = Self::default();
+        let read = serde_json::Deserializer::from_slice(body).deserialize_map(&mut head);
+        // Once both are found, reading ends with a complaint about the rest.
+        if head.id.is_some() { Ok(head) } else { read.map(|()| head) }
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Head {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,14 +202,17 @@ impl<'de> Visitor<'de> for FirstId<'_, 'de> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
-            if name == "id" {
-                let Text(id) = map.next_value()?;
-                *self.0 = Some(id);
+            match &*name {
+                "id" if self.id.is_none() => self.id = Some(map.next_value()?),
+                // Of another form, it is for the reader of the whole to judge.
+                "type" => self.event_type = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok(),
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+            if self.id.is_some() && self.event_type.is_some() {
                 return Ok(());
             }
-            map.next_value::<IgnoredAny>()?;
         }
-        Ok(())
+        if self.id.is_some() { Ok(()) } else { Err(A::Error::missing_field("id")) }
     }
 }
 
@@ -174,13 +232,15 @@ pub struct Verified<T> {
     id: String,
     timestamp: u64,
     secret: usize,
+    event_type: Option<String>,
     value: T,
 }
 
 impl<T> Verified<T> {
+    #[cfg(feature = "http")]
     pub(crate) fn new(proof: Proof<'_>, value: T) -> Self {
         let Proof { id, timestamp, secret } = proof;
-        Self { id: id.to_owned(), timestamp, secret, value }
+        Self { id: id.to_owned(), timestamp, secret, event_type: None, value }
     }
 
     /// What was proven about the request.
@@ -189,10 +249,14 @@ impl<T> Verified<T> {
         Proof::new(&self.id, self.timestamp, self.secret)
     }
 
-    /// This event at one of your endpoints, for a [guard](crate::replay) to remember.
+    /// This event at one of your endpoints, for a [guard](crate::replay) to remember. Knows the event's type, for logs.
     #[must_use]
     pub fn delivery(&self, endpoint: &str) -> Delivery {
-        self.proof().delivery(endpoint)
+        let delivery = self.proof().delivery(endpoint);
+        match &self.event_type {
+            Some(event_type) => delivery.with_event_type(event_type.as_str()),
+            None => delivery,
+        }
     }
 
     /// The value alone.
@@ -241,6 +305,17 @@ pub enum ParseError {
 }
 
 impl ParseError {
+    /// The same error in a body that begins with these blanks.
+    fn behind(mut self, blanks: &[u8]) -> Self {
+        if let Self::NotJson { line, column } | Self::Shape { line, column } = &mut self {
+            if *line == 1 {
+                *column += blanks.iter().rev().take_while(|byte| **byte != b'\n').count();
+            }
+            *line += blanks.iter().filter(|byte| **byte == b'\n').count();
+        }
+        self
+    }
+
     /// A name for logs and alerts that stays the same across releases.
     #[must_use]
     pub fn code(&self) -> &'static str {

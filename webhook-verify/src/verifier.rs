@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::clock;
 use crate::error::VerifyError;
-use crate::key::{Hashing, Key};
+use crate::key::{Backend, Hashing, Key};
 use crate::parts::{Parts, WebhookHeaders};
 use crate::secret::Secret;
 use crate::signatures::Signatures;
@@ -50,7 +50,13 @@ impl Verifier {
     /// A verifier that takes a signature by any of these secrets. With none, it refuses everything.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        let keys = secrets.into_iter().map(|secret| Key::new(&secret)).collect();
+        Self::with_backend(Backend::fastest(), secrets)
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let keys = secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect();
         Self { keys, tolerance: TOLERANCE, clock: None }
     }
 

@@ -41,6 +41,7 @@ fn module() -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "needs the target wasm32-unknown-unknown and Node"]
 fn a_worker_verifies_reads_and_guards_by_the_hosts_clock() {
     let (Some(module), Some(node)) = (module(), peers::node22()) else { return };
     let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();

@@ -88,6 +88,7 @@ async fn python(requirements: &'static [&'static str]) -> Option<PathBuf> {
 const CLIENTS: &[&str] = &["mcp==2.3.0", "fastmcp==4.1.2", "pydantic-ai-slim[mcp]==2.66.0"];
 
 #[tokio::test]
+#[ignore = "needs Python"]
 async fn python_clients_give_the_model_inert_mail() {
     let Some(interpreter) = python(CLIENTS).await else { return };
     for (name, file) in [
@@ -103,6 +104,7 @@ async fn python_clients_give_the_model_inert_mail() {
 }
 
 #[tokio::test]
+#[ignore = "needs Python"]
 async fn langchain_gives_the_model_inert_mail() {
     let Some(interpreter) = python(&["langchain-mcp-adapters==0.3.2"]).await else { return };
     let desk = hostile_desk().await;
@@ -112,6 +114,7 @@ async fn langchain_gives_the_model_inert_mail() {
 }
 
 #[tokio::test]
+#[ignore = "needs Node"]
 async fn the_typescript_client_and_the_inspector_give_the_model_inert_mail() {
     let installed = tokio::task::spawn_blocking(|| {
         let client = peers::npm(&["@modelcontextprotocol/client@2.4.0"])?;

@@ -26,6 +26,7 @@ fn mcpb() -> Option<String> {
 }
 
 #[test]
+#[ignore = "needs Node"]
 fn the_extension_packs_and_carries_the_program() {
     let Some(mcpb) = mcpb() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -64,6 +65,7 @@ fn the_extension_packs_and_carries_the_program() {
     );
     let program = unpacked.join(manifest(&unpacked)["server"]["entry_point"].as_str().unwrap());
     assert_eq!(fs::metadata(&program).unwrap().len(), fs::metadata(ours).unwrap().len());
+    assert!(["LICENSE-MIT", "LICENSE-APACHE"].iter().all(|licence| unpacked.join(licence).is_file()));
     let version = Command::new(&program).arg("--version").output().unwrap();
     assert!(String::from_utf8_lossy(&version.stdout).contains(env!("CARGO_PKG_VERSION")));
 
@@ -119,6 +121,7 @@ fn npx_folder(parent: &Path) -> Option<PathBuf> {
 
 #[test]
 #[cfg(unix)]
+#[ignore = "needs Node"]
 fn the_packages_for_npm_start_the_program_and_settings_name_npx() {
     let parent = tempfile::tempdir().unwrap();
     let Some(folder) = npx_folder(parent.path()) else { return };
@@ -200,6 +203,7 @@ fn the_readme_names_the_registry_entry_as_the_registry_wants_it() {
 }
 
 #[test]
+#[ignore = "needs Node"]
 fn a_wrong_manifest_is_refused_by_the_tool() {
     let Some(mcpb) = mcpb() else { return };
     let (node, cli) = mcpb.split_once(' ').unwrap();
@@ -239,6 +243,7 @@ fn registry_schema() -> Option<Value> {
 }
 
 #[test]
+#[ignore = "needs Python"]
 fn the_registry_entry_is_valid_by_the_registrys_schema() {
     let Some(schema) = registry_schema() else { return };
     let server = json("server.json");

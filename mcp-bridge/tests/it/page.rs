@@ -399,6 +399,7 @@ async fn at_a_browser(
 
 #[tokio::test]
 #[cfg(unix)]
+#[ignore = "needs a browser"]
 async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
     let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
     let shots = Path::new(env!("CARGO_TARGET_TMPDIR"));

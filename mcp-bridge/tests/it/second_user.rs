@@ -83,6 +83,7 @@ async fn asking(desk: &Desk, folder: &Path) -> Client {
 }
 
 #[tokio::test]
+#[ignore = "needs another user"]
 async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
     let Some(another_user) = AnotherUser::find() else { return };
     let (folder, desk) = (machine(), Desk::new().await);
@@ -119,6 +120,7 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
 }
 
 #[tokio::test]
+#[ignore = "needs another user"]
 async fn another_user_who_knows_the_secret_cannot_say_yes() {
     let Some(another_user) = AnotherUser::find() else { return };
     let (folder, desk) = (machine(), Desk::new().await);

@@ -166,6 +166,7 @@ async fn round(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes a minute"]
 async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_line_its_email() {
     const ROUNDS: usize = 200;
     const LANES: usize = 4;

@@ -8,8 +8,8 @@ With pytest there is nothing to import: the fixture `shared_inbox` gives each te
         shared_inbox.control.expect({"of": "requests", "where": {"method": "POST"}})
 """
 
-from ._http import NotMet, Refused
-from ._server import Server, World, program
-from .control import Control
+from ._http import NotMet, Refused, Unreachable
+from ._server import AsyncWorld, Server, World, program
+from .control import AsyncControl, Control
 
-__all__ = ["Control", "NotMet", "Refused", "Server", "World", "program"]
+__all__ = ["AsyncControl", "AsyncWorld", "Control", "NotMet", "Refused", "Server", "Unreachable", "World", "program"]

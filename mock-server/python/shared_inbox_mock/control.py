@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from ._http import Caller
+from ._http import Caller, in_thread
+
+__tracebackhide__ = True
 
 
 class Advanced(TypedDict):
@@ -1198,3 +1200,310 @@ class Control(Caller):
     def delete_world(self, id: str) -> None:
         """Ends a world."""
         self._call("DELETE", "/worlds/{}", id)
+
+
+class AsyncControl:
+    """The control API of one world, for tests whose app runs in their own event loop."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    async def list_approvals(self, *, least: int | None = None, wait: float | None = None) -> list[Waiting]:
+        """The drafts that wait for a person, oldest first."""
+        return await in_thread(self._control.list_approvals, least=least, wait=wait)
+
+    async def list_bookings(self, *, least: int | None = None, wait: float | None = None) -> list[BookingRecord]:
+        """Every booking, oldest first."""
+        return await in_thread(self._control.list_bookings, least=least, wait=wait)
+
+    async def create_booking(self, body: NewBooking) -> Booked:
+        """Someone books a time."""
+        return await in_thread(self._control.create_booking, body)
+
+    async def cancel_booking(self, id: str) -> Done:
+        """A booking is cancelled."""
+        return await in_thread(self._control.cancel_booking, id)
+
+    async def list_bundles(self, *, least: int | None = None, wait: float | None = None) -> list[Bundle]:
+        """Sets of rules to switch on by name."""
+        return await in_thread(self._control.list_bundles, least=least, wait=wait)
+
+    async def switch_off(self, id: str) -> None:
+        """Switches a bundle off."""
+        await in_thread(self._control.switch_off, id)
+
+    async def switch_on(self, id: str) -> list[Fault]:
+        """Switches a bundle on."""
+        return await in_thread(self._control.switch_on, id)
+
+    async def get_clock(self) -> ClockReading:
+        """What the clock shows."""
+        return await in_thread(self._control.get_clock)
+
+    async def move_clock(self, body: MoveClock | None = None) -> Advanced:
+        """Moves the clock ahead."""
+        return await in_thread(self._control.move_clock, body)
+
+    async def list_conversations(self, *, mailbox: str | None = None, q: str | None = None, tag: str | None = None, view: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[ConversationEntry]:
+        """Conversations of all inboxes, newest first."""
+        return await in_thread(self._control.list_conversations, mailbox=mailbox, q=q, tag=tag, view=view, limit=limit, offset=offset, least=least, wait=wait)
+
+    async def get_conversation(self, id: str) -> ConversationView:
+        """A conversation, whole."""
+        return await in_thread(self._control.get_conversation, id)
+
+    async def assign(self, id: str, body: Assignment) -> Done:
+        """Gives a conversation to someone, or to nobody."""
+        return await in_thread(self._control.assign, id, body)
+
+    async def draft(self, id: str, body: HelperDraft) -> ReplyResult:
+        """The drafting helper writes a reply."""
+        return await in_thread(self._control.draft, id, body)
+
+    async def add_note(self, id: str, body: TeamNote) -> Noted:
+        """Someone on the team writes a note."""
+        return await in_thread(self._control.add_note, id, body)
+
+    async def reply(self, id: str, body: TeamReply) -> ReplyResult:
+        """Someone on the team replies."""
+        return await in_thread(self._control.reply, id, body)
+
+    async def snooze(self, id: str, body: Snooze) -> Done:
+        """A person snoozes a conversation, or ends its snooze."""
+        return await in_thread(self._control.snooze, id, body)
+
+    async def sort(self, id: str, body: Sorting | None = None) -> Done:
+        """The sorting helper looks at a conversation."""
+        return await in_thread(self._control.sort, id, body)
+
+    async def set_status(self, id: str, body: StatusChange) -> Done:
+        """Someone on the team sets the status."""
+        return await in_thread(self._control.set_status, id, body)
+
+    async def edit_tags(self, id: str, body: TagChange | None = None) -> Done:
+        """Someone on the team adds and removes tags."""
+        return await in_thread(self._control.edit_tags, id, body)
+
+    async def list_document_requests(self, *, least: int | None = None, wait: float | None = None) -> list[RequestEntry]:
+        """Every document request, oldest first."""
+        return await in_thread(self._control.list_document_requests, least=least, wait=wait)
+
+    async def upload(self, id: str, body: Upload) -> Uploaded:
+        """A customer uploads a document that was asked for."""
+        return await in_thread(self._control.upload, id, body)
+
+    async def list_documents(self, *, kind: str | None = None, q: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[Document]:
+        """Documents of all inboxes, newest first."""
+        return await in_thread(self._control.list_documents, kind=kind, q=q, limit=limit, offset=offset, least=least, wait=wait)
+
+    async def file_document(self, body: NewDocument) -> FiledDocument:
+        """A person puts a file into the library."""
+        return await in_thread(self._control.file_document, body)
+
+    async def read_document(self, id: str, body: Reading | None = None) -> Done:
+        """The document-reading helper looks at a document."""
+        return await in_thread(self._control.read_document, id, body)
+
+    async def expect(self, body: Expectation) -> Met:
+        """Waits until something has happened that must happen."""
+        return await in_thread(self._control.expect, body)
+
+    async def clear_faults(self) -> None:
+        """Removes all rules."""
+        await in_thread(self._control.clear_faults)
+
+    async def list_faults(self, *, least: int | None = None, wait: float | None = None) -> list[Fault]:
+        """The rules, and how often each has fired."""
+        return await in_thread(self._control.list_faults, least=least, wait=wait)
+
+    async def add_fault(self, body: FaultRuleInput) -> Fault:
+        """Makes requests or webhooks go wrong."""
+        return await in_thread(self._control.add_fault, body)
+
+    async def remove_fault(self, id: str) -> None:
+        """Removes one rule."""
+        await in_thread(self._control.remove_fault, id)
+
+    async def health(self) -> Health:
+        """Whether the server is there."""
+        return await in_thread(self._control.health)
+
+    async def inbound(self, body: InboundMail) -> Received:
+        """A customer's mail comes in."""
+        return await in_thread(self._control.inbound, body)
+
+    async def list_jobs(self, *, least: int | None = None, wait: float | None = None) -> list[JobEntry]:
+        """What is due and when, soonest first."""
+        return await in_thread(self._control.list_jobs, least=least, wait=wait)
+
+    async def list_keys(self, *, least: int | None = None, wait: float | None = None) -> list[KeyEntry]:
+        """All keys, without what is secret about them."""
+        return await in_thread(self._control.list_keys, least=least, wait=wait)
+
+    async def create_key(self, body: NewKey) -> MadeKey:
+        """A new key, shown this once."""
+        return await in_thread(self._control.create_key, body)
+
+    async def revoke_key(self, id: str) -> None:
+        """Revokes the key of an agent."""
+        await in_thread(self._control.revoke_key, id)
+
+    async def get_line(self, id: str) -> Line:
+        """What led to something, and what it led to."""
+        return await in_thread(self._control.get_line, id)
+
+    async def list_mailboxes(self, *, least: int | None = None, wait: float | None = None) -> list[MailboxEntry]:
+        """All inboxes."""
+        return await in_thread(self._control.list_mailboxes, least=least, wait=wait)
+
+    async def create_mailbox(self, body: NewMailbox) -> MailboxEntry:
+        """A new inbox."""
+        return await in_thread(self._control.create_mailbox, body)
+
+    async def approve(self, id: str, body: Approval | None = None) -> Approved:
+        """A person approves a draft."""
+        return await in_thread(self._control.approve, id, body)
+
+    async def bounce(self, id: str) -> Done:
+        """A mail comes back."""
+        return await in_thread(self._control.bounce, id)
+
+    async def discard(self, id: str, body: Discard | None = None) -> Done:
+        """A person throws a draft away."""
+        return await in_thread(self._control.discard, id, body)
+
+    async def stop(self, id: str, body: Stop | None = None) -> Done:
+        """A person stops a message in its undo window."""
+        return await in_thread(self._control.stop, id, body)
+
+    async def openapi(self) -> dict[str, Any]:
+        """This document."""
+        return await in_thread(self._control.openapi)
+
+    async def list_outbox(self, *, least: int | None = None, wait: float | None = None) -> list[OutboxMail]:
+        """Every mail that left or was meant to."""
+        return await in_thread(self._control.list_outbox, least=least, wait=wait)
+
+    async def set_plan(self, body: PlanChange) -> Done:
+        """Changes the workspace's plan."""
+        return await in_thread(self._control.set_plan, body)
+
+    async def ready(self) -> Ready:
+        """The addresses and the two keys of this world."""
+        return await in_thread(self._control.ready)
+
+    async def clear_requests(self) -> None:
+        """Forgets the requests so far."""
+        await in_thread(self._control.clear_requests)
+
+    async def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+        """The requests to the service so far, oldest first."""
+        return await in_thread(self._control.list_requests, method=method, order=order, q=q, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
+
+    async def get_request(self, id: str) -> JournalEntry:
+        """One request."""
+        return await in_thread(self._control.get_request, id)
+
+    async def reset(self) -> Done:
+        """Puts the world back to its start."""
+        return await in_thread(self._control.reset)
+
+    async def list_snapshots(self, *, least: int | None = None, wait: float | None = None) -> list[SnapshotEntry]:
+        """The snapshots of this world."""
+        return await in_thread(self._control.list_snapshots, least=least, wait=wait)
+
+    async def take_snapshot(self, body: NewSnapshot) -> SnapshotEntry:
+        """Keeps the world as it is now under a name."""
+        return await in_thread(self._control.take_snapshot, body)
+
+    async def delete_snapshot(self, id: str) -> None:
+        """Forgets a snapshot."""
+        await in_thread(self._control.delete_snapshot, id)
+
+    async def get_snapshot(self, id: str) -> dict[str, Any]:
+        """The world document of a snapshot."""
+        return await in_thread(self._control.get_snapshot, id)
+
+    async def compare_snapshots(self, id: str, *, to: str | None = None) -> WorldDifference:
+        """What is different since a snapshot."""
+        return await in_thread(self._control.compare_snapshots, id, to=to)
+
+    async def restore_snapshot(self, id: str) -> Done:
+        """Makes the world what it was at a snapshot."""
+        return await in_thread(self._control.restore_snapshot, id)
+
+    async def get_state(self) -> dict[str, Any]:
+        """The whole world as one document."""
+        return await in_thread(self._control.get_state)
+
+    async def put_state(self, body: PutStateBody) -> Done:
+        """Makes the world what a document says."""
+        return await in_thread(self._control.put_state, body)
+
+    async def list_tags(self, *, least: int | None = None, wait: float | None = None) -> list[Tag]:
+        """All tags, counted over all inboxes."""
+        return await in_thread(self._control.list_tags, least=least, wait=wait)
+
+    async def list_users(self, *, least: int | None = None, wait: float | None = None) -> list[User]:
+        """Everyone on the team."""
+        return await in_thread(self._control.list_users, least=least, wait=wait)
+
+    async def create_user(self, body: NewUser) -> User:
+        """A new person on the team."""
+        return await in_thread(self._control.create_user, body)
+
+    async def list_webhooks(self, *, least: int | None = None, wait: float | None = None) -> list[WebhookView]:
+        """All webhooks."""
+        return await in_thread(self._control.list_webhooks, least=least, wait=wait)
+
+    async def create_webhook(self, body: CreateWebhook) -> CreatedWebhook:
+        """Adds a webhook."""
+        return await in_thread(self._control.create_webhook, body)
+
+    async def delete_webhook(self, id: str) -> None:
+        """Removes a webhook."""
+        await in_thread(self._control.delete_webhook, id)
+
+    async def list_deliveries(self, id: str, *, outcome: DeliveryOutcome | None = None, type: str | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[DeliveryView]:
+        """The log of a webhook, newest first."""
+        return await in_thread(self._control.list_deliveries, id, outcome=outcome, type=type, limit=limit, offset=offset, least=least, wait=wait)
+
+    async def get_delivery(self, id: str, event: str) -> DeliveryDetail:
+        """One delivery, with the exact body and headers of each try."""
+        return await in_thread(self._control.get_delivery, id, event)
+
+    async def redeliver(self, id: str, event: str) -> Nothing:
+        """Sends an event again, with the same id."""
+        return await in_thread(self._control.redeliver, id, event)
+
+    async def examine_webhook(self, id: str) -> ExamReport:
+        """Examines a receiver."""
+        return await in_thread(self._control.examine_webhook, id)
+
+    async def pause_webhook(self, id: str) -> Done:
+        """Sends nothing until it is resumed."""
+        return await in_thread(self._control.pause_webhook, id)
+
+    async def resume_webhook(self, id: str) -> Done:
+        """Sends to a webhook again."""
+        return await in_thread(self._control.resume_webhook, id)
+
+    async def rotate_webhook(self, id: str) -> RotatedSecret:
+        """Gives a webhook a new secret."""
+        return await in_thread(self._control.rotate_webhook, id)
+
+    async def test_webhook(self, id: str) -> TestSent:
+        """Sends a test event."""
+        return await in_thread(self._control.test_webhook, id)
+
+    async def list_worlds(self, *, least: int | None = None, wait: float | None = None) -> list[Ready]:
+        """The worlds of this server, the main one first."""
+        return await in_thread(self._control.list_worlds, least=least, wait=wait)
+
+    async def create_world(self, body: NewWorld | None = None) -> Ready:
+        """A new world beside this one."""
+        return await in_thread(self._control.create_world, body)
+
+    async def delete_world(self, id: str) -> None:
+        """Ends a world."""
+        await in_thread(self._control.delete_world, id)

@@ -41,11 +41,6 @@ impl<T> Shared<T> {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * CHUNK + last.len())
     }
 
-    /// An item as it is kept: whoever refers to it can tell later whether it was changed.
-    pub(crate) fn kept(&self, at: usize) -> &Arc<T> {
-        &self.0[at / CHUNK][at % CHUNK]
-    }
-
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.0.iter().flat_map(|chunk| chunk.iter().map(Arc::as_ref))
     }
@@ -124,7 +119,7 @@ impl<'de, T: Deserialize<'de> + PartialEq> Visitor<'de> for Like<'_, T> {
 impl<T> Index<usize> for Shared<T> {
     type Output = T;
     fn index(&self, at: usize) -> &T {
-        self.kept(at)
+        &self.0[at / CHUNK][at % CHUNK]
     }
 }
 

@@ -23,6 +23,7 @@ fn run(command: &mut Command, what: &str) -> String {
 }
 
 #[tokio::test]
+#[ignore = "needs Python"]
 async fn a_generated_python_client_reads_writes_and_understands_errors() {
     let Some(python) = peers::python(&["openapi-python-client==0.29.1", "ruff==0.17.4"]) else { return };
     let mock = MockServer::builder().manual_clock().start().await;
@@ -52,6 +53,7 @@ async fn a_generated_python_client_reads_writes_and_understands_errors() {
 }
 
 #[tokio::test]
+#[ignore = "needs Node"]
 async fn a_generated_typescript_client_compiles_strictly_and_works() {
     let Some(node) = peers::node22() else { return };
     let packages = ["@hey-api/openapi-ts@0.95.0", "typescript@5.9.3"];

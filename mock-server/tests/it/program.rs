@@ -112,6 +112,62 @@ fn sigterm_and_sigint_end_it_with_status_0() {
     }
 }
 
+/// A mock that ends with its parent, and the parent's end of its stdin.
+#[cfg(unix)]
+fn running_with_parent() -> (Running, Value, std::process::ChildStdin) {
+    let mut command = program();
+    command.args(["--listen", "127.0.0.1:0", "--json", "--quiet", "--exit-with-parent"]);
+    let mut running = Running(command.stdin(Stdio::piped()).spawn().expect("it runs"));
+    let ready = ready(&mut running.0);
+    let stdin = running.0.stdin.take().expect("a pipe");
+    (running, ready, stdin)
+}
+
+#[cfg(unix)]
+#[test]
+fn with_exit_with_parent_a_closed_stdin_ends_it_with_status_0() {
+    let (mut running, _, stdin) = running_with_parent();
+    drop(stdin);
+    assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn with_exit_with_parent_ctrl_c_is_left_to_the_parent_and_sigterm_still_ends_it() {
+    let (mut running, ready, _stdin) = running_with_parent();
+    let id = running.0.id().to_string();
+    let signal =
+        |name: &str| Command::new("kill").args([name, id.as_str()]).status().expect("kill runs").success();
+    assert!(signal("-INT"));
+    for _ in 0..100 {
+        assert_eq!(ask(&ready, "GET", "/_mock/health", "", "").await.0, 200, "it serves on");
+    }
+    assert!(signal("-TERM"));
+    assert_eq!(running.0.wait().expect("it ends").code(), Some(0));
+}
+
+/// The shell is the parent. It leaves behind a process that holds stdin open, as a forked worker of a test run does.
+#[cfg(unix)]
+#[test]
+fn with_exit_with_parent_the_end_of_the_parent_ends_it_although_stdin_stays_open() {
+    let script = r#""$MOCK" --listen 127.0.0.1:0 --json --quiet --exit-with-parent <&3 & read -r _"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("exec 3<&0; {script}")]).env("MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"));
+    let mut shell = Running(
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs"),
+    );
+    let stdin = shell.0.stdin.take().expect("a pipe");
+    let mut lines = BufReader::new(shell.0.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("a line");
+    assert!(line.contains("base_url"), "{line}");
+    shell.0.kill().expect("it runs");
+    shell.0.wait().expect("it ends");
+    // The mock has the other end of this pipe; it closes when the mock has ended.
+    lines.read_to_string(&mut line).expect("it ends");
+    drop(stdin);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_delayed_answer_does_not_hold_up_the_end() {

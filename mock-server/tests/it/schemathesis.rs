@@ -49,11 +49,13 @@ async fn conversations(base: &str, key: &str) -> String {
 }
 
 #[tokio::test]
+#[ignore = "needs Python"]
 async fn a_fuzzer_with_a_live_key_finds_nothing_outside_the_document() {
     fuzz(MockServer::live_key).await;
 }
 
 #[tokio::test]
+#[ignore = "needs Python"]
 async fn a_fuzzer_with_a_test_key_finds_nothing_outside_the_document() {
     fuzz(MockServer::test_key).await;
 }

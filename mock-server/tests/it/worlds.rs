@@ -35,6 +35,22 @@ async fn a_new_world_has_its_own_keys_at_the_same_addresses() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_made_in_a_world_is_that_worlds_alone() {
+    let kit = Kit::start().await;
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        let control = text(&world(&kit, json!({ "empty": true })).await["control_url"]);
+        let new = json!({ "name": "Bot", "scopes": ["read"], "livemode": true });
+        keys.push(text(&kit.control_at(&control, "POST", "/keys", new).await.expect(201)["key"]));
+    }
+    let main = json!({ "name": "Bot", "scopes": ["read"], "livemode": true });
+    keys.push(text(&kit.act("/keys", main).await["key"]));
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), 4, "worlds that begin alike make different keys");
+}
+
+#[tokio::test]
 async fn what_happens_in_one_world_is_not_seen_in_another() {
     let kit = Kit::start().await;
     let other = world(&kit, json!({ "empty": true })).await;

@@ -6,6 +6,7 @@
 //! and says what did not fit.
 
 mod data;
+mod raw;
 mod read;
 
 use std::fmt;
@@ -14,6 +15,8 @@ use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::{Map, Value};
 
 use crate::{EventId, Timestamp, WorkspaceId, model::shows};
+
+pub use raw::{RawJson, replace_lone_surrogates};
 
 pub use data::{
     AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, EventActor, EventAssignee,
@@ -54,8 +57,9 @@ pub struct Event {
     pub url: Option<String>,
     /// What happened.
     pub kind: EventKind,
-    /// The JSON as it came, when not all of it is in the other fields: for a kind or version that is not known here, and
-    /// for an event that is not as documented.
+    /// The JSON as it came, when not all of it is in the other fields: for a kind or version that is not known here, for an
+    /// event that is not as documented, and for one with half a surrogate pair in its text, which the other fields have as
+    /// U+FFFD.
     pub raw: Option<Box<RawEvent>>,
 }
 
@@ -79,15 +83,15 @@ impl Event {
 /// ```
 /// let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#)?;
 /// let raw = event.raw.as_ref().expect("nobody knows this kind");
-/// assert_eq!(raw.json["phase"], "full");
+/// assert_eq!(raw.json.as_str(), r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#);
 /// assert!(raw.misfits.iter().any(|misfit| misfit.field == "workspace" && misfit.missing));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
 #[cfg_attr(not(feature = "construct"), non_exhaustive)]
 pub struct RawEvent {
-    /// The whole envelope.
-    pub json: Map<String, Value>,
+    /// The whole envelope, byte for byte.
+    pub json: RawJson,
     /// What is not as documented.
     pub misfits: Vec<Misfit>,
 }
@@ -160,7 +164,11 @@ macro_rules! kinds {
 
             /// The event of this kind with this data, and the texts that every data has. Nothing for a kind or version
             /// that is not known here.
-            fn read(event_type: &str, version: Option<u64>, data: &str) -> Option<Result<(Self, read::Texts), Misfit>> {
+            fn read<'a>(
+                event_type: &str,
+                version: Option<u64>,
+                data: &'a str,
+            ) -> Option<Result<(Self, read::Texts<'a>), Misfit>> {
                 match event_type {
                     $($name if version == Some(1) => {
                         Some(read::data::<$data>(data).map(|(data, texts)| (EventKind::$variant(data), texts)))
@@ -172,7 +180,7 @@ macro_rules! kinds {
             fn data(&self) -> Result<Value, serde_json::Error> {
                 match self {
                     $(EventKind::$variant(data) => serde_json::to_value(data),)*
-                    EventKind::Unknown(unknown) => Ok(unknown.data.clone()),
+                    EventKind::Unknown(unknown) => unknown.data.parse(),
                 }
             }
         }
@@ -218,8 +226,8 @@ kinds! {
 pub struct UnknownEvent {
     /// Its name; empty when it has none.
     pub event_type: String,
-    /// All of its data, summary and url included; null when there is none.
-    pub data: Value,
+    /// All of its data, summary and url included, byte for byte; null when there is none.
+    pub data: RawJson,
 }
 
 /// The envelope as it is written.

@@ -4,21 +4,26 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use super::raw::{RawJson, replace_lone_surrogates};
 use super::{Event, EventKind, Misfit, RawEvent, UnknownEvent};
 use crate::{EventId, Timestamp};
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        d.deserialize_map(Reading)
+        let json = RawJson::deserialize(d)?;
+        let text = replace_lone_surrogates(json.as_str());
+        let mut reader = serde_json::Deserializer::from_str(&text);
+        // An error of `serde_json` made from one of its own keeps the line and the column.
+        let envelope = reader.deserialize_map(ReadEnvelope).map_err(D::Error::custom)?;
+        envelope.event(&text, &json).map_err(D::Error::custom)
     }
 }
 
-/// The fields of the envelope; any other is kept by its name.
+/// The fields of the envelope.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum Field {
@@ -29,165 +34,140 @@ enum Field {
     Workspace,
     Livemode,
     Data,
-    Other(String),
+    #[serde(other)]
+    Other,
 }
 
-/// The envelope as it came, with the data still unread: its kind may come after it.
+/// The envelope with its fields unread: a kind may come after its data, and nothing in them is a reason to fail.
 #[derive(Default)]
-struct Came {
-    id: Option<Value>,
-    event_type: Option<Value>,
-    version: Option<Value>,
-    created_at: Option<Value>,
-    workspace: Option<Value>,
-    livemode: Option<Value>,
-    data: Option<Box<RawValue>>,
-    others: Map<String, Value>,
+struct Fields<'a> {
+    id: Cow<'a, str>,
+    event_type: Option<&'a RawValue>,
+    version: Option<&'a RawValue>,
+    created_at: Option<&'a RawValue>,
+    workspace: Option<&'a RawValue>,
+    livemode: Option<&'a RawValue>,
+    data: Option<&'a RawValue>,
 }
 
-struct Reading;
+struct ReadEnvelope;
 
-impl<'de> Visitor<'de> for Reading {
-    type Value = Event;
+impl<'de> Visitor<'de> for ReadEnvelope {
+    type Value = Fields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the envelope of an event")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
-        let mut came = Came::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Fields::default();
+        let mut id = None;
         while let Some(field) = map.next_key()? {
             match field {
-                Field::Id if came.id.is_some() => return Err(A::Error::duplicate_field("id")),
-                Field::Id => came.id = Some(map.next_value()?),
-                Field::Type => came.event_type = Some(map.next_value()?),
-                Field::Version => came.version = Some(map.next_value()?),
-                Field::CreatedAt => came.created_at = Some(map.next_value()?),
-                Field::Workspace => came.workspace = Some(map.next_value()?),
-                Field::Livemode => came.livemode = Some(map.next_value()?),
-                Field::Data => came.data = Some(map.next_value()?),
-                Field::Other(name) => _ = came.others.insert(name, map.next_value()?),
+                Field::Id if id.is_some() => return Err(A::Error::duplicate_field("id")),
+                Field::Id => id = Some(map.next_value::<Text<'de>>()?.0),
+                Field::Type => fields.event_type = Some(map.next_value()?),
+                Field::Version => fields.version = Some(map.next_value()?),
+                Field::CreatedAt => fields.created_at = Some(map.next_value()?),
+                Field::Workspace => fields.workspace = Some(map.next_value()?),
+                Field::Livemode => fields.livemode = Some(map.next_value()?),
+                Field::Data => fields.data = Some(map.next_value()?),
+                Field::Other => _ = map.next_value::<IgnoredAny>()?,
             }
         }
-        came.event()
+        fields.id = id.ok_or_else(|| A::Error::missing_field("id"))?;
+        Ok(fields)
     }
 }
 
-impl Came {
-    fn event<E: Error>(self) -> Result<Event, E> {
+impl Fields<'_> {
+    /// The event that was read from `text`, which is `json` but for its lone surrogates.
+    fn event(self, text: &Cow<'_, str>, json: &RawJson) -> Result<Event, serde_json::Error> {
         let mut misfits = Vec::new();
-        let id = match &self.id {
-            None => return Err(E::missing_field("id")),
-            Some(Value::String(id)) => EventId::parse(id.as_str()).unwrap_or_else(|_| {
-                misfits.push(Misfit { field: "id".to_owned(), missing: false });
-                EventId::as_it_came(id.clone())
-            }),
-            Some(_) => return Err(E::custom("the field `id` is not a text")),
-        };
-        let event_type = fit("type", &self.event_type, Value::as_str, &mut misfits);
-        let version = fit("version", &self.version, Value::as_u64, &mut misfits);
-        let created_at = fit("created_at", &self.created_at, instant, &mut misfits);
-        let workspace = fit("workspace", &self.workspace, id_of, &mut misfits);
-        let livemode = fit("livemode", &self.livemode, Value::as_bool, &mut misfits);
+        let id = EventId::parse(&*self.id).unwrap_or_else(|_| {
+            misfits.push(Misfit { field: "id".to_owned(), missing: false });
+            EventId::as_it_came(self.id.into_owned())
+        });
+        let event_type = fit("type", self.event_type, |Text(name)| Some(name), &mut misfits);
+        let version = fit("version", self.version, Some, &mut misfits);
+        let created_at = fit("created_at", self.created_at, instant, &mut misfits);
+        let workspace =
+            fit("workspace", self.workspace, |Text(id)| id.as_ref().try_into().ok(), &mut misfits);
+        let livemode = fit("livemode", self.livemode, Some, &mut misfits);
         let event_type = event_type.unwrap_or_default();
-        let json = self.data.as_deref().map_or("null", RawValue::get);
-        let known = match EventKind::read(event_type, version, json) {
-            Some(Ok((kind, texts))) => {
-                let summary = fit("data.summary", &texts.summary, text, &mut misfits);
-                let url = texts.url.as_ref().filter(|url| !url.is_null());
-                let url = url.and_then(|_| fit("data.url", &texts.url, text, &mut misfits));
-                Some((kind, summary, url))
-            }
-            Some(Err(misfit)) => {
-                misfits.push(if self.data.is_none() { Misfit { missing: true, ..misfit } } else { misfit });
-                None
-            }
-            None => None,
-        };
-        if let Some((kind, Some(summary), url)) = known {
-            if misfits.is_empty() {
-                return Ok(Event {
-                    id,
-                    version,
-                    created_at,
-                    workspace,
-                    livemode,
-                    summary,
-                    url,
-                    kind,
-                    raw: None,
-                });
-            }
-            let raw = Some(self.raw(misfits)?);
-            return Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind, raw });
-        }
-        let event_type = event_type.to_owned();
-        let raw = self.raw(misfits)?;
-        let data = raw.json.get("data").cloned().unwrap_or_default();
-        let (summary, url) = (data.get("summary").and_then(text), data.get("url").and_then(text));
-        let (kind, summary, url) = match known {
-            Some((kind, _, url)) => (kind, None, url),
-            None => (EventKind::Unknown(UnknownEvent { event_type, data }), summary, url),
+        let (kind, texts) =
+            match EventKind::read(&event_type, version, self.data.map_or("null", RawValue::get)) {
+                Some(Ok(known)) => known,
+                unknown => {
+                    if let Some(Err(misfit)) = unknown {
+                        let missing = misfit.missing || self.data.is_none();
+                        misfits.push(Misfit { missing, ..misfit });
+                    }
+                    let data = self.data.map_or("null", |data| {
+                        let start = data.get().as_ptr().addr() - text.as_ptr().addr();
+                        &json.as_str()[start..start + data.get().len()]
+                    });
+                    let unknown =
+                        UnknownEvent { event_type: event_type.into_owned(), data: RawJson::new(data)? };
+                    (EventKind::Unknown(unknown), self.data.map(Texts::of_unknown).unwrap_or_default())
+                }
+            };
+        let known = !matches!(kind, EventKind::Unknown(_));
+        let (summary, url) = if known {
+            let url = texts.url.filter(|url| url.get() != "null");
+            let summary = fit("data.summary", texts.summary, Some, &mut misfits);
+            (summary, url.and_then(|url| fit("data.url", Some(url), Some, &mut misfits)))
+        } else {
+            // Whether it must have them is not known.
+            (texts.summary.and_then(read_text), texts.url.and_then(read_text))
         };
         let summary = summary.unwrap_or_default();
-        Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind, raw: Some(raw) })
-    }
-
-    fn raw<E: Error>(self, misfits: Vec<Misfit>) -> Result<Box<RawEvent>, E> {
-        let mut json = self.others;
-        let data = self.data.map(|data| serde_json::from_str(data.get())).transpose().map_err(E::custom)?;
-        for (name, value) in [
-            ("id", self.id),
-            ("type", self.event_type),
-            ("version", self.version),
-            ("created_at", self.created_at),
-            ("workspace", self.workspace),
-            ("livemode", self.livemode),
-            ("data", data),
-        ] {
-            if let Some(value) = value {
-                json.insert(name.to_owned(), value);
-            }
-        }
-        Ok(Box::new(RawEvent { json, misfits }))
+        let whole = known && misfits.is_empty() && matches!(text, Cow::Borrowed(_));
+        let raw = (!whole).then(|| Box::new(RawEvent { json: json.clone(), misfits }));
+        Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind, raw })
     }
 }
 
 /// What a field says, if it is as documented.
-fn fit<'a, T>(
+fn fit<'a, T: Deserialize<'a>, R>(
     field: &str,
-    value: &'a Option<Value>,
-    read: impl FnOnce(&'a Value) -> Option<T>,
+    value: Option<&'a RawValue>,
+    read: impl FnOnce(T) -> Option<R>,
     misfits: &mut Vec<Misfit>,
-) -> Option<T> {
-    let fits = value.as_ref().and_then(read);
+) -> Option<R> {
+    let fits = value.and_then(|value| serde_json::from_str(value.get()).ok()).and_then(read);
     if fits.is_none() {
         misfits.push(Misfit { field: field.to_owned(), missing: value.is_none() });
     }
     fits
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+fn read_text(value: &RawValue) -> Option<String> {
+    serde_json::from_str(value.get()).ok()
 }
 
-fn instant(value: &Value) -> Option<Timestamp> {
-    value.as_str().and_then(|text| Timestamp::parse(text).ok())
-}
-
-fn id_of<'a, T: TryFrom<&'a str>>(value: &'a Value) -> Option<T> {
-    value.as_str().and_then(|text| T::try_from(text).ok())
+fn instant(Text(text): Text<'_>) -> Option<Timestamp> {
+    Timestamp::parse(&text).ok()
 }
 
 /// What every data has besides the fields of its kind.
-#[derive(Default)]
-pub(super) struct Texts {
-    summary: Option<Value>,
-    url: Option<Value>,
+#[derive(Default, Deserialize)]
+pub(super) struct Texts<'a> {
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    url: Option<&'a RawValue>,
+}
+
+impl<'a> Texts<'a> {
+    /// The texts of data of which nothing is known.
+    fn of_unknown(data: &'a RawValue) -> Self {
+        serde_json::from_str(data.get()).unwrap_or_default()
+    }
 }
 
 /// The data of one kind, and the texts that every data has.
-pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts), Misfit> {
+pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), Misfit> {
     let mut texts = Texts::default();
     let mut reader = serde_json::Deserializer::from_str(json);
     match reader.deserialize_map(Data { texts: &mut texts, kind: std::marker::PhantomData }) {
@@ -214,12 +194,12 @@ fn misfit<T: DeserializeOwned>(json: &str) -> Misfit {
     Misfit { field, missing: missing.is_some() }
 }
 
-struct Data<'a, T> {
-    texts: &'a mut Texts,
+struct Data<'a, 'de, T> {
+    texts: &'a mut Texts<'de>,
     kind: std::marker::PhantomData<T>,
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Data<'_, T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Data<'_, 'de, T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -232,16 +212,16 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Data<'_, T> {
 }
 
 /// Hands on all fields but the texts, which it keeps: both in one pass.
-struct Tapped<'a, A> {
+struct Tapped<'a, 'de, A> {
     map: A,
-    texts: &'a mut Texts,
+    texts: &'a mut Texts<'de>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Tapped<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Tapped<'_, 'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        while let Some(Name(name)) = self.map.next_key()? {
+        while let Some(Text(name)) = self.map.next_key()? {
             match &*name {
                 "summary" => self.texts.summary = Some(self.map.next_value()?),
                 "url" => self.texts.url = Some(self.map.next_value()?),
@@ -256,6 +236,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Tapped<'_, A> {
     }
 }
 
-/// A field's name, borrowed where it can be.
+/// A text, borrowed where it can be.
 #[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

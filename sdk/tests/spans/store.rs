@@ -10,6 +10,7 @@ use super::Log;
 const MINUTE: Duration = Duration::from_millis(300);
 
 #[tokio::test]
+#[ignore = "needs a store"]
 async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
     let Some(mut store) = stores::valkey() else { return };
     let (log, logging) = Log::of_this_thread();

@@ -2,7 +2,7 @@
 //! them, and the programs that are built from these alone, static, on an empty root file system and as a wheel.
 //!
 //! All of it stands on one build of everything for one more target, some minutes of it, so a plain `cargo test` leaves it
-//! out. `.ci/run` asks for it: `cargo test --workspace --test front_door -- --ignored`.
+//! out. `.ci/all-tests` asks for it.
 
 use std::{
     ffi::OsStr,

@@ -9,6 +9,8 @@ mod handed_out;
 mod mcp;
 #[cfg(unix)]
 mod packages;
+#[cfg(unix)]
+mod processes;
 mod run;
 mod signs;
 #[cfg(unix)]

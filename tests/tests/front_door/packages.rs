@@ -11,7 +11,7 @@ use std::{
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 
-use crate::run::{forget_package, has_python, program, root, text};
+use crate::run::{cargo, forget_package, has_python, program, root, text};
 
 /// Runs it to its end; gives what it said.
 pub(crate) fn run(command: &mut Command) -> String {
@@ -135,10 +135,24 @@ static WHEEL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     Some(made.find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel"))
 });
 
+/// The oldest vitest that the fixture works with, and the newest that there is.
+pub(crate) const OLDEST_VITEST: &str = "4.1.0";
+pub(crate) const NEWEST_VITEST: &str = "5.1.0";
+
+/// A Python with the packages of an app.
+pub(crate) fn python_packages() -> Option<PathBuf> {
+    peers::python(&["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"])
+}
+
+/// A `node_modules` with the packages of an app.
+pub(crate) fn node_packages(vitest: &str) -> Option<PathBuf> {
+    let vitest = format!("vitest@{vitest}");
+    peers::npm(&["standardwebhooks@1.1.1", &vitest, "typescript@5.9.3", "@types/node@22.20.5"])
+}
+
 /// A Python with the packages of an app, and below `home` what `pip install` makes of our wheel.
 pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
-    let app = ["flask==3.1.3", "pytest==9.2.0", "standardwebhooks==1.1.0", "mypy==2.4.1"];
-    let (wheel, python) = (WHEEL.as_ref()?, peers::python(&app)?);
+    let (wheel, python) = (WHEEL.as_ref()?, python_packages()?);
 
     // Beside the app's own packages, and nothing of this project's but the wheel.
     let site = home.join("site");
@@ -152,8 +166,7 @@ pub(crate) fn with_wheel(home: &Path) -> Option<(PathBuf, PathBuf)> {
 /// A Node, and below `home` a `node_modules` with the packages of an app and ours.
 pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
     let node = peers::node22()?;
-    let packages = ["standardwebhooks@1.1.1", "vitest@4.1.12", "typescript@5.9.3", "@types/node@22.20.5"];
-    let modules = peers::npm(&packages)?;
+    let modules = node_packages(NEWEST_VITEST)?;
     let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => "linux-x64",
         ("linux", "aarch64") => "linux-arm64",
@@ -184,11 +197,61 @@ pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((node, into))
 }
 
+/// The names of the files in an archive.
+fn listed(archive: &Path) -> String {
+    let list = "import sys, tarfile, zipfile\nname = sys.argv[1]\nprint(*(zipfile.ZipFile(name).namelist() if name.endswith('.whl') else tarfile.open(name).getnames()), sep='\\n')";
+    run(Command::new("python3").args(["-c", list]).arg(archive))
+}
+
+#[track_caller]
+fn assert_has_licences(archive: &Path) {
+    let files = listed(archive);
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let there = files.lines().any(|file| file.ends_with(&format!("/{licence}")));
+        assert!(there, "{}: no {licence} among {files}", archive.display());
+    }
+}
+
+#[test]
+fn every_npm_package_carries_its_licences() {
+    let Some(node) = peers::node22() else { return };
+    let here = tempfile::tempdir().expect("a directory");
+    let fake = here.path().join("program");
+    fs::write(&fake, "").expect("a file");
+    for folder in ["mock-server/node", "mcp-bridge/npm"] {
+        let packed = run(Command::new(&node)
+            .args([".ci/pack-npm.mjs", folder])
+            .args([&fake, Path::new("linux-x64"), here.path()])
+            .current_dir(root()));
+        let packages: Vec<_> = packed.lines().filter(|line| line.ends_with(".tgz")).collect();
+        assert_eq!(packages.len(), 2, "{packed}");
+        packages.into_iter().for_each(|package| assert_has_licences(Path::new(package)));
+    }
+}
+
+#[test]
+fn the_source_distribution_is_a_workspace_of_its_own_with_its_licences() {
+    let Some(maturin) = peers::python(&["maturin==1.16.0"]) else { return };
+    let here = tempfile::tempdir().expect("a directory");
+    let mut maturin = Command::new(maturin.with_file_name("maturin"));
+    forget_package(&mut maturin);
+    run(maturin.args(["sdist", "--out"]).arg(here.path()).current_dir(root().join("mock-server/python")));
+    let name = format!("shared_inbox_mock-{}", env!("CARGO_PKG_VERSION"));
+    let packed = here.path().join(format!("{name}.tar.gz"));
+    assert_has_licences(&packed);
+    run(Command::new("tar").arg("-xzf").arg(&packed).arg("-C").arg(here.path()));
+    // Every crate that it needs is inside, at the versions that were tested.
+    let tree = ["tree", "--offline", "--locked", "-p", "shared-inbox-mock", "-e", "normal,build"];
+    let said = run(cargo().args(tree).current_dir(here.path().join(name)));
+    assert!(said.contains("shared-inbox-webhooks"), "{said}");
+}
+
 #[test]
 #[ignore = "builds the mock once more, for the wheel"]
 fn a_wheel_carries_the_mock_and_a_fixture_into_the_tests_of_a_flask_app() {
     let home = tempfile::tempdir().expect("a directory");
     let Some((python, site)) = with_wheel(home.path()) else { return };
+    assert_has_licences(WHEEL.as_ref().expect("it was built"));
     example("flask_app", home.path());
     let mut pytest = newcomer(&python, home.path());
     let said = run(pytest.args(["-m", "pytest", "-q"]).env("PYTHONPATH", &site));
@@ -227,7 +290,7 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     let cli = modules.join("shared-inbox-mock/cli.js");
     assert!(run(newcomer(&node, home.path()).arg(cli).arg("--help")).contains("--control-token"));
 
-    let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    void (Server satisfies { start(): Promise<Server> });\n});\n";
+    let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    await using server = await Server.start('--rate-limit=off');\n    void server;\n});\n";
     fs::write(home.path().join("typed.ts"), typed).expect("a file");
     run(newcomer(&node, home.path()).arg(modules.join("typescript/bin/tsc")).args([
         "typed.ts",

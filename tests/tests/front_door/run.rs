@@ -73,11 +73,10 @@ pub(crate) fn forget_package(command: &mut Command) {
 
 /// Has cargo build something, which may take minutes where it has not been built yet. Gives what cargo says.
 ///
-/// With `--workspace` and an example, cargo chooses the same features as for `cargo test --workspace`, and finds everything
-/// built already.
+/// With `--workspace`, `--all-features` and an example, cargo chooses the same features as for the tests of the second tier, and
+/// finds everything built already.
 fn build(what: &[&str]) -> String {
-    let features = "shared-inbox-examples/actix,shared-inbox-examples/fleet";
-    let all = ["build", "--message-format=json", "--workspace", "--features", features];
+    let all = ["build", "--message-format=json", "--workspace", "--all-features"];
     let cargo = cargo().args(all).args(what).output();
     let cargo = cargo.expect("cargo runs");
     assert!(cargo.status.success(), "cargo build {what:?}\n{}", text(&cargo.stderr));

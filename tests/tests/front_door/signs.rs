@@ -69,6 +69,25 @@ fn where_the_project_lives_is_said_once_and_followed() {
     }
 }
 
+/// A registry shows the page without the files beside it.
+#[test]
+fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository() {
+    let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
+    let raw = repository.replace("github.com", "raw.githubusercontent.com");
+    let folders =
+        ["sdk", "webhook-verify", "mock-server", "mcp-bridge", "mock-server/python", "mock-server/node"];
+    for folder in folders {
+        let readme = read(&format!("{folder}/README.md"));
+        for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(link.starts_with("https://") || link.starts_with('#'), "{folder}/README.md: {link}");
+            let pages = link.strip_prefix(&format!("{repository}/blob/main/"));
+            let files = link.strip_prefix(&format!("{raw}/main/"));
+            let here = pages.or(files).is_none_or(|path| root().join(path).exists());
+            assert!(here, "{folder}/README.md: {link} is not there");
+        }
+    }
+}
+
 /// The text of a template with what stands for a crate and a target.
 fn filled(template: &Value, of: &Value, target: &str) -> String {
     let text = template.as_str().expect("a template");

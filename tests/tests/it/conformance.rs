@@ -103,6 +103,7 @@ impl Suite {
 }
 
 #[test]
+#[ignore = "needs Node"]
 fn every_scenario_of_the_suite_is_in_the_list() {
     let Some(suite) = suite() else { return };
     let output = Command::new(&suite.node).arg(&suite.script).arg("list").output().expect("the suite runs");
@@ -118,6 +119,7 @@ fn every_scenario_of_the_suite_is_in_the_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node"]
 async fn the_suite_finds_nothing_wrong_with_the_mock() {
     let Some(suite) = suite() else { return };
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
@@ -131,6 +133,7 @@ async fn the_suite_finds_nothing_wrong_with_the_mock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node"]
 async fn the_suite_finds_nothing_wrong_with_the_bridge() {
     let Some(suite) = suite() else { return };
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;

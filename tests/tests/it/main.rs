@@ -4,12 +4,7 @@ mod chaos;
 mod checklist;
 mod conformance;
 mod hand_in_hand;
+mod one_build;
 mod peers;
 mod soak;
-#[cfg(unix)]
-mod stores;
 mod stories;
-#[cfg(unix)]
-mod tls;
-#[cfg(unix)]
-mod worker_fleet;

@@ -5,6 +5,7 @@ use std::{process::Command, thread};
 use shared_inbox_tests::peers;
 
 #[test]
+#[ignore = "needs Python"]
 fn a_python_package_is_importable_and_installed_once_for_all_who_ask() {
     let homes: Vec<_> = thread::scope(|scope| {
         let asks: Vec<_> =
@@ -18,12 +19,14 @@ fn a_python_package_is_importable_and_installed_once_for_all_who_ask() {
 }
 
 #[test]
+#[ignore = "needs Node"]
 fn an_npm_package_lies_in_node_modules() {
     let Some(modules) = peers::npm(&["standardwebhooks@1.1.1"]) else { return };
     assert!(modules.join("standardwebhooks/package.json").is_file());
 }
 
 #[test]
+#[ignore = "needs Node"]
 fn node_is_new_enough() {
     let Some(node) = peers::node22() else { return };
     let out = Command::new(node).args(["-p", "process.versions.node"]).output().expect("it starts");
@@ -41,6 +44,7 @@ fn a_package_without_a_version_is_refused() {
 }
 
 #[test]
+#[ignore = "needs a browser"]
 fn a_browser_shows_a_page() {
     let Some(browser) = peers::browser() else { return };
     let script = std::env::temp_dir().join(format!("a-browser-shows-a-page-{}.mjs", std::process::id()));

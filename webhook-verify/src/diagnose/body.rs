@@ -3,7 +3,10 @@
 //! What arrives is the rewritten text; what was signed is the original. Going back is a guess at how the original was
 //! written, and the signature tells whether the guess is right.
 
-use shared_inbox::Event;
+use super::order::likely_orders;
+
+/// The most bytes of a body on which other orders of its fields are tried: many times a large event.
+const MAX_REORDERED: usize = 1 << 13;
 
 /// Likely originals of `body`, each with what must have happened to it.
 pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
@@ -20,11 +23,6 @@ pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     add("a byte-order mark was added", body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).to_vec());
     add("line ends were changed", replace(body, b"\r\n", b"\n"));
     add("line ends were changed", replace(&replace(body, b"\r\n", b"\n"), b"\n", b"\r\n"));
-    if let Some(ordered) =
-        serde_json::from_slice::<Event>(body).ok().and_then(|event| serde_json::to_vec(&event).ok())
-    {
-        add("JSON parsed and written anew, keys in another order", ordered);
-    }
     let Ok(text) = std::str::from_utf8(trimmed) else { return found };
     for (what, escaped) in [
         ("JSON parsed and written anew", text.to_owned()),
@@ -35,6 +33,15 @@ pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
             add(what, slashes.clone().into_bytes());
             add(what, respaced(&slashes, "").into_bytes());
             add(what, respaced(&slashes, " ").into_bytes());
+        }
+    }
+    let orders = if text.len() <= MAX_REORDERED { likely_orders(text) } else { Vec::new() };
+    for ordered in orders {
+        for escaped in [ordered.clone(), ascii(&ordered), unescaped(&ordered)] {
+            for gap in ["", " "] {
+                let what = "JSON parsed and written anew, keys in another order";
+                add(what, respaced(&escaped, gap).into_bytes());
+            }
         }
     }
     found

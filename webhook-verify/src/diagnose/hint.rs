@@ -28,7 +28,7 @@ impl Diagnosis {
 
     /// Without the hint that is given when nothing better is known.
     pub(super) fn drop_fallback(&mut self) {
-        self.hints.retain(|hint| !matches!(hint, Hint::SecretOrBody | Hint::NoSecrets));
+        self.hints.retain(|hint| !matches!(hint, Hint::SecretOrBody | Hint::BodySorted | Hint::NoSecrets));
     }
 
     pub(super) fn replace_fallback(&mut self, hint: Hint) {
@@ -129,6 +129,13 @@ pub enum Hint {
          touched them"
     )]
     BodyRewritten(&'static str),
+    /// The body's fields are in alphabetical order, which those of an event are not, and no likely original fits.
+    #[error(
+        "the fields of the body are in alphabetical order: most likely something parsed the JSON on its way and wrote it anew, \
+         but how it was written before cannot be told, so the secret may be another one all the same; verify the bytes as \
+         they came in"
+    )]
+    BodySorted,
     /// Nothing better is known.
     #[error(
         "nothing known explains it: compare the secret with the one on this webhook's page (each endpoint has its own, \
@@ -153,6 +160,7 @@ impl Hint {
             Self::SignatureForm(_) => "signature_form",
             Self::BodyEmpty => "body_empty",
             Self::BodyRewritten(_) => "body_rewritten",
+            Self::BodySorted => "body_sorted",
             Self::SecretOrBody => "secret_or_body",
         }
     }

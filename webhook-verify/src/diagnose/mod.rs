@@ -3,6 +3,7 @@
 
 mod body;
 mod hint;
+mod order;
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::error::VerifyError;
-use crate::key::Key;
+use crate::key::{Backend, Key};
 use crate::parts::{Parts, WebhookHeaders};
 use crate::secret::{PREFIX, Secret};
 use crate::signatures::{MAC, Signatures};
@@ -32,7 +33,7 @@ const HOUR: u64 = 3600;
 /// For a command line, a support page or a log, never for the answer to the request. Takes the secret as the operator
 /// has it, so it also finds what is wrong with that text. [`Verifier::diagnose`] is for a verifier that exists already.
 ///
-/// It costs up to some forty hashes of the body (of those up to 64 KiB; a few of longer ones): at the worst some 5 ms. Keep it
+/// It costs up to some fifty hashes of the body (of those up to 64 KiB; a few of longer ones): at the worst some 5 ms. Keep it
 /// off the threads that serve requests. [`Diagnosis::bytes_hashed`] says what it took.
 ///
 /// ```
@@ -57,7 +58,9 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
     };
     if let Ok(parts) = parts {
         let as_text = [secret, secret.trim(), secret.trim().trim_start_matches(PREFIX)];
-        let fits = |text: &&str| !text.is_empty() && work.fits_any(&[Key::of(text.as_bytes())], parts, body);
+        let fits = |text: &&str| {
+            !text.is_empty() && work.fits_any(&[Key::of(text.as_bytes(), Backend::fastest())], parts, body)
+        };
         if !work.fits_any(&verifier.keys, parts, body) && as_text.iter().any(fits) {
             diagnosis.replace_fallback(Hint::SecretNotDecoded);
         }
@@ -199,7 +202,8 @@ fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8], work: &Work) -> Option
     }
     let originals = if body.len() <= MAX_BODY { body::rewritings(body) } else { Vec::new() };
     let rewritten = originals.into_iter().find(|(_, original)| work.fits_any(keys, parts, original));
-    Some(rewritten.map_or(Hint::SecretOrBody, |(what, _)| Hint::BodyRewritten(what)))
+    let unexplained = if order::is_sorted(body) { Hint::BodySorted } else { Hint::SecretOrBody };
+    Some(rewritten.map_or(unexplained, |(what, _)| Hint::BodyRewritten(what)))
 }
 
 /// A signature that is right but written in another form than the scheme's.

@@ -1,7 +1,9 @@
 //! What a guard is: a memory of events with claims that run out, in this process or in a store that many machines share.
 
+use std::cmp::Ordering;
 use std::error::Error;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +18,11 @@ use std::time::Duration;
 /// ```
 ///
 /// [`Verified::delivery`](crate::Verified::delivery) makes one from a verified request.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug)]
 pub struct Delivery {
-    // The event first: it decides most comparisons.
     event: Arc<str>,
     endpoint: Arc<str>,
+    event_type: Option<Arc<str>>,
 }
 
 impl Delivery {
@@ -28,7 +30,14 @@ impl Delivery {
     /// event; `event` is the event's id, from [`Proof::id`](crate::Proof::id).
     #[must_use]
     pub fn new(endpoint: impl Into<Arc<str>>, event: impl Into<Arc<str>>) -> Self {
-        Self { event: event.into(), endpoint: endpoint.into() }
+        Self { event: event.into(), endpoint: endpoint.into(), event_type: None }
+    }
+
+    /// Sets the event's type, such as `client.replied`, for logs: two deliveries that differ in it alone are equal.
+    #[must_use]
+    pub fn with_event_type(mut self, event_type: impl Into<Arc<str>>) -> Self {
+        self.event_type = Some(event_type.into());
+        self
     }
 
     /// What tells the receiver's endpoints apart.
@@ -41,6 +50,43 @@ impl Delivery {
     #[must_use]
     pub fn event(&self) -> &str {
         &self.event
+    }
+
+    /// The event's type, where it is known.
+    #[must_use]
+    pub fn event_type(&self) -> Option<&str> {
+        self.event_type.as_deref()
+    }
+
+    /// What makes it this delivery. The event first: it decides most comparisons.
+    fn key(&self) -> (&str, &str) {
+        (&self.event, &self.endpoint)
+    }
+}
+
+impl PartialEq for Delivery {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Delivery {}
+
+impl PartialOrd for Delivery {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Delivery {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for Delivery {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
     }
 }
 

@@ -1,25 +1,27 @@
 //! Handlers on a server: each in a task of its own, so that one that has begun ends, whoever hangs up.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::TaskTracker;
 
-use super::guard::{Claim, Delivery, Fence, ReplayGuard, Standing};
-use super::run::{Once, OnceError, Ticket, settle};
+use super::guard::{Claim, Delivery, Fence, ReplayGuard};
+use super::run::{Once, OnceError, Ticket};
+use super::supervise::{self, Held};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
+
+/// How long a handler may run unless told otherwise: far longer than any should, and short enough that the service still
+/// repeats the event for most of a day.
+const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Runs handlers once for each event, each in a task of its own. Make one in `main`; clones share everything.
 ///
 /// A service that hears nothing for 10 seconds hangs up and tries again, and most servers drop the request's future then.
 /// The task goes on: a try that comes meanwhile hears 409, one that comes after it 200. A handler that takes longer than
-/// the guard's lease keeps its claim, which is renewed as long as it runs. [`shutdown`](Self::shutdown) waits for what
-/// has begun.
+/// the guard's lease keeps its claim, which is renewed until its end has been noted, but for no longer than
+/// [`max_run_time`](Self::max_run_time). [`shutdown`](Self::shutdown) waits for what has begun.
 ///
 #[cfg_attr(feature = "axum", doc = "```no_run")]
 #[cfg_attr(not(feature = "axum"), doc = "```ignore")]
@@ -55,21 +57,32 @@ use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction}
 /// }
 /// ```
 ///
-/// What goes wrong with the store while nobody listens is told through `tracing`, as a warning with the event's id.
+/// # Logs
+///
+/// Whether or not anybody waits for the result, `tracing` gets one error for each run that failed, panicked or was cancelled,
+/// with the endpoint, the event's id and type and the text of the handler's error, and a warning for each step that
+/// the store could not do.
+///
+/// # Handlers that block
+///
+/// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as long as the
+/// runtime has another thread to renew it on. On a runtime of one thread, or with all threads blocked, nothing is renewed, and a
+/// handler that blocks for longer than the lease can be overtaken; a warning says so when it is over.
 pub struct Handlers<G> {
     shared: Arc<Shared<G>>,
     away: StoreAway,
+    max_run_time: Duration,
 }
 
 struct Shared<G> {
-    guard: G,
+    guard: Arc<G>,
     tasks: TaskTracker,
     runtime: Option<Handle>,
 }
 
 impl<G> Clone for Handlers<G> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), away: self.away }
+        Self { shared: Arc::clone(&self.shared), ..*self }
     }
 }
 
@@ -94,8 +107,10 @@ impl<G> Handlers<G> {
     /// it in `main`, because the runtime of a worker ends with the worker.
     #[must_use]
     pub fn new(guard: G) -> Self {
-        let shared = Shared { guard, tasks: TaskTracker::new(), runtime: Handle::try_current().ok() };
-        Self { shared: Arc::new(shared), away: StoreAway::default() }
+        let runtime = Handle::try_current().ok();
+        let shared = Shared { guard: Arc::new(guard), tasks: TaskTracker::new(), runtime };
+        let (away, max_run_time) = (StoreAway::default(), DEFAULT_MAX_RUN_TIME);
+        Self { shared: Arc::new(shared), away, max_run_time }
     }
 
     /// Sets what becomes of an event while the guard's store is away; refused unless set. Holds for [`once`](Self::once): a
@@ -110,6 +125,24 @@ impl<G> Handlers<G> {
     #[must_use]
     pub fn when_store_is_away(mut self, away: StoreAway) -> Self {
         self.away = away;
+        self
+    }
+
+    /// Sets how long a handler may run; an hour unless set. One that has not ended by then is cancelled at its next `await`, its
+    /// claim is given back ([`OnceError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
+    /// that never ends would have its claim renewed for ever: every try hears 409, and after a day of that the service
+    /// pauses the webhook.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
+    ///
+    /// let handlers = Handlers::new(MemoryGuard::new()).max_run_time(Duration::from_secs(300));
+    /// # let _ = handlers;
+    /// ```
+    #[must_use]
+    pub fn max_run_time(mut self, time: Duration) -> Self {
+        self.max_run_time = time;
         self
     }
 
@@ -159,8 +192,8 @@ impl<G> Handlers<G> {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
         };
-        // What panicked was either caught, or has been undone with its transaction.
-        task.await.unwrap_or(Err(OnceError::Panicked))
+        // It panics nowhere itself, so it has ended with its runtime.
+        task.await.unwrap_or(Err(OnceError::ShuttingDown))
     }
 }
 
@@ -171,7 +204,7 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
     /// The handler gets its [`Ticket`] and must own what it works on.
     ///
     /// # Errors
-    /// When the handler fails or panics, the guard cannot be asked, or the program is shutting down.
+    /// When the handler fails, panics or takes too long, the guard cannot be asked, or the program is shutting down.
     pub async fn once<T, E, F>(
         &self,
         delivery: Delivery,
@@ -179,10 +212,33 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
     ) -> Result<Once<T>, OnceError<E>>
     where
         T: Send + 'static,
-        E: Send + 'static,
+        E: fmt::Display + Send + 'static,
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.spawn(run(Arc::clone(&self.shared), self.away, delivery, handler)).await
+        let Self { shared, away, max_run_time } = self.clone();
+        let start = move |ticket| tokio::spawn(async move { handler(ticket).await });
+        let work = async move {
+            let fence = match shared.guard.claim(&delivery).await {
+                Ok(Claim::Granted(fence)) => fence,
+                Ok(Claim::InProgress) => return Ok(Once::InProgress),
+                Ok(Claim::Done) => return Ok(Once::AlreadyDone),
+                Err(error) => {
+                    supervise::warn(&delivery, "claim", &error);
+                    if away == StoreAway::Refuse {
+                        return Err(OnceError::Guard(error));
+                    }
+                    let run = supervise::end(start(Ticket::new(Fence(0))), &delivery, max_run_time).await;
+                    return run.map(|value| Once::RanUnrecorded(value, error));
+                }
+            };
+            let ticket = Ticket::new(fence);
+            let mut held = Held::new(Arc::clone(&shared.guard), delivery.clone(), ticket.clone());
+            match held.renewed_during(supervise::end(start(ticket), &delivery, max_run_time)).await {
+                Ok(value) => Ok(held.commit(value, shared.tasks.token()).await),
+                Err(error) => Err(held.release(error).await),
+            }
+        };
+        self.spawn(work).await
     }
 }
 
@@ -191,7 +247,7 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
     /// task of its own.
     ///
     /// # Errors
-    /// When the handler fails or panics, the store fails, or the program is shutting down.
+    /// When the handler fails, panics or takes too long, the store fails, or the program is shutting down.
     pub async fn once_in_transaction<T, E>(
         &self,
         delivery: Delivery,
@@ -199,10 +255,26 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
     ) -> Result<Once<T>, OnceError<E>>
     where
         T: Send + 'static,
-        E: Send + 'static,
+        E: fmt::Display + Send + 'static,
     {
-        let shared = Arc::clone(&self.shared);
-        self.spawn(async move { once_in_transaction(&shared.guard, &delivery, handler).await }).await
+        let Self { shared, max_run_time, .. } = self.clone();
+        let work = async move {
+            let within = delivery.clone();
+            let task = tokio::spawn(async move {
+                let outcome = once_in_transaction(&*shared.guard, &within, handler).await;
+                // Not a failure of the handler, and so not told as one.
+                match outcome {
+                    Err(OnceError::Handler(error)) => Err(error),
+                    other => Ok(other),
+                }
+            });
+            let outcome = supervise::end(task, &delivery, max_run_time).await?;
+            if let Err(error) = &outcome {
+                supervise::warn(&delivery, "transaction", error);
+            }
+            outcome
+        };
+        self.spawn(work).await
     }
 }
 
@@ -210,89 +282,6 @@ impl<G> fmt::Debug for Handlers<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handlers").field("running", &self.running()).finish_non_exhaustive()
     }
-}
-
-async fn run<G, T, E, F>(
-    shared: Arc<Shared<G>>,
-    away: StoreAway,
-    delivery: Delivery,
-    handler: impl FnOnce(Ticket) -> F,
-) -> Result<Once<T>, OnceError<E>>
-where
-    G: ReplayGuard + 'static,
-    F: Future<Output = Result<T, E>>,
-{
-    let fence = match shared.guard.claim(&delivery).await {
-        Ok(Claim::Granted(fence)) => fence,
-        Ok(Claim::InProgress) => return Ok(Once::InProgress),
-        Ok(Claim::Done) => return Ok(Once::AlreadyDone),
-        Err(error) => {
-            warn(&delivery, "claim", &error);
-            return match away {
-                StoreAway::Refuse => Err(OnceError::Guard(error)),
-                StoreAway::LetThrough => match caught(async { handler(Ticket::new(Fence(0))).await }).await {
-                    None => Err(OnceError::Panicked),
-                    Some(Err(failure)) => Err(OnceError::Handler(failure)),
-                    Some(Ok(value)) => Ok(Once::RanUnrecorded(value, error)),
-                },
-            };
-        }
-    };
-    let ticket = Ticket::new(fence);
-    // A task of its own, so that a handler that keeps its thread busy does not keep its claim from being renewed.
-    let renewing = tokio::spawn(renew(Arc::clone(&shared), delivery.clone(), ticket.clone()));
-    let renewing = AbortOnDropHandle::new(renewing);
-    let outcome = caught(async { handler(ticket).await }).await;
-    drop(renewing);
-    let Some(outcome) = outcome else {
-        if let Err(error) = shared.guard.release(&delivery, fence).await {
-            warn(&delivery, "release", &error);
-        }
-        return Err(OnceError::Panicked);
-    };
-    let settled = settle(&shared.guard, &delivery, fence, outcome).await;
-    match &settled {
-        Ok(Once::RanUnrecorded(_, error)) => warn(&delivery, "commit", error),
-        Ok(Once::Overtaken(_)) => warn(&delivery, "commit", &"the claim had gone to another try"),
-        Err(OnceError::HandlerUnreleased(_, error)) => warn(&delivery, "release", error),
-        _ => {}
-    }
-    settled
-}
-
-/// What a handler ends with; nothing when it panics.
-async fn caught<T>(handler: impl Future<Output = T>) -> Option<T> {
-    let mut handler = pin!(handler);
-    std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Some),
-        Err(_) => Poll::Ready(None),
-    })
-    .await
-}
-
-/// Renews a claim until it is lost, or this is dropped. Three times in a lease, and more often when the store fails.
-async fn renew<G: ReplayGuard>(shared: Arc<Shared<G>>, delivery: Delivery, ticket: Ticket) {
-    let lease = shared.guard.lease_time().max(Duration::from_millis(12));
-    let mut pause = lease / 3;
-    loop {
-        tokio::time::sleep(pause).await;
-        match shared.guard.renew(&delivery, ticket.fence()).await {
-            Ok(Standing::Held) => pause = lease / 3,
-            Ok(Standing::Lost) => {
-                ticket.lose();
-                return warn(&delivery, "renew", &"the claim has gone to another try");
-            }
-            Err(error) => {
-                warn(&delivery, "renew", &error);
-                pause = lease / 12;
-            }
-        }
-    }
-}
-
-fn warn(delivery: &Delivery, step: &'static str, error: &dyn fmt::Display) {
-    let (endpoint, event) = (delivery.endpoint(), delivery.event());
-    tracing::warn!(endpoint, event, step, %error, "a webhook's claim");
 }
 
 /// Handlers were still at work when [`Handlers::shutdown`] had waited long enough.

@@ -33,6 +33,8 @@ mod run;
 mod store;
 #[cfg(feature = "suite")]
 pub mod suite;
+#[cfg(feature = "tokio")]
+mod supervise;
 mod transaction;
 
 use std::time::Duration;

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
-use super::store::{STORE_TIME, in_time};
+use super::store::{STORE_TIME, granted, in_time};
 use super::transaction::{Mark, TransactionalInbox};
 use super::{LEASE, RETRY_WINDOW};
 
@@ -46,6 +46,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct PostgresGuard {
     pool: PgPool,
+    namespace: Arc<str>,
     lease: Duration,
     retention: Duration,
     time: Duration,
@@ -53,8 +54,13 @@ pub struct PostgresGuard {
 }
 
 impl PostgresGuard {
-    /// The table, as plain SQL that a migration tool can take: the file `schema/postgres.sql` of this crate.
+    /// The table, as plain SQL that a migration tool can take: the file `schema/postgres.sql` of this crate. Run on a table of
+    /// an older [version](Self::SCHEMA_VERSION), it brings it up to date.
     pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
+
+    /// The version of the table that this guard works with; the table's comment says which one it has. Version 2 added
+    /// namespaces.
+    pub const SCHEMA_VERSION: i32 = 2;
 
     /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address asks for TLS.
     ///
@@ -77,8 +83,15 @@ impl PostgresGuard {
     /// A guard on a pool of yours.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
-        let swept = Arc::default();
-        Self { pool, lease: LEASE, retention: RETRY_WINDOW, time: STORE_TIME, swept }
+        let (namespace, swept) = ("".into(), Arc::default());
+        Self { pool, namespace, lease: LEASE, retention: RETRY_WINDOW, time: STORE_TIME, swept }
+    }
+
+    /// Sets a name for this app's marks; none unless set. Two apps that share a database need two.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
+        self.namespace = namespace.into();
+        self
     }
 
     /// Sets how long a claim lasts unless it is renewed, and how long a transaction may stand idle before the store ends it;
@@ -111,19 +124,35 @@ impl PostgresGuard {
         &self.pool
     }
 
-    /// Makes the table unless it is there.
+    /// Makes the table unless it is there, and brings one of an older version up to date.
     ///
     /// # Errors
-    /// When the store cannot be asked, or refuses.
+    /// When the store cannot be asked, or refuses, or the table is of a version that this release does not know.
     pub async fn create_table(&self) -> Result<(), GuardError> {
         let creating = async {
             let mut transaction = self.pool.begin().await?;
             // Of several processes that start at once, one makes it and the others find it.
             sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
+            let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
+            if version > Self::SCHEMA_VERSION {
+                return Ok(Err(SchemaMismatch::Newer(version)));
+            }
             sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
-            transaction.commit().await
+            transaction.commit().await.map(Ok)
         };
-        in_time(self.time, creating).await
+        in_time(self.time, creating).await?.map_err(GuardError::new)
+    }
+
+    /// What the store answers, or what to do where its table is not of our version.
+    async fn ask<T>(&self, step: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, GuardError> {
+        in_time(self.time, step).await.map_err(|error| {
+            let database = error.cause::<sqlx::Error>().and_then(|error| error.as_database_error());
+            // Undefined table, undefined column, no such key.
+            match database.and_then(|error| error.code()).as_deref() {
+                Some("42P01" | "42703" | "42P10") => GuardError::new(SchemaMismatch::Older),
+                _ => error,
+            }
+        })
     }
 
     async fn step(
@@ -131,12 +160,12 @@ impl PostgresGuard {
         statement: &'static str,
         delivery: &Delivery,
         fence: Option<Fence>,
-        time: Option<Duration>,
+        time: Duration,
     ) -> Result<bool, GuardError> {
-        let query = sqlx::query(statement).bind(delivery.endpoint()).bind(delivery.event());
+        let query = sqlx::query(statement).bind(&*self.namespace);
+        let query = query.bind(delivery.endpoint()).bind(delivery.event());
         let query = fence.into_iter().fold(query, |query, fence| query.bind(number(fence)));
-        let query = time.into_iter().fold(query, |query, time| query.bind(seconds(time)));
-        let done: PgQueryResult = in_time(self.time, query.execute(&self.pool)).await?;
+        let done: PgQueryResult = self.ask(query.bind(seconds(time)).execute(&self.pool)).await?;
         Ok(done.rows_affected() == 1)
     }
 
@@ -147,7 +176,7 @@ impl PostgresGuard {
         fence: Fence,
         time: Duration,
     ) -> Result<Standing, GuardError> {
-        let held = self.step(statement, delivery, Some(fence), Some(time)).await?;
+        let held = self.step(statement, delivery, Some(fence), time).await?;
         Ok(if held { Standing::Held } else { Standing::Lost })
     }
 
@@ -156,8 +185,8 @@ impl PostgresGuard {
         store: impl sqlx::PgExecutor<'_>,
         delivery: &Delivery,
     ) -> Result<bool, GuardError> {
-        let query = sqlx::query_scalar(statements::IS_DONE).bind(delivery.endpoint()).bind(delivery.event());
-        in_time(self.time, query.fetch_one(store)).await
+        let query = sqlx::query_scalar(statements::IS_DONE).bind(&*self.namespace);
+        self.ask(query.bind(delivery.endpoint()).bind(delivery.event()).fetch_one(store)).await
     }
 
     /// Removes what is too old, now and then and in the background.
@@ -184,6 +213,22 @@ impl PostgresGuard {
     }
 }
 
+/// The table is not of the version that this guard works with.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum SchemaMismatch {
+    #[error(
+        "the table `shared_inbox_webhooks` is missing or of an older version: call `PostgresGuard::create_table`, or run \
+         `PostgresGuard::SCHEMA` (the file `schema/postgres.sql`), which brings it up to date"
+    )]
+    Older,
+    #[error(
+        "the table `shared_inbox_webhooks` is of schema version {0}, and this release knows no later one than {known}: use the \
+         release that made it",
+        known = PostgresGuard::SCHEMA_VERSION
+    )]
+    Newer(i32),
+}
+
 fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
@@ -201,11 +246,10 @@ impl ReplayGuard for PostgresGuard {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
         Box::pin(async move {
             self.sweep();
-            let query =
-                sqlx::query_scalar(statements::CLAIM).bind(delivery.endpoint()).bind(delivery.event());
-            let query = query.bind(seconds(self.lease)).fetch_optional(&self.pool);
-            Ok(match in_time::<Option<i64>, _>(self.time, query).await? {
-                Some(fence) => Claim::Granted(Fence(fence.unsigned_abs())),
+            let query = sqlx::query_as(statements::CLAIM).bind(&*self.namespace);
+            let query = query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.lease));
+            Ok(match self.ask(query.fetch_optional(&self.pool)).await? {
+                Some((fence, taken_over)) => granted(delivery, fence, taken_over),
                 None if self.is_done(&self.pool, delivery).await? => Claim::Done,
                 None => Claim::InProgress,
             })
@@ -225,7 +269,7 @@ impl ReplayGuard for PostgresGuard {
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
-        Box::pin(self.step(statements::FORGET, delivery, None, Some(self.retention)))
+        Box::pin(self.step(statements::FORGET, delivery, None, self.retention))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: Fence) {
@@ -252,9 +296,10 @@ impl TransactionalInbox for PostgresGuard {
         let connection: &mut PgConnection = transaction;
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query(statements::MARK).bind(delivery.endpoint()).bind(delivery.event());
+            let query = sqlx::query(statements::MARK).bind(&*self.namespace);
+            let query = query.bind(delivery.endpoint()).bind(delivery.event());
             let query = query.bind(seconds(self.retention)).bind(self.lease.as_millis().max(1).to_string());
-            let marked = in_time(self.time, query.execute(&mut *connection)).await?;
+            let marked = self.ask(query.execute(&mut *connection)).await?;
             Ok(match marked.rows_affected() {
                 1 => Mark::New,
                 _ if self.is_done(connection, delivery).await? => Mark::Done,
@@ -271,6 +316,7 @@ impl TransactionalInbox for PostgresGuard {
 impl fmt::Debug for PostgresGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresGuard")
+            .field("namespace", &self.namespace)
             .field("lease", &self.lease)
             .field("retention", &self.retention)
             .field("timeout", &self.time)

@@ -13,7 +13,8 @@ if step == 'claim' then
   if state == 'claimed' and redis.call('PTTL', key) > tonumber(outlives) then return 0 end
   if held and tonumber(held) >= tonumber(fence) then fence = string.format('%.0f', held + 1) end
   set('claimed', fence, lease + retention)
-  return tonumber(fence)
+  -- Less than zero where an earlier claim had run out. A fence is far from 0 and 1.
+  return tonumber(fence) * (state == 'claimed' and -1 or 1)
 elseif step == 'forget' then
   if state ~= 'done' then return 0 end
   set('free', held, retention)

@@ -9,7 +9,7 @@ use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Script, ServerErrorKind};
 
 use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
-use super::store::{STORE_TIME, in_time};
+use super::store::{STORE_TIME, granted, in_time};
 use super::{LEASE, RETRY_WINDOW};
 
 /// One key for each delivery, so that any of them can lie in any slot of a cluster, and one script for every step, so that
@@ -44,7 +44,7 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("red
 #[derive(Clone)]
 pub struct RedisGuard<C = ConnectionManager> {
     connection: C,
-    prefix: Arc<str>,
+    namespace: Arc<str>,
     lease: Duration,
     retention: Duration,
     time: Duration,
@@ -89,7 +89,7 @@ impl<C> RedisGuard<C> {
     pub fn new(connection: C) -> Self {
         Self {
             connection,
-            prefix: "shared-inbox:webhook".into(),
+            namespace: "shared-inbox:webhook".into(),
             lease: LEASE,
             retention: RETRY_WINDOW,
             time: STORE_TIME,
@@ -97,10 +97,11 @@ impl<C> RedisGuard<C> {
         }
     }
 
-    /// Sets what the keys begin with; `shared-inbox:webhook` unless set. Two apps that share a server need two.
+    /// Sets a name for this app's marks, with which its keys begin; `shared-inbox:webhook` unless set. Two apps that share a
+    /// server need two.
     #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
-        self.prefix = prefix.into();
+    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
+        self.namespace = namespace.into();
         self
     }
 
@@ -131,7 +132,7 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
     fn key(&self, delivery: &Delivery) -> String {
         let (endpoint, event) = (delivery.endpoint(), delivery.event());
         // The length tells where the endpoint ends, whatever it is called.
-        format!("{}:{}:{endpoint}:{event}", self.prefix, endpoint.len())
+        format!("{}:{}:{endpoint}:{event}", self.namespace, endpoint.len())
     }
 
     /// Claims an event of which the store knows nothing.
@@ -207,7 +208,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
             Ok(match self.step("claim", delivery, fence).await? {
                 -1 => Claim::Done,
                 0 => Claim::InProgress,
-                fence => Claim::Granted(Fence(fence.unsigned_abs())),
+                fence => granted(delivery, fence, fence < 0),
             })
         })
     }
@@ -245,7 +246,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
 impl<C> fmt::Debug for RedisGuard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisGuard")
-            .field("prefix", &self.prefix)
+            .field("namespace", &self.namespace)
             .field("lease", &self.lease)
             .field("retention", &self.retention)
             .field("timeout", &self.time)

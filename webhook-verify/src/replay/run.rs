@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::guard::{Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
 
@@ -15,7 +16,8 @@ use super::guard::{Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
 pub enum Once<T> {
     /// It was handled now.
     Ran(T),
-    /// It was handled now, but the store could not note it: answer with success, or it comes again.
+    /// It was handled now, but the store could not note it: answer with success, or it comes again. `Handlers` goes on
+    /// trying to note it, in the background.
     RanUnrecorded(T, GuardError),
     /// It was handled now, but its claim had run out and gone to another try, which may have handled it too. Nothing was
     /// noted: what is right is for that other try to say.
@@ -48,6 +50,9 @@ pub enum OnceError<E> {
     HandlerUnreleased(E, GuardError),
     /// The handler panicked; the claim was given back, or runs out.
     Panicked,
+    /// The handler ran for longer than this, which is the longest that it may, and was cancelled; the claim was given
+    /// back, or runs out.
+    TimedOut(Duration),
     /// The store could not be asked whether the event is new; the handler did not run.
     Guard(GuardError),
     /// The program is about to end and begins nothing new; the handler did not run.
@@ -59,7 +64,7 @@ impl<E> OnceError<E> {
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
-            Self::Handler(_) | Self::HandlerUnreleased(..) | Self::Panicked => 500,
+            Self::Handler(_) | Self::HandlerUnreleased(..) | Self::Panicked | Self::TimedOut(_) => 500,
             Self::Guard(_) | Self::ShuttingDown => 503,
         }
     }
@@ -73,6 +78,7 @@ impl<E> fmt::Display for OnceError<E> {
                 write!(f, "the handler of the event failed, and its claim could not be given back: {guard}")
             }
             Self::Panicked => f.write_str("the handler of the event panicked"),
+            Self::TimedOut(limit) => write!(f, "the handler of the event was cancelled after {limit:?}"),
             Self::Guard(guard) => write!(f, "the event was not handled: {guard}"),
             Self::ShuttingDown => f.write_str("the event was not handled: the program is shutting down"),
         }
@@ -84,7 +90,7 @@ impl<E: Error + 'static> Error for OnceError<E> {
         match self {
             Self::Handler(error) | Self::HandlerUnreleased(error, _) => Some(error),
             Self::Guard(guard) => Some(guard),
-            Self::Panicked | Self::ShuttingDown => None,
+            Self::Panicked | Self::TimedOut(_) | Self::ShuttingDown => None,
         }
     }
 }
@@ -109,11 +115,18 @@ impl<E: Error + 'static> Error for OnceError<E> {
 pub struct Ticket {
     fence: Fence,
     lost: Arc<AtomicBool>,
+    #[cfg(feature = "tokio")]
+    settled: Arc<AtomicBool>,
 }
 
 impl Ticket {
     pub(super) fn new(fence: Fence) -> Self {
-        Self { fence, lost: Arc::default() }
+        Self {
+            fence,
+            lost: Arc::default(),
+            #[cfg(feature = "tokio")]
+            settled: Arc::default(),
+        }
     }
 
     /// The number of this claim, larger than those of earlier claims of the same event.
@@ -132,6 +145,17 @@ impl Ticket {
     #[cfg(feature = "tokio")]
     pub(super) fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that the handler has ended.
+    #[cfg(feature = "tokio")]
+    pub(super) fn settle(&self) {
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::Relaxed)
     }
 }
 
@@ -181,22 +205,7 @@ where
     // Once the handler has done its work the event must not be given back, also when this future is dropped while the
     // store is slow.
     held.ended = outcome.is_ok();
-    let outcome = settle(guard, delivery, fence, outcome).await;
-    held.ended = true;
-    outcome
-}
-
-/// Tells the guard how a handler ended.
-pub(super) async fn settle<G, T, E>(
-    guard: &G,
-    delivery: &Delivery,
-    fence: Fence,
-    outcome: Result<T, E>,
-) -> Result<Once<T>, OnceError<E>>
-where
-    G: ReplayGuard + ?Sized,
-{
-    match outcome {
+    let outcome = match outcome {
         Ok(value) => Ok(match guard.commit(delivery, fence).await {
             Ok(Standing::Held) => Once::Ran(value),
             Ok(Standing::Lost) => Once::Overtaken(value),
@@ -206,7 +215,9 @@ where
             Ok(Standing::Held | Standing::Lost) => OnceError::Handler(error),
             Err(guard) => OnceError::HandlerUnreleased(error, guard),
         }),
-    }
+    };
+    held.ended = true;
+    outcome
 }
 
 /// Abandons the claim unless the delivery came to an end.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use super::guard::GuardError;
+use super::guard::{Claim, Delivery, Fence, GuardError};
 
 /// How long one step may take, unless told otherwise. The service waits 10 seconds for an answer.
 pub(super) const STORE_TIME: Duration = Duration::from_secs(2);
@@ -22,4 +22,19 @@ pub(super) async fn in_time<T, E: Error + Send + Sync + 'static>(
         Ok(answer) => answer.map_err(GuardError::new),
         Err(_) => Err(GuardError::new(TooSlow(time))),
     }
+}
+
+/// A claim that was granted. Where an earlier one had run out, its holder may have had an effect before it was killed or stood
+/// still, so that the event takes effect twice: that is told.
+pub(super) fn granted(delivery: &Delivery, fence: i64, taken_over: bool) -> Claim {
+    if taken_over {
+        let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
+        tracing::warn!(
+            endpoint,
+            event,
+            event_type,
+            "a webhook's claim ran out before its end was noted: the event is handled again"
+        );
+    }
+    Claim::Granted(Fence(fence.unsigned_abs()))
 }

@@ -42,20 +42,20 @@ async fn answer(receiver: Receiver, request: TestRequest) -> (StatusCode, String
     (status, String::from_utf8(read_body(response).await.to_vec()).unwrap())
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn a_genuine_request_reaches_the_handler() {
     let (status, body) = answer(receiver(), signed(BODY)).await;
     assert_eq!((status, body.as_str()), (StatusCode::OK, "webhook.test by secret 1"));
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn the_receiver_may_be_wrapped_as_data() {
     let app = App::new().app_data(web::Data::new(receiver())).route("/", web::post().to(handler));
     let response = call_service(&init_service(app).await, signed(BODY).to_request()).await;
     assert_eq!(response.status(), StatusCode::OK);
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn an_app_without_a_receiver_answers_with_500() {
     let app = init_service(App::new().route("/", web::post().to(handler))).await;
     let response = call_service(&app, signed(BODY).to_request()).await;
@@ -63,7 +63,7 @@ async fn an_app_without_a_receiver_answers_with_500() {
     assert!(read_body(response).await.is_empty());
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn a_refused_sender_gets_a_bare_status() {
     let body = Bytes::from(BODY);
     let missing = TestRequest::post().set_payload(body.clone());
@@ -86,7 +86,7 @@ async fn extract(request: TestRequest, mut payload: Payload) -> Result<Webhook<E
     Webhook::from_request(&request.app_data(receiver()).to_http_request(), &mut payload).await
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn bad_headers_are_refused_before_the_body_is_read() {
     let polled = Rc::new(Cell::new(false));
     let flag = Rc::clone(&polled);
@@ -99,7 +99,7 @@ async fn bad_headers_are_refused_before_the_body_is_read() {
     assert!(!polled.get());
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn a_body_over_the_limit_is_answered_with_413() {
     const MIB: usize = 1 << 20;
     let padded = |size: usize| format!("{}{}", BODY, " ".repeat(size - BODY.len()));
@@ -116,13 +116,13 @@ async fn a_body_over_the_limit_is_answered_with_413() {
     assert_eq!(answer(receiver().body_limit(4 * MIB), signed(padded(3 * MIB))).await.0, StatusCode::OK);
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn a_length_announced_over_the_limit_is_refused_unread() {
     let request = signed(BODY).insert_header(("content-length", "1048577"));
     assert_eq!(answer(receiver(), request).await.0, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn what_became_of_a_guarded_event_is_its_answer() {
     type Guarded = web::Data<Handlers<MemoryGuard>>;
     async fn guarded(
@@ -153,7 +153,7 @@ async fn what_became_of_a_guarded_event_is_its_answer() {
     }
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn a_body_that_breaks_off_is_a_bad_request() {
     let pieces = [Ok(Bytes::from_static(b"{")), Err(PayloadError::Incomplete(None))];
     let body: Pin<Box<dyn Stream<Item = _>>> = Box::pin(stream::iter(pieces));
@@ -162,7 +162,7 @@ async fn a_body_that_breaks_off_is_a_bad_request() {
     assert_eq!((rejection.code(), rejection.status()), ("body_unreadable", 400));
 }
 
-#[actix_web::test]
+#[tokio::test]
 async fn a_body_that_does_not_come_is_answered_with_408() {
     tokio::time::pause();
     let body: Pin<Box<dyn Stream<Item = _>>> = Box::pin(stream::pending::<Result<Bytes, PayloadError>>());

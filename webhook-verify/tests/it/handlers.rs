@@ -24,7 +24,7 @@ use crate::fixture::{BODY, ID, NOW, current, verifier};
 use crate::replay::{Down, Store, one};
 
 /// A guard that goes by tokio's time, which tests can stop.
-fn guard() -> MemoryGuard {
+pub(crate) fn guard() -> MemoryGuard {
     let start = Instant::now();
     MemoryGuard::new().clock(move || start.elapsed())
 }
@@ -318,20 +318,20 @@ fn handlers_live_on_the_runtime_in_which_they_were_made() {
 
 /// A database of one table: what was done, and the marks. One transaction at a time.
 #[derive(Clone, Default)]
-struct Database {
+pub(crate) struct Database {
     tables: Arc<Lock<Tables>>,
     down_for: Arc<Mutex<Option<&'static str>>>,
 }
 
 #[derive(Clone, Default)]
-struct Tables {
+pub(crate) struct Tables {
     marks: BTreeSet<Delivery>,
-    effects: usize,
+    pub(crate) effects: usize,
 }
 
-struct Transaction {
+pub(crate) struct Transaction {
     committed: OwnedMutexGuard<Tables>,
-    tables: Tables,
+    pub(crate) tables: Tables,
 }
 
 impl Database {
@@ -339,7 +339,7 @@ impl Database {
         if *self.down_for.lock().unwrap() == Some(step) { Err(GuardError::new(Down)) } else { Ok(()) }
     }
 
-    async fn seen(&self) -> (usize, usize) {
+    pub(crate) async fn seen(&self) -> (usize, usize) {
         let tables = self.tables.lock().await;
         (tables.effects, tables.marks.len())
     }

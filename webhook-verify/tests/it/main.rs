@@ -1,5 +1,6 @@
 //! The rules of the crate, each proven through its public interface.
 
+#[cfg(feature = "actix-web")]
 mod actix;
 mod axum;
 mod diagnosis;
@@ -11,8 +12,10 @@ mod replay;
 mod request;
 mod secrets;
 mod sockets;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "postgres", feature = "redis"))]
 mod stores;
 mod stream;
+mod supervision;
 mod table;
+mod trace;
 mod vectors;

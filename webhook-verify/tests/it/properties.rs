@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::Sha256;
-use shared_inbox_webhooks::{Parts, Secret, Signer, Verifier, VerifyError};
+use shared_inbox_webhooks::{Backend, Parts, Secret, Signer, Verifier, VerifyError};
 
 use crate::fixture::{NOW, at, current, verifier};
 
@@ -16,6 +16,10 @@ fn secret() -> impl Strategy<Value = Secret> {
 
 fn id() -> impl Strategy<Value = String> {
     "[!-\\-/-~]{1,256}"
+}
+
+fn backend() -> impl Strategy<Value = Backend> {
+    prop::sample::select(Backend::ALL)
 }
 
 proptest! {
@@ -28,9 +32,11 @@ proptest! {
         body in vec(any::<u8>(), 0..2000),
         timestamp in NOW - 300..=NOW + 300,
         cut in any::<prop::sample::Index>(),
+        signs in backend(),
+        verifies in backend(),
     ) {
-        let headers = Signer::new([secret.clone()]).sign(&id, timestamp, &body);
-        let verifier = at(Verifier::new([current(), secret]), NOW);
+        let headers = Signer::with_backend(signs, [secret.clone()]).sign(&id, timestamp, &body);
+        let verifier = at(Verifier::with_backend(verifies, [current(), secret]), NOW);
         let proof = verifier.verify(&headers, &body).unwrap().proof();
         prop_assert_eq!((proof.id(), proof.timestamp(), proof.secret()), (id.as_str(), timestamp, 1));
 
@@ -51,8 +57,11 @@ proptest! {
         let secret = Secret::from_bytes_allowing_short(&key).unwrap();
         let mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
         let mac = mac.chain_update(format!("{id}.{timestamp}.")).chain_update(&body).finalize().into_bytes();
-        let signature = Signer::new([secret]).sign_text(&id, &timestamp, &body).signature;
-        prop_assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)));
+        for backend in Backend::ALL {
+            let signer = Signer::with_backend(*backend, [secret.clone()]);
+            let signature = signer.sign_text(&id, &timestamp, &body).signature;
+            prop_assert_eq!(signature, format!("v1,{}", STANDARD.encode(mac)), "{:?}", backend);
+        }
     }
 
     #[test]

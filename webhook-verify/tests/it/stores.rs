@@ -7,23 +7,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::AsyncCommands;
-use redis::aio::MultiplexedConnection;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{
     Claim, Delivery, Fence, Handlers, Mark, Once, OnceError, PostgresGuard, RETRY_WINDOW, RedisGuard,
     ReplayGuard, Standing, StoreAway, TransactionalInbox, suite,
 };
 use sqlx::PgPool;
+use sqlx::postgres::PgPoolOptions;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::replay::{delivery, one};
+use crate::trace::Trace;
+
+/// How long a store on a busy machine may take, where a test is not about that.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn redis(store: &Store) -> (RedisGuard, MultiplexedConnection) {
     let client = redis::Client::open(store.url()).unwrap();
-    let guard = RedisGuard::connect(&store.url()).await.unwrap();
-    // A store on a busy machine may take its time.
-    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    (guard, client.get_multiplexed_async_connection_with_config(&patient).await.unwrap())
+    let patient = ConnectionManagerConfig::new().set_number_of_retries(1);
+    let patient = patient.set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
+    let connection = ConnectionManager::new_with_config(client.clone(), patient).await.unwrap();
+    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+    let own = client.get_multiplexed_async_connection_with_config(&patient).await.unwrap();
+    (RedisGuard::new(connection).timeout(PATIENCE), own)
 }
 
 /// Puts every key's end back by so much; what is over then is gone.
@@ -36,10 +43,23 @@ async fn pass_in_redis(mut connection: MultiplexedConnection, time: Duration) {
     }
 }
 
+async fn pool(store: &Store) -> PgPool {
+    PgPoolOptions::new().acquire_timeout(PATIENCE).connect(&store.url()).await.unwrap()
+}
+
 async fn postgres(store: &Store) -> PostgresGuard {
-    let guard = PostgresGuard::connect(&store.url()).await.unwrap();
+    let guard = PostgresGuard::new(pool(store).await).timeout(PATIENCE);
     guard.create_table().await.unwrap();
     guard
+}
+
+/// A guard that gives up after two seconds, for a store that will be away: a pool tries again for as long as it may.
+async fn impatient(store: &Store) -> PostgresGuard {
+    loop {
+        if let Ok(guard) = PostgresGuard::connect(&store.url()).await {
+            return guard;
+        }
+    }
 }
 
 async fn pass_in_postgres(pool: &PgPool, time: Duration) {
@@ -110,20 +130,6 @@ async fn a_first_fence_is_the_time_in_microseconds() {
 }
 
 #[tokio::test]
-async fn a_guard_on_a_redis_cluster_keeps_every_rule_of_a_guard() {
-    let Some(store) = stores::valkey_node() else { return };
-    let (_, mut node) = redis(&store).await;
-    // A cluster of one, which has every slot.
-    let slots = redis::cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16_383).to_owned();
-    slots.exec_async(&mut node).await.unwrap();
-    while node.exists::<_, bool>("a").await.is_err() {}
-    let client = redis::cluster::ClusterClient::new([store.url()]).unwrap();
-    let guard = RedisGuard::new(client.get_async_connection().await.unwrap());
-    let pass = async |time| pass_in_redis(node.clone(), time).await;
-    suite::check(&guard, &pass).await;
-}
-
-#[tokio::test]
 async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
     let Some(store) = stores::postgres() else { return };
     let guard = postgres(&store).await;
@@ -133,10 +139,10 @@ async fn a_guard_on_postgres_keeps_every_rule_of_a_guard() {
 }
 
 #[tokio::test]
-async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_prefix() {
+async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_namespace() {
     let Some(store) = stores::valkey() else { return };
     let (guard, mut connection) = redis(&store).await;
-    let other = guard.clone().prefix("other");
+    let other = guard.clone().namespace("other");
     let fence = granted(&guard, &one()).await;
     granted(&other, &one()).await;
     assert_eq!(guard.commit(&one(), fence).await.unwrap(), Standing::Held);
@@ -193,6 +199,7 @@ async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
     let guard = postgres(&store).await;
     let fence = granted(&guard, &one()).await;
     assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), Standing::Held);
+    let guard = impatient(&store).await;
     store.kill();
     assert!(guard.claim(&one()).await.is_err());
     store.restart();
@@ -227,7 +234,7 @@ async fn while_the_store_is_away_an_event_is_refused_or_let_through_as_the_calle
         while_away(guard).await;
     }
     if let Some(mut store) = stores::postgres() {
-        let guard = postgres(&store).await;
+        let guard = impatient(&store).await;
         store.kill();
         while_away(guard).await;
     }
@@ -285,7 +292,7 @@ async fn a_connection_that_asks_for_tls_is_made_with_tls_or_not_at_all() {
 #[tokio::test]
 async fn a_table_is_made_once_by_many_at_once_and_its_file_can_be_run_again() {
     let Some(store) = stores::postgres() else { return };
-    let guard = PostgresGuard::connect(&store.url()).await.unwrap();
+    let guard = PostgresGuard::new(pool(&store).await).timeout(PATIENCE);
     let making = (0..8).map(|_| guard.create_table());
     for made in futures_util::future::join_all(making).await {
         made.unwrap();
@@ -325,6 +332,136 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay()
     };
     assert_eq!(left, ["evt_lapsed", "evt_next", "evt_young"], "a claim's holder may still come");
     assert_eq!(ReplayGuard::commit(&first, &lapsed, held).await.unwrap(), Standing::Held);
+}
+
+#[tokio::test]
+async fn apps_that_share_a_database_are_told_apart_by_their_namespace() {
+    let Some(store) = stores::postgres() else { return };
+    let first = postgres(&store).await;
+    let second = first.clone().namespace("other");
+    let fence = granted(&first, &one()).await;
+    let other = granted(&second, &one()).await;
+    assert_eq!(ReplayGuard::commit(&first, &one(), fence).await.unwrap(), Standing::Held);
+    assert_eq!(second.claim(&one()).await.unwrap(), Claim::InProgress);
+    assert_eq!(second.release(&one(), other).await.unwrap(), Standing::Held);
+    let mut transaction = second.begin().await.unwrap();
+    assert_eq!(second.mark(&mut transaction, &one()).await.unwrap(), Mark::New);
+    assert!(first.forget(&one()).await.unwrap());
+    let mut beside = first.begin().await.unwrap();
+    assert_eq!(first.mark(&mut beside, &one()).await.unwrap(), Mark::New, "their locks are apart too");
+    TransactionalInbox::commit(&second, transaction).await.unwrap();
+    TransactionalInbox::commit(&first, beside).await.unwrap();
+    let pass = async |time| pass_in_postgres(first.pool(), time).await;
+    suite::check(&second, &pass).await;
+}
+
+/// The table as it was before it had versions.
+const VERSION_1: &str = "
+create table shared_inbox_webhooks (
+    endpoint text not null,
+    event text not null,
+    state text not null check (state in ('claimed', 'free', 'done')),
+    fence bigint not null,
+    until timestamptz not null,
+    primary key (endpoint, event)
+) with (fillfactor = 70);
+create index shared_inbox_webhooks_fence on shared_inbox_webhooks (fence);
+insert into shared_inbox_webhooks values ('orders', 'evt_1', 'done', 1, now() + interval '1 hour')";
+
+#[tokio::test]
+async fn a_table_of_an_older_version_is_brought_up_to_date_and_until_then_the_error_says_what_to_run() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = PostgresGuard::new(pool(&store).await).timeout(PATIENCE);
+    let advice = "create_table";
+    let missing = guard.claim(&one()).await.unwrap_err();
+    assert!(missing.to_string().contains(advice), "{missing}");
+    sqlx::raw_sql(VERSION_1).execute(guard.pool()).await.unwrap();
+    let older = guard.claim(&one()).await.unwrap_err();
+    assert!(older.to_string().contains(advice), "{older}");
+    let mut transaction = guard.begin().await.unwrap();
+    let older = guard.mark(&mut transaction, &one()).await.unwrap_err();
+    assert!(older.to_string().contains(advice), "{older}");
+    drop(transaction);
+    for _ in 0..2 {
+        guard.create_table().await.unwrap();
+        assert_eq!(guard.claim(&one()).await.unwrap(), Claim::Done, "nothing was lost");
+    }
+    granted(&guard.clone().namespace("other"), &one()).await;
+    let later = format!("schema version {}", PostgresGuard::SCHEMA_VERSION + 1);
+    let later = format!("comment on table shared_inbox_webhooks is '{later}'");
+    sqlx::raw_sql(&later).execute(guard.pool()).await.unwrap();
+    let newer = guard.create_table().await.unwrap_err();
+    assert!(newer.to_string().contains("schema version 3"), "{newer}");
+}
+
+#[tokio::test]
+async fn a_sweep_reads_what_is_old_from_its_index_and_not_the_whole_table() {
+    let Some(store) = stores::postgres() else { return };
+    let guard = postgres(&store).await;
+    // None of them is old but one.
+    let many = "insert into shared_inbox_webhooks (endpoint, event, state, fence, until)
+        select 'orders', 'evt_' || n, 'done', (date_part('epoch', now()) * 1000000)::bigint - n, now() + interval '1 day'
+        from generate_series(1, 300000) n";
+    let old = "insert into shared_inbox_webhooks (endpoint, event, state, fence, until)
+        values ('orders', 'evt_old', 'done', 1, now() - interval '1 day')";
+    for statement in [many, old, "analyze shared_inbox_webhooks"] {
+        sqlx::query(statement).execute(guard.pool()).await.unwrap();
+    }
+    let scans = async || -> (i64, i64) {
+        let scans =
+            "select (select seq_scan from pg_stat_user_tables where relname = 'shared_inbox_webhooks'),
+            (select idx_scan from pg_stat_user_indexes where indexrelname = 'shared_inbox_webhooks_fence')";
+        sqlx::query_as(scans).fetch_one(&pool(&store).await).await.unwrap()
+    };
+    let (before, _) = scans().await;
+    granted(&guard, &delivery("evt_new")).await;
+    let count = "select count(*) from shared_inbox_webhooks where event = 'evt_old' and endpoint = 'orders' and namespace = ''";
+    while sqlx::query_scalar::<_, i64>(count).fetch_one(guard.pool()).await.unwrap() > 0 {
+        tokio::task::yield_now().await;
+    }
+    // A connection that ends reports what it did; both figures come at once.
+    guard.pool().close().await;
+    let (tables, indexes) = loop {
+        let (tables, indexes) = scans().await;
+        if tables > before || indexes > 0 {
+            break (tables, indexes);
+        }
+    };
+    assert!(
+        tables == before && indexes > 0,
+        "{} scans of the table, {indexes} of the index",
+        tables - before
+    );
+}
+
+#[tokio::test]
+async fn a_claim_that_is_taken_over_is_told_and_one_that_was_given_back_is_not() {
+    async fn take_over(guard: &dyn ReplayGuard, pass: impl AsyncFn(Duration)) {
+        let trace = Trace::start();
+        let event = one().with_event_type("scout.held");
+        let fence = granted(guard, &event).await;
+        assert_eq!(guard.release(&event, fence).await.unwrap(), Standing::Held);
+        granted(guard, &event).await;
+        assert_eq!(trace.lines(), [""; 0]);
+        pass(guard.lease_time()).await;
+        let fence = granted(guard, &event).await;
+        let lines = trace.lines();
+        let told =
+            r#"WARN message=a webhook's claim ran out before its end was noted: the event is handled again"#;
+        assert!(
+            matches!(&lines[..], [line] if line.starts_with(told) && line.contains("scout.held")),
+            "{lines:?}"
+        );
+        assert_eq!(guard.commit(&event, fence).await.unwrap(), Standing::Held);
+    }
+    if let Some(store) = stores::valkey() {
+        let (guard, connection) = redis(&store).await;
+        take_over(&guard, async |time| pass_in_redis(connection.clone(), time).await).await;
+    }
+    if let Some(store) = stores::postgres() {
+        let guard = postgres(&store).await;
+        take_over(&guard, async |time| pass_in_postgres(guard.pool(), time).await).await;
+    }
 }
 
 async fn orders(guard: &PostgresGuard) -> i64 {
@@ -381,7 +518,7 @@ async fn a_transaction_under_way_keeps_others_from_waiting_and_ends_with_its_con
     assert_eq!(timeout, "1min", "a machine that vanished does not hold it for ever");
     // As when its process is killed.
     let process: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *first).await.unwrap();
-    sqlx::query("select pg_terminate_backend($1, 5000)").bind(process).execute(guard.pool()).await.unwrap();
+    sqlx::query("select pg_terminate_backend($1, 60000)").bind(process).execute(guard.pool()).await.unwrap();
     assert!(TransactionalInbox::commit(&guard, first).await.is_err());
     let mut third = guard.begin().await.unwrap();
     assert_eq!(guard.mark(&mut third, &one()).await.unwrap(), Mark::New);

@@ -1,10 +1,11 @@
 //! One receiver of the fleet: a process of its own, which is this test program started again with a task in its environment.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::{Arc, mpsc},
-    time::Duration,
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -18,7 +19,10 @@ use shared_inbox_webhooks::{
     replay::{Fence, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
 };
 
-use super::{LEASE, PATIENCE, SECRET, redis_at};
+use super::{SECRET, STORE_TIMEOUT, postgres_at, redis_at};
+
+/// How long a process may take to say or to do something: the machine may have much else to do.
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What a receiver is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,17 +38,18 @@ pub(crate) enum Role {
 /// A process under way. It ends with this value.
 pub(crate) struct Process {
     child: Child,
-    lines: mpsc::Receiver<String>,
-    input: ChildStdin,
+    lines: Mutex<mpsc::Receiver<String>>,
+    input: Mutex<ChildStdin>,
     pub(crate) url: String,
 }
 
 impl Process {
-    pub(crate) fn start(role: Role, store: &str) -> Self {
+    pub(crate) fn start(role: Role, store: &str, lease: Duration) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", "receiver::a_receiver_of_the_fleet", "--ignored", "--nocapture"])
             .env("RECEIVER_ROLE", format!("{role:?}"))
             .env("RECEIVER_STORE", store)
+            .env("RECEIVER_LEASE_MS", lease.as_millis().to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -53,7 +58,7 @@ impl Process {
         let (send, lines) = mpsc::channel();
         let out = BufReader::new(child.stdout.take().expect("its words"));
         std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        let input = child.stdin.take().expect("its ear");
+        let (lines, input) = (Mutex::new(lines), Mutex::new(child.stdin.take().expect("its ear")));
         let mut process = Self { child, lines, input, url: String::new() };
         process.url = process.hears("listening on ");
         process
@@ -62,15 +67,37 @@ impl Process {
     /// What it says after this word; everything else that the test program prints is passed over.
     pub(crate) fn hears(&self, word: &str) -> String {
         loop {
-            let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("it says so within a minute");
+            let lines = self.lines.lock().expect("nobody panicked");
+            let line = lines.recv_timeout(PROCESS_TIMEOUT).expect("it says so in time");
             if let Some(at) = line.find(word) {
                 return line[at + word.len()..].to_owned();
             }
         }
     }
 
-    pub(crate) fn go_on(&mut self) {
-        self.input.write_all(b"go on\n").expect("it listens");
+    pub(crate) fn go_on(&self) {
+        let mut input = self.input.lock().expect("nobody panicked");
+        input.write_all(b"go on\n").expect("it listens");
+    }
+
+    /// Lets it stand still. The signal is sent when `kill` returns, and has arrived when every thread says so.
+    pub(crate) fn stop(&self) {
+        self.signal("STOP");
+        let begun = Instant::now();
+        while !self.stands_still() {
+            assert!(begun.elapsed() < PROCESS_TIMEOUT, "it does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn stands_still(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("its threads");
+        // `id (name) state …`, where a name may have anything in it.
+        let state = |thread: fs::DirEntry| {
+            let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+            stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+        };
+        threads.map(|thread| state(thread.expect("a thread"))).all(|state| state == Some('T'))
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -161,6 +188,8 @@ fn a_receiver_of_the_fleet() {
     let (Ok(role), Ok(store)) = (std::env::var("RECEIVER_ROLE"), std::env::var("RECEIVER_STORE")) else {
         return;
     };
+    let lease = std::env::var("RECEIVER_LEASE_MS").ok().and_then(|lease| lease.parse().ok());
+    let lease = Duration::from_millis(lease.expect("a lease"));
     let roles = [Role::Claims, Role::Waits, Role::Transactions];
     let role = roles.into_iter().find(|known| format!("{known:?}") == role).expect("a role");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -172,11 +201,10 @@ fn a_receiver_of_the_fleet() {
             std::process::exit(0);
         });
         let (guard, effects, postgres): (Arc<dyn ReplayGuard>, _, _) = if store.starts_with("redis") {
-            let guard = RedisGuard::connect(&store).await.expect("a store").lease(LEASE);
-            (Arc::new(guard.timeout(PATIENCE)), Effects::Redis(redis_at(&store).await), None)
+            let guard = RedisGuard::new(redis_at(&store).await).lease(lease).timeout(STORE_TIMEOUT);
+            (Arc::new(guard), Effects::Redis(redis_at(&store).await), None)
         } else {
-            let guard = PostgresGuard::connect(&store).await.expect("a store").lease(LEASE);
-            let guard = guard.timeout(PATIENCE);
+            let guard = PostgresGuard::new(postgres_at(&store).await).lease(lease).timeout(STORE_TIMEOUT);
             (Arc::new(guard.clone()), Effects::Postgres(guard.pool().clone()), Some(guard))
         };
         let app = App {

@@ -18,7 +18,6 @@ use shared_inbox::{
 use super::{
     Item, MessageRecord, Thread,
     search::{Searched, Words},
-    written::Written,
 };
 use crate::world::{
     StepKind, World,
@@ -81,9 +80,6 @@ pub(in crate::world) struct Index {
     pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
     pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
     pub(in crate::world) words: Words<Thread>,
-    /// Conversations as lists show them, and as reads do.
-    pub(super) summaries: Written,
-    pub(super) readings: Written,
 }
 
 impl Index {
@@ -189,8 +185,6 @@ impl World {
         self.index.mailboxes = self.mailboxes.iter().enumerate().map(|(at, m)| (m.id.clone(), at)).collect();
         let team = |mailbox| to_raw_value(&self.team_of(mailbox)).unwrap_or_default();
         self.index.teams = self.mailboxes.iter().map(team).collect();
-        self.index.summaries.clear();
-        self.index.readings.clear();
     }
 
     fn place(&mut self, at: usize) -> Place {

@@ -10,7 +10,6 @@ mod snooze;
 mod sorting;
 mod tags;
 mod thread;
-mod written;
 
 pub use assign::Assignment;
 pub use notes::{Noted, StatusChange, TeamNote};

@@ -258,9 +258,19 @@ impl World {
             self.user(user)?;
         }
         let prefix = if new.livemode { "rk_live_" } else { "rk_test_" };
-        let secret = format!("{prefix}{}", self.ids.token(48));
+        let secret = format!("{prefix}{}", self.draw_key());
         let agent_id = self.add_key(&secret, new);
         Ok(MadeKey { key: secret, agent_id })
+    }
+
+    /// The part of a new key behind its prefix. Worlds that begin alike draw the same series; the keys that each was handed
+    /// out with keep what they draw apart, because the key says which world a request means.
+    fn draw_key(&mut self) -> String {
+        let drawn = self.ids.token(48);
+        let keys = self.keys.iter().map(|key| key.key_hash.0);
+        let hash = keys.fold(Sha256::new_with_prefix(drawn), Digest::chain_update).finalize();
+        let seed = hash.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte));
+        Ids::seeded(seed).token(48)
     }
 
     fn add_key(&mut self, secret: &str, new: NewKey) -> AgentId {

@@ -50,21 +50,25 @@ fn standing() -> MockServerBuilder {
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn a_person_does_everything_in_the_inbox_by_clicking_and_typing() {
     drive("inbox.mjs", standing()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn approvals_documents_bookings_faults_keys_and_worlds_are_worked_by_hand() {
     drive("desk.mjs", standing().empty()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn an_owner_works_with_a_webhook_and_sees_exactly_what_was_sent() {
     drive("webhooks.mjs", standing().empty()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn requests_show_as_they_happen_and_are_copied_as_commands_and_as_tests_that_compile() {
     let Some(output) = drive("requests.mjs", standing().empty()).await else { return };
     let copied = String::from_utf8(output.stdout).expect("text");
@@ -75,26 +79,31 @@ async fn requests_show_as_they_happen_and_are_copied_as_commands_and_as_tests_th
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn a_day_is_walked_through_and_the_line_leads_from_a_request_to_its_deliveries_and_back() {
     drive("time.mjs", standing().empty()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn hostile_mail_stays_text_in_every_field() {
     drive("hostile.mjs", standing().empty()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn a_page_of_another_origin_can_do_nothing() {
     drive("origin.mjs", standing()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn axe_finds_nothing_serious_and_the_keyboard_is_enough() {
     drive("access.mjs", standing()).await;
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn a_lost_connection_is_shown_and_nothing_old_afterwards() {
     let Some(browser) = peers::browser() else { return };
     let mut mock = Some(standing().start().await);
@@ -121,6 +130,7 @@ async fn a_lost_connection_is_shown_and_nothing_old_afterwards() {
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn where_others_can_reach_it_the_page_asks_for_the_control_token() {
     let Some(browser) = peers::browser() else { return };
     let token = "a token for this test";
@@ -129,6 +139,7 @@ async fn where_others_can_reach_it_the_page_asks_for_the_control_token() {
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn ten_thousand_conversations_and_requests_are_windowed() {
     let Some(browser) = peers::browser() else { return };
     let mock = standing().empty().no_rate_limit().start().await;
@@ -148,6 +159,7 @@ async fn ten_thousand_conversations_and_requests_are_windowed() {
 }
 
 #[test]
+#[ignore = "needs Node"]
 fn the_types_of_the_page_hold() {
     let Some(node) = peers::node22() else { return };
     let Some(modules) = peers::npm(&["typescript@7.0.2"]) else { return };
@@ -208,6 +220,7 @@ async fn the_page_holds_no_data_and_can_be_left_out() {
 }
 
 #[tokio::test]
+#[ignore = "needs a browser"]
 async fn the_pictures_of_the_readme_are_there_and_made_by_a_script() {
     let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/console");
     let readme =

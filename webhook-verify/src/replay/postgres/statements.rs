@@ -7,65 +7,77 @@
 pub(super) const ONE_AT_A_TIME: &str =
     "select pg_advisory_xact_lock(hashtextextended('shared_inbox_webhooks', 0))";
 
-/// `$1` endpoint, `$2` event, `$3` lease in seconds. Gives the fence, or nothing when it is not granted.
+/// Which version of the schema the table has; 0 where there is none, or it is older than versions.
+pub(super) const VERSION: &str = "
+select coalesce(substring(obj_description(to_regclass('shared_inbox_webhooks'), 'pg_class')
+    from 'schema version ([0-9]+)')::int, 0)";
+
+/// `$1` namespace, `$2` endpoint, `$3` event, as in all that follow; `$4` lease in seconds. Gives the fence, and whether an
+/// earlier claim had run out, or nothing when it is not granted. What stands behind `returning` sees the row as it was
+/// before.
 pub(super) const CLAIM: &str = "
-insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
-values ($1, $2, 'claimed', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
-    clock_timestamp() + $3 * interval '1 second')
-on conflict (endpoint, event) do update
+insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until)
+values ($1, $2, $3, 'claimed', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
+    clock_timestamp() + $4 * interval '1 second')
+on conflict (namespace, endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
 where mark.state = 'free' or mark.until <= clock_timestamp()
-returning fence";
+returning fence, exists (select from shared_inbox_webhooks
+    where namespace = $1 and endpoint = $2 and event = $3 and state = 'claimed')";
 
 /// Whether an event that was not granted is done; else somebody is at work.
-pub(super) const IS_DONE: &str =
-    "select exists (select from shared_inbox_webhooks where endpoint = $1 and event = $2 and state = 'done')";
+pub(super) const IS_DONE: &str = "
+select exists (select from shared_inbox_webhooks
+    where namespace = $1 and endpoint = $2 and event = $3 and state = 'done')";
 
-/// `$3` fence, `$4` lease in seconds.
+/// `$4` fence, `$5` lease in seconds.
 pub(super) const RENEW: &str = "
-update shared_inbox_webhooks set until = clock_timestamp() + $4 * interval '1 second'
-where endpoint = $1 and event = $2 and fence = $3 and state = 'claimed'";
+update shared_inbox_webhooks set until = clock_timestamp() + $5 * interval '1 second'
+where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state = 'claimed'";
 
-/// `$3` fence, `$4` retention in seconds. Once more is as good as once.
+/// `$4` fence, `$5` retention in seconds. Once more is as good as once.
 pub(super) const COMMIT: &str = "
-update shared_inbox_webhooks set state = 'done', until = clock_timestamp() + $4 * interval '1 second'
-where endpoint = $1 and event = $2 and fence = $3 and state in ('claimed', 'done')";
+update shared_inbox_webhooks set state = 'done', until = clock_timestamp() + $5 * interval '1 second'
+where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state in ('claimed', 'done')";
 
-/// `$3` fence, `$4` retention in seconds. The row stays, so that fences grow.
+/// `$4` fence, `$5` retention in seconds. The row stays, so that fences grow.
 pub(super) const RELEASE: &str = "
-update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $4 * interval '1 second'
-where endpoint = $1 and event = $2 and fence = $3 and state = 'claimed'";
+update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $5 * interval '1 second'
+where namespace = $1 and endpoint = $2 and event = $3 and fence = $4 and state = 'claimed'";
 
-/// `$3` retention in seconds.
+/// `$4` retention in seconds.
 pub(super) const FORGET: &str = "
-update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $3 * interval '1 second'
-where endpoint = $1 and event = $2 and state = 'done' and until > clock_timestamp()";
+update shared_inbox_webhooks set state = 'free', until = clock_timestamp() + $4 * interval '1 second'
+where namespace = $1 and endpoint = $2 and event = $3 and state = 'done' and until > clock_timestamp()";
 
-/// `$3` retention in seconds, `$4` for how many milliseconds the transaction may stand idle. Writes no row when the mark is not
+/// `$4` retention in seconds, `$5` for how many milliseconds the transaction may stand idle. Writes no row when the mark is not
 /// new.
 ///
 /// An insert would wait for another transaction that has inserted the same row, for as long as that one takes; the lock is
 /// tried instead, and is given back when the transaction ends, however it ends. A machine that vanished without a word would
 /// keep its transaction for hours; idle for too long, it is ended by the store.
 pub(super) const MARK: &str = "
-insert into shared_inbox_webhooks as mark (endpoint, event, state, fence, until)
-select $1, $2, 'done', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
-    clock_timestamp() + $3 * interval '1 second'
-where set_config('idle_in_transaction_session_timeout', $4, true) is not null
-    and pg_try_advisory_xact_lock(hashtextextended($2, hashtextextended($1, 0)))
-on conflict (endpoint, event) do update
+insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until)
+select $1, $2, $3, 'done', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
+    clock_timestamp() + $4 * interval '1 second'
+where set_config('idle_in_transaction_session_timeout', $5, true) is not null
+    and pg_try_advisory_xact_lock(hashtextextended($3, hashtextextended($2, hashtextextended($1, 0))))
+on conflict (namespace, endpoint, event) do update
 set state = excluded.state, fence = greatest(mark.fence + 1, excluded.fence), until = excluded.until
 where mark.state = 'free' or mark.until <= clock_timestamp()";
 
 /// How many rows one sweep removes at most.
 pub(super) const SWEPT_AT_ONCE: u64 = 1000;
 
-/// `$1` retention in seconds. What is old is found by its fence, which tells when it was claimed: the table has an index of
-/// that. A claim that ran out is kept for as long again, for its holder may still come.
+/// `$1` retention in seconds. Removes rows of all namespaces, as the app of one may be gone.
+///
+/// What is old is found by its fence, which tells when it was claimed: the table has an index of that. So that the index is
+/// used, the time is `now()`, which is the same throughout a statement, and not `clock_timestamp()`, which would have to
+/// be asked for each row. A claim that ran out is kept for as long again, for its holder may still come.
 pub(super) const SWEEP: &str = "
-delete from shared_inbox_webhooks where (endpoint, event) in (
-    select endpoint, event from shared_inbox_webhooks
-    where fence < ((date_part('epoch', clock_timestamp()) - $1) * 1000000)::bigint and until < clock_timestamp()
-    and (state <> 'claimed' or until < clock_timestamp() - $1 * interval '1 second')
-    limit 1000 for update skip locked
-)";
+delete from shared_inbox_webhooks where ctid = any (array(
+    select ctid from shared_inbox_webhooks
+    where fence < ((date_part('epoch', now()) - $1) * 1000000)::bigint and until < now()
+    and (state <> 'claimed' or until < now() - $1 * interval '1 second')
+    order by fence limit 1000 for update skip locked
+))";

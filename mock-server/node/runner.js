@@ -1,0 +1,34 @@
+// What the fixtures of both test runners share.
+
+import { Server, Unreachable } from './index.js';
+
+/** How often a worker looks whether its runner is still there, in milliseconds. */
+const POLL_INTERVAL = 200;
+
+/** Starts a server that ends with the test runner. A worker process may live on, and hang, when its runner was killed. */
+export async function startServer() {
+    const server = await Server.start();
+    // In a thread, or without workers, the runner is this process itself.
+    const isWorker = process.send || process.env.NODE_TEST_CONTEXT;
+    if (!isWorker) return server;
+    const runner = process.ppid;
+    const timer = setInterval(() => {
+        if (process.ppid === runner) return;
+        clearInterval(timer);
+        server.stop();
+    }, POLL_INTERVAL);
+    timer.unref();
+    return server;
+}
+
+/** Returns what the app asked for, or why that cannot be told. */
+export function journalOf(world) {
+    return world.journal().catch((gone) => gone.message);
+}
+
+/** Ends a world. A server that has ended fails the tests that use it, and not this. */
+export async function endWorld(server, world) {
+    await server.end(world).catch((error) => {
+        if (!(error instanceof Unreachable)) throw error;
+    });
+}

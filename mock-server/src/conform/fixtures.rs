@@ -1,0 +1,267 @@
+//! What several checks look at, made once.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{
+    receiver::{Answer, Delivery, Receiver},
+    reply::Reply,
+    rule::Found,
+    session::{Session, text},
+    stop::Stop,
+};
+
+/// A conversation with one of everything, in a list and read.
+#[derive(Debug)]
+pub(super) struct Rich {
+    pub(super) list: Reply,
+    pub(super) read: Reply,
+}
+
+/// One conversation for each magic recipient of the sandbox, after mail was sent to it and time has passed.
+#[derive(Debug)]
+pub(super) struct MagicSends {
+    sends: Vec<MagicSend>,
+}
+
+/// Mail to one magic recipient.
+#[derive(Debug)]
+pub(super) struct MagicSend {
+    local: &'static str,
+    pub(super) conversation: String,
+    pub(super) message: String,
+    pub(super) address: String,
+    pub(super) sent: Reply,
+    pub(super) read: Reply,
+}
+
+/// Everything that webhooks tell of, told to one receiver.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) got: Vec<Delivery>,
+    pub(super) secret: String,
+    /// The words of mails, notes and files that went through.
+    pub(super) words: Vec<String>,
+}
+
+/// The local parts of magic addresses, and one that is none.
+pub(super) const LOCALS: [&str; 8] =
+    ["delivered", "bounce", "complaint", "reply+case7", "docs", "ooo", "somebody", "bounce+tag"];
+
+impl Session {
+    pub(super) async fn rich(self: &Arc<Self>) -> Result<Arc<Rich>, Stop> {
+        self.rich.get_or_init(|| self.make_rich()).await.clone()
+    }
+
+    async fn make_rich(&self) -> Result<Arc<Rich>, Stop> {
+        if self.is_read_only() {
+            return self.find_rich().await;
+        }
+        let id = self.conversation().await?;
+        self.act(&id, "notes", &json!({ "body": "A note" })).await?;
+        self.act(&id, "tags", &json!({ "add": [self.word("tag")] })).await?;
+        self.act(&id, "assign", &json!({ "to": "me" })).await?;
+        self.act(&id, "status", &json!({ "status": "waiting" })).await?;
+        self.act(&id, "status", &json!({ "status": "open" })).await?;
+        self.act(&id, "replies", &json!({ "body": "A draft" })).await?;
+        let list = self.api().get("/conversations?limit=100").await?;
+        Ok(Arc::new(Rich { list, read: self.read(&id).await? }))
+    }
+
+    /// Looks for a conversation that is there already.
+    async fn find_rich(&self) -> Result<Arc<Rich>, Stop> {
+        for view in ["open", "waiting", "closed", "snoozed"] {
+            let list = self.api().get(format!("/conversations?view={view}&limit=100")).await?;
+            let longest = list.list()?.iter().max_by_key(|it| it["messageCount"].as_u64()).cloned();
+            if let Some(id) = longest.as_ref().and_then(|it| it["id"].as_str()) {
+                return Ok(Arc::new(Rich { read: self.read(id).await?, list }));
+            }
+        }
+        Err(Stop::not_tried("there is no conversation to look at"))
+    }
+
+    /// The entries of a list of conversations.
+    pub(super) async fn summaries(self: Arc<Self>) -> Result<Found, Stop> {
+        let rich = self.rich().await?;
+        Ok(Found { items: rich.list.list()?.clone(), reply: rich.list.clone() })
+    }
+
+    /// A conversation as it is read.
+    pub(super) async fn whole(self: Arc<Self>) -> Result<Found, Stop> {
+        let rich = self.rich().await?;
+        Ok(Found { items: vec![rich.read.done()?.clone()], reply: rich.read.clone() })
+    }
+
+    /// The items of a timeline that are of this type.
+    pub(super) async fn items(self: Arc<Self>, kind: &'static str) -> Result<Found, Stop> {
+        let rich = self.rich().await?;
+        let items = timeline(&rich.read)?.into_iter().filter(|it| it["type"] == kind).collect();
+        Ok(Found { items, reply: rich.read.clone() })
+    }
+
+    /// The entries of a list at this path.
+    pub(super) async fn listed(self: Arc<Self>, path: &'static str) -> Result<Found, Stop> {
+        if !self.is_read_only() {
+            self.rich().await?;
+        }
+        let reply = self.api().get(path).await?;
+        Ok(Found { items: reply.list()?.clone(), reply })
+    }
+
+    /// The documents that there are; in the sandbox, one that was sent in.
+    pub(super) async fn documents(self: Arc<Self>) -> Result<Found, Stop> {
+        if !self.is_read_only() && self.may_send().await? {
+            self.magic().await?;
+        }
+        self.listed("/documents?limit=100").await
+    }
+
+    async fn may_send(&self) -> Result<bool, Stop> {
+        let me = self.api().get("/me").await?;
+        Ok(me.done()?["scopes"].as_array().is_none_or(|scopes| scopes.contains(&json!("send"))))
+    }
+
+    pub(super) async fn magic(self: &Arc<Self>) -> Result<Arc<MagicSends>, Stop> {
+        self.magic.get_or_init(|| self.make_magic()).await.clone()
+    }
+
+    async fn make_magic(&self) -> Result<Arc<MagicSends>, Stop> {
+        let mut sends = Vec::new();
+        for local in LOCALS {
+            let address = self.address(local);
+            let conversation = self.conversation_with(&address).await?;
+            let sent = self.act(&conversation, "replies", &json!({ "body": "Hello", "send": true })).await?;
+            let message = sent.text_at("/messageId")?;
+            let read = sent.clone();
+            sends.push(MagicSend { local, conversation, message, address, sent, read });
+        }
+        // Five seconds until it leaves, about five more until somebody writes back.
+        self.wait(Duration::from_secs(15)).await;
+        for send in &mut sends {
+            let answers = matches!(send.local, "reply+case7" | "docs" | "ooo");
+            for _ in 0..6 {
+                send.read = self.read(&send.conversation).await?;
+                let settled = !answers || inbound(&send.read)? > 1;
+                if settled && !matches!(send.status()?.as_str(), "scheduled" | "sending") {
+                    break;
+                }
+                self.wait(Duration::from_secs(5)).await;
+            }
+        }
+        Ok(Arc::new(MagicSends { sends }))
+    }
+
+    pub(super) async fn scene(self: &Arc<Self>) -> Result<Arc<Scene>, Stop> {
+        self.scene.get_or_init(|| self.make_scene()).await.clone()
+    }
+
+    /// Lets everything happen that a webhook tells of.
+    async fn make_scene(&self) -> Result<Arc<Scene>, Stop> {
+        let (control, live) = (self.control()?, self.live()?);
+        let receiver = Receiver::start(Answer::Status(200)).await?;
+        let (hook, secret) = self.hook(&receiver, json!({})).await?;
+        let person = self.person().await?;
+        let words: Vec<String> = ["mail", "note", "reply", "file"].iter().map(|it| self.word(it)).collect();
+        let mail = self.mail(json!({ "subject": words[0], "text": words[0] })).await?;
+        let id = text(&mail["conversationId"]);
+        let attached =
+            json!([{ "filename": format!("{}.pdf", words[3]), "contentType": "application/pdf", "size": 7 }]);
+        self.mail(json!({ "conversationId": id, "text": words[0], "attachments": attached })).await?;
+        let on = |rest: &str| format!("/conversations/{id}/{rest}");
+        live.post(on("notes"), &json!({ "body": words[1] })).await?;
+        live.post(on("assign"), &json!({ "to": "me" })).await?;
+        live.post(on("assign"), &json!({ "to": "none" })).await?;
+        let draft = live.post(on("replies"), &json!({ "body": words[2], "summary": words[2] })).await?;
+        let approve = format!("/messages/{}/approve", draft.text_at("/messageId")?);
+        control.post(&approve, json!({ "by": person })).await?;
+        self.advance(600).await?;
+        let asked = json!({ "documents": [{ "label": "Passport" }], "send": true });
+        let asked = live.post(on("document-requests"), &asked).await?;
+        self.advance(600).await?;
+        // Optional in the answer; without it nobody can upload here.
+        if let Some(request) = asked.done()?["requestId"].as_str() {
+            let upload = json!({ "item": 0, "filename": format!("{}.pdf", words[3]) });
+            control.post(&format!("/document-requests/{request}/uploads"), upload).await?;
+        }
+        live.post(on("status"), &json!({ "status": "closed" })).await?;
+        let times = json!({
+            "hostUserId": person, "startsAt": "2036-03-01T09:30:00.000Z", "endsAt": "2036-03-01T10:00:00.000Z",
+        });
+        let booking = text(&control.post("/bookings", times).await?["id"]);
+        control.post(&format!("/bookings/{booking}/cancel"), json!({})).await?;
+        self.mail(json!({ "from": "thief@scam.example", "held": true, "risk": "phishing" })).await?;
+        self.test_event(&hook).await?;
+        control.delete(&format!("/webhooks/{hook}")).await?;
+        Ok(Arc::new(Scene { got: receiver.got(), secret, words }))
+    }
+
+    /// The events of one kind, or of all kinds when it is empty.
+    pub(super) async fn told(self: Arc<Self>, kind: &'static str, part: &'static str) -> Result<Found, Stop> {
+        let scene = self.scene().await?;
+        let events = scene.got.iter().filter(|it| kind.is_empty() || it.kind() == kind);
+        let items: Vec<Value> = events
+            .map(Delivery::event)
+            .map(|event| if part.is_empty() { event } else { event[part].clone() })
+            .collect();
+        let request = format!("webhook {}", if kind.is_empty() { "of any kind" } else { kind });
+        if items.is_empty() {
+            let kinds: Vec<String> = scene.got.iter().map(Delivery::kind).collect();
+            return Err(Stop::differs(request, format!("a `{kind}` event"), kinds.join(", ")));
+        }
+        let reply = Reply::new(request, 200, Default::default(), String::new(), false);
+        Ok(Found { reply, items })
+    }
+}
+
+impl MagicSends {
+    /// What was sent to this local part.
+    pub(super) fn to(&self, local: &str) -> Result<&MagicSend, Stop> {
+        let found = self.sends.iter().find(|send| send.local == local);
+        found.ok_or_else(|| Stop::not_tried(format!("nothing was sent to {local}")))
+    }
+}
+
+impl MagicSend {
+    /// The status of the message, as the timeline shows it.
+    pub(super) fn status(&self) -> Result<String, Stop> {
+        let item = timeline(&self.read)?.into_iter().find(|it| it["id"] == self.message.as_str());
+        let item = item.ok_or_else(|| self.read.differs(format!("{} in the timeline", self.message)))?;
+        Ok(text(&item["status"]))
+    }
+
+    pub(super) fn inbound(&self) -> Result<usize, Stop> {
+        inbound(&self.read)
+    }
+
+    pub(super) fn must(&self, ok: bool, expected: &str) -> Result<(), Stop> {
+        if ok {
+            return Ok(());
+        }
+        let items = timeline(&self.read)?;
+        let shown: Vec<String> = items
+            .iter()
+            .map(|it| match it["type"].as_str() {
+                Some("message") => format!("{} message {}", text(&it["direction"]), it["status"]),
+                Some("event") => format!("event {}", text(&it["event"])),
+                other => other.unwrap_or("unknown").to_owned(),
+            })
+            .collect();
+        Err(Stop::differs(
+            format!("a send to {} and its conversation afterwards", self.address),
+            expected,
+            shown.join(", "),
+        ))
+    }
+}
+
+/// The timeline of a conversation that was read.
+pub(super) fn timeline(read: &Reply) -> Result<Vec<Value>, Stop> {
+    let timeline = read.done()?["timeline"].as_array().cloned();
+    timeline.ok_or_else(|| read.differs("an array in `timeline`"))
+}
+
+/// How many messages came in.
+pub(super) fn inbound(read: &Reply) -> Result<usize, Stop> {
+    Ok(timeline(read)?.iter().filter(|it| it["direction"] == "inbound").count())
+}

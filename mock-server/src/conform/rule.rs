@@ -1,0 +1,187 @@
+//! A rule of the API as a value, and the table of them.
+
+use std::{future::Future, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use shared_inbox::BoxFuture;
+
+use super::{
+    reply::Reply,
+    session::Session,
+    shape::{Field, at},
+    stop::Stop,
+};
+
+/// Whether the document demands a rule, or leaves it open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// The document demands it.
+    Demanded,
+    /// The document leaves it open: what is seen is noted beside what the mock does, and is never a failure.
+    Observation,
+}
+
+/// What a rule can be tried with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// GET requests alone.
+    Reads,
+    /// A test key, whose sandbox may be written to.
+    Sandbox,
+    /// The control API, in the world that most rules share.
+    Shared,
+    /// The control API, in a world of the rule's own.
+    World,
+}
+
+/// What a rule needs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needs {
+    pub(super) level: Level,
+    pub(super) scopes: &'static [&'static str],
+}
+
+pub(super) const READS: Needs = Needs { level: Level::Reads, scopes: &[] };
+pub(super) const WRITE: Needs = Needs { level: Level::Sandbox, scopes: &["write"] };
+pub(super) const DRAFT: Needs = Needs { level: Level::Sandbox, scopes: &["write", "draft"] };
+pub(super) const SEND: Needs = Needs { level: Level::Sandbox, scopes: &["write", "send"] };
+pub(super) const RECORD: Needs = Needs { level: Level::Sandbox, scopes: &["write", "record"] };
+pub(super) const SHARED: Needs = Needs { level: Level::Shared, scopes: &[] };
+pub(super) const WORLD: Needs = Needs { level: Level::World, scopes: &[] };
+
+/// What was seen, for an observation.
+type Checked = Result<Option<String>, Stop>;
+type Check = Box<dyn Fn(Arc<Session>) -> BoxFuture<'static, Checked> + Send + Sync>;
+
+/// One rule.
+pub(super) struct Rule {
+    /// Does not change.
+    pub(super) id: String,
+    /// The most specific section of the document.
+    pub(super) section: &'static str,
+    /// What the document says, or leaves open.
+    pub(super) says: String,
+    pub(super) kind: Kind,
+    pub(super) needs: Needs,
+    /// For an observation, what the mock does.
+    pub(super) mock: Option<&'static str>,
+    check: Check,
+}
+
+impl Rule {
+    pub(super) async fn check(&self, session: Arc<Session>) -> Checked {
+        (self.check)(session).await
+    }
+}
+
+/// What a field is looked for in.
+pub(super) struct Found {
+    pub(super) reply: Reply,
+    pub(super) items: Vec<serde_json::Value>,
+}
+
+/// The rules, in the order of the document.
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) rules: Vec<Rule>,
+    section: &'static str,
+}
+
+impl Table {
+    /// What follows is of this section.
+    pub(super) fn section(&mut self, section: &'static str) {
+        self.section = section;
+    }
+
+    /// A rule that the document demands.
+    pub(super) fn demand<F>(
+        &mut self,
+        id: impl Into<String>,
+        says: impl Into<String>,
+        needs: Needs,
+        check: impl Fn(Arc<Session>) -> F + Send + Sync + 'static,
+    ) where
+        F: Future<Output = Result<(), Stop>> + Send + 'static,
+    {
+        let check: Check = Box::new(move |session| {
+            let checked = check(session);
+            Box::pin(async move { checked.await.map(|()| None) })
+        });
+        self.add(id.into(), says.into(), Kind::Demanded, needs, None, check);
+    }
+
+    /// Something that the document leaves open, and what the mock does.
+    pub(super) fn observe<F>(
+        &mut self,
+        id: impl Into<String>,
+        says: impl Into<String>,
+        mock: &'static str,
+        needs: Needs,
+        check: impl Fn(Arc<Session>) -> F + Send + Sync + 'static,
+    ) where
+        F: Future<Output = Result<String, Stop>> + Send + 'static,
+    {
+        let check: Check = Box::new(move |session| {
+            let checked = check(session);
+            Box::pin(async move { checked.await.map(Some) })
+        });
+        self.add(id.into(), says.into(), Kind::Observation, needs, Some(mock), check);
+    }
+
+    /// A rule for each field: that it is there, and of its type.
+    pub(super) fn fields<F>(
+        &mut self,
+        group: &str,
+        fields: &'static [Field],
+        needs: Needs,
+        find: impl Fn(Arc<Session>) -> F + Clone + Send + Sync + 'static,
+    ) where
+        F: Future<Output = Result<Found, Stop>> + Send + 'static,
+    {
+        for field in fields {
+            let find = find.clone();
+            let presence = if field.optional { ", when it is there" } else { "" };
+            let says = format!("`{}` is {}{presence}", field.path, field.kind.described());
+            self.demand(format!("{group}.{}", field.path), says, needs, move |session| {
+                let found = find(session);
+                async move { holds(field, &found.await?) }
+            });
+        }
+    }
+
+    fn add(
+        &mut self,
+        id: String,
+        says: String,
+        kind: Kind,
+        needs: Needs,
+        mock: Option<&'static str>,
+        check: Check,
+    ) {
+        let section = self.section;
+        self.rules.push(Rule { id, section, says, kind, needs, mock, check });
+    }
+}
+
+fn holds(field: &Field, found: &Found) -> Result<(), Stop> {
+    if found.items.is_empty() {
+        return Err(Stop::not_tried(format!("nothing that has `{}` is there to look at", field.path)));
+    }
+    for item in &found.items {
+        // A part of something that is null or not there is another field's matter.
+        let parent = field.path.rsplit_once('.').map(|(parent, _)| at(item, parent));
+        if parent.is_some_and(|parent| parent.is_none_or(|it| it.is_null())) {
+            continue;
+        }
+        let expected = || format!("`{}`: {}", field.path, field.kind.described());
+        match at(item, field.path) {
+            None if field.optional => {}
+            None => return Err(found.reply.differs_in(expected(), "without it", item)),
+            Some(value) if field.kind.fits(value) => {}
+            Some(value) => return Err(found.reply.differs_in(expected(), field.path, value)),
+        }
+    }
+    Ok(())
+}

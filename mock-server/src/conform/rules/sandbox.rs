@@ -1,0 +1,373 @@
+//! Simulated mail, and what the sandbox's magic recipients do.
+
+use serde_json::{Value, json};
+
+use crate::conform::{
+    fixtures::{inbound, timeline},
+    receiver::{Answer, Receiver},
+    rule::{Needs, SEND, Table, WORLD, WRITE},
+    session::text,
+    stop::Stop,
+};
+
+pub(super) fn add(table: &mut Table) {
+    table.section("4.14");
+    simulated(table);
+    table.section("8.3");
+    magic(table);
+    around(table);
+}
+
+fn simulated(table: &mut Table) {
+    table.demand(
+        "inbound.conversation",
+        "The response has the new `conversationId`",
+        WRITE,
+        |s| async move {
+            let reply = s.inbound(json!({ "from": s.address("customer"), "text": "Hello" })).await?;
+            let id = reply.text_at("/conversationId")?;
+            reply.must(id.starts_with("cnv_"), "an id that starts with `cnv_`")?;
+            s.read(&id).await.map(drop)
+        },
+    );
+    table.demand(
+        "inbound.stored",
+        "The mail is in the conversation: sender, name, subject and text",
+        WRITE,
+        |s| async move {
+            let (from, word) = (s.address("customer"), s.word("subject"));
+            let mail = json!({ "from": from, "name": "Kim", "subject": word, "text": "Where is it?" });
+            let id = s.inbound(mail).await?.text_at("/conversationId")?;
+            let read = s.read(&id).await?;
+            read.equals("/subject", &json!(word))?;
+            read.equals("/contact", &json!({ "name": "Kim", "email": from }))?;
+            read.equals("/timeline/0/text", &json!("Where is it?"))?;
+            read.equals("/timeline/0/from", &json!({ "name": "Kim", "email": from }))?;
+            read.equals("/timeline/0/direction", &json!("inbound"))
+        },
+    );
+    table.demand(
+        "inbound.new",
+        "Each mail without `conversationId` starts a conversation",
+        WRITE,
+        |s| async move {
+            let from = s.address("customer");
+            let first = s.conversation_with(&from).await?;
+            let second = s.inbound(json!({ "from": s.address("customer"), "text": "Hello" })).await?;
+            second.must(second.text_at("/conversationId")? != first, "another conversation")
+        },
+    );
+    table.demand(
+        "inbound.joins",
+        "`conversationId` makes the mail a reply on that conversation",
+        WRITE,
+        |s| async move {
+            let from = s.address("customer");
+            let id = s.conversation_with(&from).await?;
+            let reply = s.inbound(json!({ "from": from, "text": "More", "conversationId": id })).await?;
+            reply.equals("/conversationId", &json!(id))?;
+            let read = s.read(&id).await?;
+            read.must(inbound(&read)? == 2, "two inbound messages")
+        },
+    );
+    table.demand("inbound.from.domain", "`from` must be on a `.test` domain", WRITE, |s| async move {
+        s.inbound(json!({ "from": "conform@customer.example", "text": "Hello" })).await?.names(&["from"])
+    });
+    table.demand("inbound.from.required", "`from` is required", WRITE, |s| async move {
+        s.inbound(json!({ "text": "Hello" })).await?.names(&["from"])
+    });
+    table.demand("inbound.live", "A live key gets 403", WORLD, |s| async move {
+        let mail = json!({ "from": "kim@customer.test", "text": "Hello" });
+        s.live()?.post("/sandbox/inbound", &mail).await?.refused(403).map(drop)
+    });
+    table.demand("inbound.webhook", "Simulated replies reach test webhooks", WORLD, |s| async move {
+        let receiver = Receiver::start(Answer::Status(200)).await?;
+        s.hook(&receiver, json!({ "livemode": false })).await?;
+        let from = s.address("customer");
+        let id = s.conversation_with(&from).await?;
+        s.inbound(json!({ "from": from, "text": "More", "conversationId": id })).await?.done()?;
+        s.settle().await?;
+        let kinds: Vec<String> = receiver.got().iter().map(|it| it.kind()).collect();
+        match kinds.iter().any(|kind| kind == "client.replied") {
+            true => Ok(()),
+            false => Err(Stop::differs(
+                "POST /sandbox/inbound with conversationId",
+                "a `client.replied` event",
+                kinds.join(", "),
+            )),
+        }
+    });
+    for (id, says, mock, mail) in [
+        (
+            "inbound.status",
+            "The status of a simulated mail",
+            "201",
+            (|| json!({ "from": "kim@customer.test", "text": "Hello" })) as fn() -> Value,
+        ),
+        ("inbound.text.required", "Without `text`", "400", || json!({ "from": "kim@customer.test" })),
+        (
+            "inbound.conversation.unknown",
+            "An unknown `conversationId`",
+            "404",
+            || json!({ "from": "kim@customer.test", "text": "Hello", "conversationId": "cnv_0" }),
+        ),
+    ] {
+        table.observe(id, says, mock, WRITE, move |s| async move {
+            Ok(s.inbound(mail()).await?.status.to_string())
+        });
+    }
+    table.observe("inbound.message", "Whether the response has `messageId`", "yes", WRITE, |s| async move {
+        let reply = s.inbound(json!({ "from": s.address("customer"), "text": "Hello" })).await?;
+        Ok(if reply.done()?["messageId"].is_string() { "yes" } else { "no" }.into())
+    });
+    table.demand("inbound.scam", "The scam check looks at simulated mail", WRITE, |s| async move {
+        let said = "URGENT: your account will be closed within 24 hours. Verify your account and password now: \
+                    http://login.example and pay with gift cards.";
+        let id = s.inbound(json!({ "from": s.address("customer"), "text": said })).await?.text_at("/conversationId")?;
+        let read = s.read(&id).await?;
+        let conversation = read.done()?;
+        let reasons = conversation["riskReasons"].as_array().map_or(0, Vec::len);
+        match conversation["risk"].is_string() && (1..=3).contains(&reasons) {
+            true => Ok(()),
+            false => Err(read.differs_in("a `risk`, with one to three reasons", "risk", &conversation["risk"])),
+        }
+    });
+    table.demand("inbound.harmless", "`risk` is null when nothing looks wrong", WRITE, |s| async move {
+        let id = s.conversation().await?;
+        let read = s.read(&id).await?;
+        read.equals("/risk", &Value::Null)?;
+        read.equals("/riskReasons", &json!([]))
+    });
+}
+
+fn magic(table: &mut Table) {
+    for (id, says, local, status, comes) in [
+        ("magic.delivered", "`delivered` is delivered, and nothing comes back", "delivered", "sent", 1),
+        (
+            "magic.other",
+            "Anything else at `.test` is delivered, and nothing comes back",
+            "somebody",
+            "sent",
+            1,
+        ),
+        ("magic.bounce", "`bounce` is a hard bounce: the status is `failed`", "bounce", "failed", 1),
+        ("magic.tag", "Magic recipients are read from the part before any `+`", "bounce+tag", "failed", 1),
+        (
+            "magic.reply",
+            "`reply` is delivered, and the recipient writes back in the same conversation",
+            "reply+case7",
+            "sent",
+            2,
+        ),
+        ("magic.docs", "`docs` is delivered, and a reply with a document comes", "docs", "sent", 2),
+        ("magic.ooo", "`ooo` is delivered, and an automatic reply comes", "ooo", "sent", 2),
+        ("magic.complaint", "`complaint` is delivered", "complaint", "sent", 1),
+    ] {
+        table.demand(id, says, SEND, move |s| async move {
+            let sends = s.magic().await?;
+            let send = sends.to(local)?;
+            send.must(
+                send.status()? == status && send.inbound()? == comes,
+                &format!("the message {status}, and {comes} inbound in all"),
+            )
+        });
+    }
+    table.demand(
+        "magic.complaint.event",
+        "A `spam-complaint` event is on the conversation of a complaint",
+        SEND,
+        |s| async move {
+            let sends = s.magic().await?;
+            let send = sends.to("complaint")?;
+            let there = timeline(&send.read)?
+                .iter()
+                .any(|it| it["type"] == "event" && it["event"] == "spam-complaint");
+            send.must(there, "an event `spam-complaint`")
+        },
+    );
+    table.demand(
+        "magic.complaint.later",
+        "Every later email to an address that complained fails",
+        SEND,
+        |s| async move {
+            let sends = s.magic().await?;
+            let send = sends.to("complaint")?;
+            let later =
+                s.act(&send.conversation, "replies", &json!({ "body": "Again", "send": true })).await?;
+            let message = later.text_at("/messageId")?;
+            for _ in 0..6 {
+                s.wait(std::time::Duration::from_secs(6)).await;
+                let read = s.read(&send.conversation).await?;
+                let item =
+                    timeline(&read)?.into_iter().find(|it| it["id"] == message.as_str()).unwrap_or_default();
+                match item["status"].as_str() {
+                    Some("scheduled" | "sending") => {}
+                    Some("failed") => return Ok(()),
+                    _ => {
+                        return Err(Stop::differs(
+                            &later.request,
+                            "`status`: failed",
+                            item["status"].to_string(),
+                        ));
+                    }
+                }
+            }
+            Err(Stop::differs(&later.request, "`status`: failed", "scheduled for more than 30 seconds"))
+        },
+    );
+    table.demand("magic.docs.filed", "The invoice of `docs` is filed as a document", SEND, |s| async move {
+        let sends = s.magic().await?;
+        let send = sends.to("docs")?;
+        let list = s.api().get("/documents?limit=100").await?;
+        let filed = list.list()?.iter().any(|it| {
+            it["conversationId"] == send.conversation.as_str() && text(&it["filename"]).ends_with(".pdf")
+        });
+        list.must(filed, "a PDF of that conversation")
+    });
+    table.demand("magic.docs.attached", "The reply of `docs` has the file attached", SEND, |s| async move {
+        let sends = s.magic().await?;
+        let send = sends.to("docs")?;
+        let items = timeline(&send.read)?;
+        let files: Vec<&Value> =
+            items.iter().filter_map(|it| it["attachments"].as_array()).flatten().collect();
+        let fits =
+            |it: &&&Value| it["filename"].is_string() && it["contentType"].is_string() && it["size"].is_u64();
+        send.must(
+            !files.is_empty() && files.iter().all(|it| fits(&it)),
+            "an attachment with filename, contentType and size",
+        )
+    });
+    table.demand("magic.sendsAt", "`sendsAt` is 5 seconds after the send", SEND, |s| async move {
+        let sends = s.magic().await?;
+        let send = sends.to("delivered")?;
+        let item = timeline(&send.read)?
+            .into_iter()
+            .find(|it| it["id"] == send.message.as_str())
+            .unwrap_or_default();
+        let shown = send.sent.done()?["sendsAt"].as_str().and_then(crate::conform::shape::time);
+        let (Some(leaves), Some(at)) = (shown, crate::conform::shape::time(&text(&item["at"]))) else {
+            return Ok(());
+        };
+        // `at` may be when it was written or when it left.
+        match (-2.0..=8.0).contains(&(leaves - at)) {
+            true => Ok(()),
+            false => Err(Stop::differs(
+                &send.sent.request,
+                "`sendsAt` 5 seconds on",
+                format!("{} seconds", leaves - at),
+            )),
+        }
+    });
+}
+
+fn around(table: &mut Table) {
+    let events =
+        |id: &str, says: &str, local: &'static str, kind: &'static str, expected: bool, table: &mut Table| {
+            table.demand(id, says, WORLD as Needs, move |s| async move {
+                let receiver = Receiver::start(Answer::Status(200)).await?;
+                s.hook(&receiver, json!({ "livemode": false })).await?;
+                let id = s.conversation_with(&s.address(local)).await?;
+                s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?.done()?;
+                s.advance(30).await?;
+                let kinds: Vec<String> = receiver.got().iter().map(|it| it.kind()).collect();
+                match kinds.iter().any(|it| it == kind) == expected {
+                    true => Ok(()),
+                    false => {
+                        let expected =
+                            if expected { format!("a `{kind}` event") } else { format!("no `{kind}` event") };
+                        Err(Stop::differs(format!("a send to {local}"), expected, kinds.join(", ")))
+                    }
+                }
+            });
+        };
+    events(
+        "magic.delivered.event",
+        "A delivered send is told as `message.sent`",
+        "delivered",
+        "message.sent",
+        true,
+        table,
+    );
+    events(
+        "magic.bounce.event",
+        "A bounce is not told as `message.sent`",
+        "bounce",
+        "message.sent",
+        false,
+        table,
+    );
+    events(
+        "magic.reply.event",
+        "The reply of `reply` is told as `client.replied`",
+        "reply",
+        "client.replied",
+        true,
+        table,
+    );
+    events(
+        "magic.ooo.event",
+        "An out-of-office reply is not told as `client.replied`",
+        "ooo",
+        "client.replied",
+        false,
+        table,
+    );
+    table.demand("sandbox.silent", "Nothing is sent outside the service", WORLD, |s| async move {
+        let id = s.conversation().await?;
+        s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?.done()?;
+        s.advance(60).await?;
+        let outbox = s.control()?.list("/outbox").await?;
+        let outside = outbox.iter().find(|it| !text(&it["to"]).ends_with(".test"));
+        match outside {
+            None => Ok(()),
+            Some(_) => Err(Stop::differs(
+                "a send in the sandbox",
+                "no mail outside `.test`",
+                "a mail to another domain",
+            )),
+        }
+    });
+    table.demand(
+        "sandbox.helpers",
+        "The sorting helper does not run in the sandbox",
+        WRITE,
+        |s| async move {
+            let id = s.conversation().await?;
+            let read = s.read(&id).await?;
+            read.equals("/topic", &Value::Null)?;
+            read.equals("/urgency", &Value::Null)
+        },
+    );
+    table.demand("sandbox.tags", "Tag names are shared with the live workspace", WORLD, |s| async move {
+        let (test, live) = (s.conversation().await?, s.live_conversation().await?);
+        s.act(&test, "tags", &json!({ "add": ["refund"] })).await?.done()?;
+        s.live()?.post(format!("/conversations/{live}/tags"), &json!({ "add": ["refund"] })).await?.done()?;
+        let id = |list: &Value| {
+            list.as_array()
+                .and_then(|it| it.iter().find(|it| it["name"] == "refund"))
+                .map(|it| it["id"].clone())
+        };
+        let (one, other) = (s.api().get("/tags").await?, s.live()?.get("/tags").await?);
+        match (id(one.done()?), id(other.done()?)) {
+            (Some(one), Some(other)) if one == other => Ok(()),
+            (one, two) => Err(Stop::differs(
+                "GET /tags with both keys",
+                "the same id for the same name",
+                format!("{one:?}, {two:?}"),
+            )),
+        }
+    });
+    table.demand("sandbox.drafts", "Nobody can approve drafts in the sandbox", WORLD, |s| async move {
+        let id = s.conversation().await?;
+        let draft = s.act(&id, "replies", &json!({ "body": "Hello" })).await?.text_at("/messageId")?;
+        let status = s.control()?.status_of(&format!("/messages/{draft}/approve"), json!({})).await?;
+        match status {
+            200..=299 => Err(Stop::differs(
+                "a person approves a draft of the sandbox",
+                "a refusal",
+                status.to_string(),
+            )),
+            _ => Ok(()),
+        }
+    });
+}

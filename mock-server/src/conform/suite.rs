@@ -1,0 +1,339 @@
+//! Runs the rules: which of them, in which world, and what became of each.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Instant,
+};
+
+use futures_util::{StreamExt, stream};
+
+use super::{
+    CannotRun, Conform, RuleInfo,
+    control::{Control, World},
+    http::Http,
+    preflight::{self, Key},
+    report::{Report, RuleReport},
+    rule::{Kind, Level, Needs, Rule},
+    rules,
+    session::{Common, Session},
+    stop::Stop,
+};
+
+/// Rules that run at the same time, each in a world of its own.
+const WORLDS_AT_ONCE: usize = 8;
+
+/// The scopes beside `read`.
+static SCOPES: [&str; 4] = ["write", "draft", "send", "record"];
+
+/// About how many requests a rule takes, by what it needs: to say beforehand how long a run will take.
+const fn requests_for(level: Level) -> f64 {
+    match level {
+        Level::Reads => 1.2,
+        Level::Sandbox => 3.4,
+        Level::Shared => 0.5,
+        Level::World => 4.5,
+    }
+}
+
+/// What a run will do.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Rules that will be tried.
+    pub rules: usize,
+    /// Rules that cannot be tried here.
+    pub left_out: usize,
+    /// About how many requests that takes.
+    pub requests: u64,
+    /// About how many minutes, at the pace that was set; 0 where a control API moves the clock.
+    pub minutes: f64,
+    /// Scopes that the key lacks, so that their rules are not tried.
+    pub warnings: Vec<String>,
+    mode: &'static str,
+    base_url: String,
+    run: String,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rules, left_out, requests, minutes, mode, base_url, run, .. } = self;
+        writeln!(f, "{base_url}: {rules} rules to try, {left_out} that cannot be tried here.")?;
+        write!(f, "{mode} About {requests} requests")?;
+        match *minutes {
+            0.0 => writeln!(f, ", no waiting.")?,
+            minutes => writeln!(f, ", about {} min.", minutes.ceil())?,
+        }
+        if mode.starts_with("GET") { Ok(()) } else { writeln!(f, "What it creates is marked `{run}`.") }
+    }
+}
+
+/// A run that can begin.
+pub struct Prepared {
+    common: Common,
+    settings: Conform,
+    key: Key,
+    control: Option<Control>,
+    rules: Vec<Rule>,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("rules", &self.rules.len()).finish_non_exhaustive()
+    }
+}
+
+pub(super) fn info(rule: &Rule) -> RuleInfo {
+    let needs = match rule.needs.level {
+        Level::Reads => "reads".to_owned(),
+        Level::Sandbox => format!("sandbox ({})", rule.needs.scopes.join(", ")),
+        Level::Shared | Level::World => "control".to_owned(),
+    };
+    RuleInfo {
+        id: rule.id.clone(),
+        section: rule.section.to_owned(),
+        kind: rule.kind,
+        says: rule.says.clone(),
+        needs,
+    }
+}
+
+/// Whether a name on the command line means this rule.
+fn means(name: &str, rule: &Rule) -> bool {
+    let inside = |whole: &str| whole.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    rule.id == name
+        || rule.section == name
+        || (name.starts_with(|c: char| c.is_ascii_digit()) && inside(rule.section))
+}
+
+fn choose(settings: &Conform) -> Result<Vec<Rule>, CannotRun> {
+    let rules = rules::all().rules;
+    for (flag, names) in [("--only", &settings.only), ("--skip", &settings.skip)] {
+        if let Some(name) = names.iter().find(|name| !rules.iter().any(|rule| means(name, rule))) {
+            return Err(CannotRun(format!("{flag} {name}: there is no such rule and no such section")));
+        }
+    }
+    let any = |names: &[String], rule: &Rule| names.iter().any(|name| means(name, rule));
+    let chosen =
+        |rule: &Rule| (settings.only.is_empty() || any(&settings.only, rule)) && !any(&settings.skip, rule);
+    let rules: Vec<Rule> = rules.into_iter().filter(chosen).collect();
+    match rules.is_empty() {
+        true => Err(CannotRun("--only and --skip leave no rule to try".to_owned())),
+        false => Ok(rules),
+    }
+}
+
+/// A mark that no other run has.
+fn new_run_id() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    format!("conform-{:08x}", RandomState::new().build_hasher().finish() as u32)
+}
+
+pub(super) async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
+    preflight::check_settings(&settings)?;
+    let rules = choose(&settings)?;
+    let http = Http::new(&settings.base_url, settings.read_only).map_err(CannotRun)?;
+    let key = preflight::look(&settings, &http).await?;
+    let control = if settings.read_only { None } else { find_control(&settings, &http).await? };
+    let common = Common {
+        http: Arc::new(http),
+        run: new_run_id(),
+        budget: settings.budget,
+        read_only: settings.read_only,
+        created: Arc::new(AtomicU32::new(0)),
+    };
+    Ok(Prepared { common, settings, key, control, rules })
+}
+
+/// The control API that was named, or the one that stands beside the service.
+async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>, CannotRun> {
+    let token = settings.control_token.as_deref();
+    if let Some(url) = &settings.control_url {
+        let control = Control::new(url, token).map_err(CannotRun)?;
+        return match control.answers().await {
+            true => Ok(Some(control)),
+            false => Err(CannotRun(format!("--control-url {url}: no control API answers there"))),
+        };
+    }
+    if !settings.find_control || !settings.base_url.trim_end_matches('/').ends_with("/api/v1") {
+        return Ok(None);
+    }
+    let control = Control::new(&format!("{}/_mock", http.root()), token).map_err(CannotRun)?;
+    Ok(control.answers().await.then_some(control))
+}
+
+impl Prepared {
+    /// Why a rule cannot be tried in this run.
+    fn obstacle(&self, rule: &Rule) -> Option<String> {
+        let Needs { level, scopes } = rule.needs;
+        if self.settings.read_only {
+            return (level > Level::Reads)
+                .then(|| "writes, and --read-only sends GET requests only".to_owned());
+        }
+        if self.control.is_some() {
+            return None;
+        }
+        if level > Level::Sandbox {
+            return Some("needs the control API (--control-url)".to_owned());
+        }
+        self.key.lacks(scopes).map(|scope| format!("the key lacks the scope `{scope}`"))
+    }
+
+    /// What the run will do.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let tried: Vec<&Rule> = self.rules.iter().filter(|rule| self.obstacle(rule).is_none()).collect();
+        let requests = tried.iter().map(|rule| requests_for(rule.needs.level)).sum::<f64>().ceil() as u64;
+        let minutes = match self.control {
+            Some(_) => 0.0,
+            None => requests as f64 / f64::from(self.settings.budget) + 0.5,
+        };
+        let lacks = |scope: &&'static &'static str| self.key.lacks(std::slice::from_ref(*scope)).is_some();
+        let warned = !self.settings.read_only && self.control.is_none();
+        let warnings = SCOPES
+            .iter()
+            .filter(|scope| warned && lacks(scope))
+            .map(|scope| format!("the key lacks the scope `{scope}`: its rules are not tried"))
+            .collect();
+        let mode = match (&self.control, self.settings.read_only) {
+            (_, true) => "GET requests only.",
+            (Some(_), _) => "With the control API, in worlds of its own.",
+            (None, _) => "In the sandbox of this test key; nobody is mailed.",
+        };
+        Plan {
+            rules: tried.len(),
+            left_out: self.rules.len() - tried.len(),
+            requests,
+            minutes,
+            warnings,
+            mode,
+            base_url: self.common.http.base_url().to_owned(),
+            run: self.common.run.clone(),
+        }
+    }
+
+    /// Tries every rule, and tells of each as it is done.
+    ///
+    /// # Errors
+    ///
+    /// When the service is gone, or refuses everything, before the run has ended.
+    pub async fn run(self, done: impl Fn(&RuleReport)) -> Result<Report, CannotRun> {
+        let started = Instant::now();
+        let ended = match &self.control {
+            Some(control) => self.in_worlds(control, &done).await,
+            None => self.with_key(&done).await,
+        };
+        let mut rules = ended.map_err(|reason| CannotRun(format!("{reason}{}", self.left_behind())))?;
+        rules.sort_by_key(|(place, _)| *place);
+        let rules = rules.into_iter().map(|(_, report)| report).collect();
+        let http = &self.common.http;
+        Ok(Report::new(http.base_url(), http.requests(), started.elapsed(), rules))
+    }
+
+    /// What an unfinished run leaves in the sandbox.
+    fn left_behind(&self) -> String {
+        match self.common.created.load(Ordering::Relaxed) {
+            0 => "; nothing was created".to_owned(),
+            _ if self.control.is_some() => "; what was created is gone with its worlds".to_owned(),
+            created => {
+                format!("; up to {created} conversations marked `{}` stay in the sandbox", self.common.run)
+            }
+        }
+    }
+
+    async fn with_key(&self, done: &impl Fn(&RuleReport)) -> Result<Vec<(usize, RuleReport)>, String> {
+        let clock = Arc::clone(&self.settings.clock);
+        let session = Arc::new(Session::with_key(&self.common, &self.settings.key, clock));
+        self.one_by_one(&session, |_| true, done).await
+    }
+
+    /// Most rules share a world, one after the other; those that need one of their own run beside each other.
+    async fn in_worlds(
+        &self,
+        control: &Control,
+        done: &impl Fn(&RuleReport),
+    ) -> Result<Vec<(usize, RuleReport)>, String> {
+        let gone = |stop: Stop| match stop {
+            Stop::NotTried(why) | Stop::Gone(why) => why,
+            Stop::Differs(difference) => difference.received,
+        };
+        let shares = |rule: &Rule| rule.needs.level < Level::World;
+        let shared = async {
+            if !self.rules.iter().any(shares) {
+                return Ok(Vec::new());
+            }
+            let session = self.open_world(control).await.map_err(gone)?;
+            let ended = self.one_by_one(&session, shares, done).await;
+            self.close_world(control, &session).await;
+            ended
+        };
+        let apart = async {
+            let rules = self.rules.iter().enumerate().filter(|(_, rule)| !shares(rule));
+            let mut running = stream::iter(rules)
+                .map(|(place, rule)| async move {
+                    let session = self.open_world(control).await.map_err(gone)?;
+                    let report = self.try_rule(rule, &session).await;
+                    self.close_world(control, &session).await;
+                    report.map(|report| (place, report))
+                })
+                .buffer_unordered(WORLDS_AT_ONCE);
+            let mut reports = Vec::new();
+            while let Some(report) = running.next().await {
+                let report = report?;
+                done(&report.1);
+                reports.push(report);
+            }
+            Ok(reports)
+        };
+        let (mut reports, apart) = futures_util::future::try_join(shared, apart).await?;
+        reports.extend(apart);
+        Ok(reports)
+    }
+
+    async fn open_world(&self, control: &Control) -> Result<Arc<Session>, Stop> {
+        let world: World = control.new_world().await?;
+        Ok(Arc::new(Session::in_world(&self.common, world)))
+    }
+
+    async fn close_world(&self, control: &Control, session: &Session) {
+        if let Ok(world) = session.world() {
+            control.end_world(world).await;
+        }
+    }
+
+    async fn one_by_one(
+        &self,
+        session: &Arc<Session>,
+        chosen: impl Fn(&Rule) -> bool,
+        done: &impl Fn(&RuleReport),
+    ) -> Result<Vec<(usize, RuleReport)>, String> {
+        let mut reports = Vec::new();
+        for (place, rule) in self.rules.iter().enumerate().filter(|(_, rule)| chosen(rule)) {
+            let report = self.try_rule(rule, session).await?;
+            done(&report);
+            reports.push((place, report));
+        }
+        Ok(reports)
+    }
+
+    async fn try_rule(&self, rule: &Rule, session: &Arc<Session>) -> Result<RuleReport, String> {
+        if let Some(why) = self.obstacle(rule) {
+            return Ok(RuleReport::not_tried(rule, why));
+        }
+        let report = match rule.check(Arc::clone(session)).await {
+            Ok(seen) => RuleReport::seen(rule, seen),
+            Err(Stop::NotTried(why)) => RuleReport::not_tried(rule, why),
+            // Where the document is silent, a response that the check did not reckon with is what was seen.
+            Err(Stop::Differs(difference)) if rule.kind == Kind::Observation => {
+                RuleReport::seen(rule, Some(difference.received))
+            }
+            Err(Stop::Differs(difference)) => RuleReport::differs(rule, *difference),
+            Err(Stop::Gone(why)) => return Err(why),
+        };
+        // A service might send the key back.
+        Ok(report.without(&[&self.settings.key, session.api().key()]))
+    }
+}

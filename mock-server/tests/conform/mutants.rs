@@ -1,0 +1,124 @@
+//! Every rule has been seen to fail: a proxy changes one thing at a time, and the rule about that thing finds it.
+
+mod by_hand;
+mod from_openapi;
+mod from_rules;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use shared_inbox_mock::{
+    MockServer,
+    conform::{Conform, RuleResult},
+};
+
+use crate::proxy::{Answered, Asked, Changes, Proxy, Way};
+
+/// One change, and the rule that is about what was changed.
+pub(crate) struct Mutant {
+    name: String,
+    rule: String,
+    changes: Changes,
+}
+
+fn mutant(name: impl Into<String>, rule: impl Into<String>, changes: Changes) -> Mutant {
+    Mutant { name: name.into(), rule: rule.into(), changes }
+}
+
+/// Changes the JSON of successful responses to such a request.
+fn edit(what: impl Into<String>, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Changes {
+    let what = what.into();
+    after(what, move |_, answered| {
+        if answered.status < 300 {
+            let mut json = answered.json();
+            change(&mut json);
+            answered.set_json(&json);
+        }
+    })
+}
+
+/// Changes responses to such a request.
+fn after(what: impl Into<String>, change: impl Fn(&Asked, &mut Answered) + Send + Sync + 'static) -> Changes {
+    let what = what.into();
+    let after = move |asked: &Asked, answered: &mut Answered| {
+        if asked.is(&what) {
+            change(asked, answered);
+        }
+    };
+    Changes { after: Some(Arc::new(after)), ..Changes::default() }
+}
+
+/// Another status instead of this one; a success has a body that looks like one.
+fn status(what: impl Into<String>, from: u16, to: u16) -> Changes {
+    after(what, move |_, answered| {
+        if answered.status == from {
+            *answered = match to {
+                200..=299 => Answered::new(to, &success()),
+                _ => Answered::new(to, &serde_json::json!({ "error": "Not so: scope, body, 120." })),
+            };
+        }
+    })
+}
+
+/// A body that passes for that of any success.
+fn success() -> Value {
+    serde_json::json!({ "ok": true, "messageId": "msg_1", "status": "draft", "conversationId": "cnv_1" })
+}
+
+/// Changes or stops such a request.
+fn before(what: impl Into<String>, change: impl Fn(&mut Asked) -> Way + Send + Sync + 'static) -> Changes {
+    let what = what.into();
+    let before = move |asked: &mut Asked| if asked.is(&what) { change(asked) } else { Way::On };
+    Changes { before: Some(Arc::new(before)), ..Changes::default() }
+}
+
+/// Changes a webhook on its way; says how often it arrives.
+fn relay(change: impl Fn(&mut Asked) -> usize + Send + Sync + 'static) -> Changes {
+    Changes { relay: Some(Arc::new(change)), ..Changes::default() }
+}
+
+/// Whether the rule, tried alone, finds the change.
+async fn survives(proxy: &Proxy, key: &str, mutant: &Mutant) -> Option<String> {
+    proxy.change(mutant.changes.clone());
+    let report = Conform::new(proxy.base_url(), key).only([mutant.rule.as_str()]).run().await;
+    proxy.change(Changes::default());
+    let Mutant { name, rule, .. } = mutant;
+    match report {
+        Err(error) => Some(format!("{name}: could not run: {error}")),
+        Ok(report) if report.rules.iter().all(|rule| rule.result == RuleResult::Differs) => None,
+        Ok(report) => Some(format!("{name}: {rule} says {:?}", report.rules)),
+    }
+}
+
+async fn all_are_found(mutants: Vec<Mutant>, least: usize) {
+    let mock = MockServer::builder().manual_clock().start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    let rules = Conform::rules();
+    let mut surviving = Vec::new();
+    for mutant in &mutants {
+        assert!(rules.iter().any(|rule| rule.id == mutant.rule), "{}: no rule {}", mutant.name, mutant.rule);
+        surviving.extend(survives(&proxy, mock.test_key(), mutant).await);
+    }
+    assert!(surviving.is_empty(), "{} survive of {}:\n{}", surviving.len(), mutants.len(), surviving.join("\n"));
+    assert!(mutants.len() >= least, "{} mutants", mutants.len());
+}
+
+#[tokio::test]
+async fn a_field_that_is_missing_or_of_another_type_is_found() {
+    let mock = MockServer::builder().manual_clock().start().await;
+    let url = format!("{}/openapi.json", mock.base_url());
+    let document = reqwest::Client::new().get(url).bearer_auth(mock.test_key()).send().await.expect("an answer");
+    let document: Value = document.json().await.expect("a document");
+    all_are_found(from_openapi::responses(&document), 80).await;
+    all_are_found(from_openapi::events(&document), 80).await;
+}
+
+#[tokio::test]
+async fn a_check_that_is_left_out_or_too_strict_is_found() {
+    all_are_found(from_rules::all(), 80).await;
+}
+
+#[tokio::test]
+async fn an_operation_that_does_something_else_is_found() {
+    all_are_found(by_hand::all(), 80).await;
+}

@@ -1,0 +1,160 @@
+//! Mutants of responses and events, one or two for each field that the OpenAPI document names.
+
+use serde_json::{Map, Value, json};
+
+use super::{Mutant, edit, mutant, relay};
+
+/// Operations, and the group of rules that is about their fields.
+const RESPONSES: &[(&str, &str, &str)] = &[
+    ("get /me", "GET /me", "me"),
+    ("get /conversations", "GET /conversations", "summary"),
+    ("get /conversations/{id}", "GET /conversations/*", "conversation"),
+    ("get /mailboxes", "GET /mailboxes", "mailbox"),
+    ("get /tags", "GET /tags", "tag"),
+    ("get /documents", "GET /documents", "document"),
+    ("post /conversations/{id}/replies", "POST /conversations/*/replies", "reply.sent"),
+    ("post /conversations/{id}/document-requests", "POST /conversations/*/document-requests", "request.sent"),
+];
+
+/// The schema behind references, with the properties of what may also be null.
+fn resolve<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
+    if let Some(path) = schema["$ref"].as_str().and_then(|it| it.strip_prefix('#')) {
+        return document.pointer(path).map_or(schema, |schema| resolve(document, schema));
+    }
+    for choice in ["oneOf", "anyOf", "allOf"] {
+        let found = schema[choice].as_array().into_iter().flatten().map(|it| resolve(document, it));
+        if let Some(found) = found.into_iter().find(|it| it["properties"].is_object()) {
+            return found;
+        }
+    }
+    if schema["items"].is_object() { resolve(document, &schema["items"]) } else { schema }
+}
+
+/// Fields of a schema, those of objects in it too: path, whether it is required, and whether null is allowed.
+fn fields(document: &Value, schema: &Value, path: &str, out: &mut Vec<(String, bool)>) {
+    let schema = resolve(document, schema);
+    let empty = Map::new();
+    for (name, field) in schema["properties"].as_object().unwrap_or(&empty) {
+        let required = schema["required"].as_array().is_some_and(|it| it.contains(&json!(name)));
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let inner = resolve(document, field);
+        // Lists of objects have rules of their own.
+        if inner["properties"].is_object() && field["type"] != "array" && !path.contains('.') {
+            fields(document, field, &path, out);
+        }
+        out.push((path, required));
+    }
+}
+
+/// Changes a field wherever it is; in a list, in each entry.
+fn change(value: &mut Value, path: &str, with: Option<&Value>) {
+    if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(|item| change(item, path, with));
+        return;
+    }
+    let Some(object) = value.as_object_mut() else { return };
+    match path.split_once('.') {
+        Some((name, rest)) => {
+            if let Some(inner) = object.get_mut(name) {
+                change(inner, rest, with);
+            }
+        }
+        None => {
+            let was = object.remove(path);
+            if let (Some(with), Some(_)) = (with, was) {
+                object.insert(path.to_owned(), with.clone());
+            }
+        }
+    }
+}
+
+fn known(rules: &[String], id: &str) -> bool {
+    rules.iter().any(|rule| rule == id)
+}
+
+fn rule_ids() -> Vec<String> {
+    shared_inbox_mock::conform::Conform::rules().into_iter().map(|rule| rule.id).collect()
+}
+
+pub(super) fn responses(document: &Value) -> Vec<Mutant> {
+    let (mut mutants, rules) = (Vec::new(), rule_ids());
+    for (operation, what, group) in RESPONSES {
+        let (method, path) = operation.split_once(' ').expect("a method and a path");
+        let answers = &document["paths"][path][method]["responses"];
+        let answer = if answers["200"].is_object() { &answers["200"] } else { &answers["201"] };
+        let mut found = Vec::new();
+        fields(document, &answer["content"]["application/json"]["schema"], "", &mut found);
+        assert!(!found.is_empty(), "{operation} has fields: {answer}");
+        for (field, required) in found {
+            let rule = format!("{group}.{field}");
+            if !known(&rules, &rule) || rule == "me.livemode" || rule == "me.agent" {
+                continue;
+            }
+            // Nothing that the suite meets has these; fields of what is read out of a document, and references.
+            let unseen = field.starts_with("fields.") || matches!(field.as_str(), "reference" | "appSent");
+            if required && !unseen {
+                let field = field.clone();
+                mutants.push(mutant(
+                    format!("{what} without {field}"),
+                    &rule,
+                    edit(*what, move |json| change(json, &field, None)),
+                ));
+            }
+            if !unseen && !(rule == "me.scopes") && !(field == "requestId" && *group == "reply.sent") {
+                let shown = field.clone();
+                mutants.push(mutant(
+                    format!("{what} with another type in {shown}"),
+                    &rule,
+                    edit(*what, move |json| change(json, &field, Some(&json!([{ "changed": 7 }])))),
+                ));
+            }
+        }
+    }
+    mutants
+}
+
+pub(super) fn events(document: &Value) -> Vec<Mutant> {
+    let (mut mutants, rules) = (Vec::new(), rule_ids());
+    let mut envelope = true;
+    for (kind, event) in document["webhooks"].as_object().expect("webhooks") {
+        let schema = resolve(document, &event["post"]["requestBody"]["content"]["application/json"]["schema"]);
+        let mut found = Vec::new();
+        if std::mem::take(&mut envelope) {
+            for name in ["id", "type", "version", "created_at", "workspace", "livemode", "data"] {
+                for with in [None, Some(json!([7]))] {
+                    let shown = format!("an event without {name}, or with {with:?}");
+                    mutants.push(mutant(shown, format!("envelope.{name}"), event_edit(String::new(), name.into(), with)));
+                }
+            }
+        }
+        fields(document, &schema["properties"]["data"], "", &mut found);
+        for (field, required) in found {
+            let rule = format!("{kind}.{field}");
+            if !known(&rules, &rule) || field == "reference" {
+                continue;
+            }
+            let path = format!("data.{field}");
+            if required {
+                mutants.push(mutant(format!("{kind} without {field}"), &rule, event_edit(kind.clone(), path.clone(), None)));
+            }
+            mutants.push(mutant(
+                format!("{kind} with another type in {field}"),
+                &rule,
+                event_edit(kind.clone(), path, Some(json!([7]))),
+            ));
+        }
+    }
+    mutants
+}
+
+/// Changes a field of events of this kind, or of all.
+fn event_edit(kind: String, path: String, with: Option<Value>) -> crate::proxy::Changes {
+    relay(move |asked| {
+        let mut event = asked.json();
+        if kind.is_empty() || event["type"] == kind.as_str() {
+            change(&mut event, &path, with.as_ref());
+            asked.set_json(&event);
+        }
+        1
+    })
+}

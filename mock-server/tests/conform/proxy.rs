@@ -1,0 +1,243 @@
+//! A proxy between the suite and the mock that changes one thing at a time: a request, a response, or a webhook.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Full};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+/// A request on its way to the mock.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    /// With the query.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Asked {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    pub(crate) fn set_json(&mut self, value: &Value) {
+        self.body = value.to_string().into();
+    }
+
+    /// Whether this is such a request: `POST /conversations/*/notes`, `GET /me`, `POST /mcp`.
+    pub(crate) fn is(&self, what: &str) -> bool {
+        let Some((method, pattern)) = what.split_once(' ') else { return false };
+        let path = self.path.split('?').next().unwrap_or_default();
+        let path = path.strip_prefix("/api/v1").unwrap_or(path);
+        let same = |(one, other): (&str, &str)| one == "*" || one == other;
+        self.method.as_str() == method
+            && pattern.split('/').count() == path.split('/').count()
+            && pattern.split('/').zip(path.split('/')).all(same)
+    }
+
+    /// The path without this parameter.
+    pub(crate) fn drop_parameter(&mut self, name: &str) {
+        if let Some((path, query)) = self.path.clone().split_once('?') {
+            let kept: Vec<&str> = query.split('&').filter(|it| !it.starts_with(&format!("{name}="))).collect();
+            self.path = format!("{path}?{}", kept.join("&"));
+        }
+    }
+}
+
+/// A response on its way back.
+#[derive(Debug, Clone)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answered {
+    pub(crate) fn new(status: u16, body: &Value) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Self { status, headers, body: body.to_string().into() }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    pub(crate) fn set_json(&mut self, value: &Value) {
+        self.body = value.to_string().into();
+    }
+}
+
+/// What becomes of a request.
+pub(crate) enum Way {
+    /// It goes on to the mock.
+    On,
+    /// It goes on twice; the second response counts.
+    Twice,
+    /// It never arrives, and this is answered.
+    Not(Answered),
+}
+
+type Before = dyn Fn(&mut Asked) -> Way + Send + Sync;
+type After = dyn Fn(&Asked, &mut Answered) + Send + Sync;
+/// A webhook on its way to the receiver; how often it arrives.
+type Relay = dyn Fn(&mut Asked) -> usize + Send + Sync;
+/// The receiver's answer, as the mock hears it.
+type Heard = dyn Fn(u16) -> u16 + Send + Sync;
+
+/// What a proxy changes.
+#[derive(Clone, Default)]
+pub(crate) struct Changes {
+    pub(crate) before: Option<Arc<Before>>,
+    pub(crate) after: Option<Arc<After>>,
+    pub(crate) relay: Option<Arc<Relay>>,
+    pub(crate) heard: Option<Arc<Heard>>,
+}
+
+struct Shared {
+    target: String,
+    own: String,
+    client: reqwest::Client,
+    changes: Mutex<Changes>,
+    seen: Mutex<Vec<(Method, String)>>,
+}
+
+/// A proxy in front of a server.
+pub(crate) struct Proxy {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// In front of the server whose REST API is at this address.
+    pub(crate) async fn start(base_url: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let own: SocketAddr = listener.local_addr().expect("an address");
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .build()
+            .expect("a client");
+        let shared = Arc::new(Shared {
+            target: base_url.trim_end_matches("/api/v1").to_owned(),
+            own: format!("http://{own}"),
+            client,
+            changes: Mutex::default(),
+            seen: Mutex::default(),
+        });
+        let task = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        Self { shared, task }
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        format!("{}/api/v1", self.shared.own)
+    }
+
+    pub(crate) fn change(&self, changes: Changes) {
+        *self.shared.changes.lock().unwrap() = changes;
+    }
+
+    /// The methods and paths of what came through.
+    pub(crate) fn seen(&self) -> Vec<(Method, String)> {
+        self.shared.seen.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = tokio::task::JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let shared = Arc::clone(&shared);
+        connections.spawn(async move {
+            let service = service_fn(|request| handle(request, Arc::clone(&shared)));
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn handle(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let path = head.uri.path_and_query().map(|it| it.as_str().to_owned()).unwrap_or_default();
+    let mut asked = Asked { method: head.method, path, headers: head.headers, body };
+    let changes = shared.changes.lock().unwrap().clone();
+    let answered = match asked.path.strip_prefix("/relay/").map(str::to_owned) {
+        Some(to) => relay(&shared, &changes, asked, &to).await,
+        None => {
+            shared.seen.lock().unwrap().push((asked.method.clone(), asked.path.clone()));
+            // Webhooks come by here too.
+            if asked.method == Method::POST && asked.path.starts_with("/_mock/") && asked.path.ends_with("/webhooks") {
+                let mut hook = asked.json();
+                let url = hook["url"].as_str().unwrap_or_default().to_owned();
+                if let Some(at) = url.strip_prefix("http://127.0.0.1:") {
+                    hook["url"] = format!("{}/relay/{at}", shared.own).into();
+                    asked.set_json(&hook);
+                }
+            }
+            forward(&shared, &changes, asked).await
+        }
+    };
+    let mut response = Response::new(Full::new(answered.body));
+    *response.status_mut() = answered.status.try_into().expect("a status");
+    *response.headers_mut() = answered.headers;
+    Ok(response)
+}
+
+async fn forward(shared: &Shared, changes: &Changes, mut asked: Asked) -> Answered {
+    let way = changes.before.as_ref().map_or(Way::On, |before| before(&mut asked));
+    let url = format!("{}{}", shared.target, asked.path);
+    let mut answered = match way {
+        Way::Not(answered) => return answered,
+        Way::On => send(&shared.client, &url, &asked).await,
+        Way::Twice => {
+            send(&shared.client, &url, &asked).await;
+            send(&shared.client, &url, &asked).await
+        }
+    };
+    if let Some(after) = &changes.after {
+        after(&asked, &mut answered);
+    }
+    answered
+}
+
+async fn relay(shared: &Shared, changes: &Changes, mut asked: Asked, to: &str) -> Answered {
+    let times = changes.relay.as_ref().map_or(1, |relay| relay(&mut asked));
+    let mut answered = Answered::new(200, &Value::Null);
+    for _ in 0..times {
+        answered = send(&shared.client, &format!("http://127.0.0.1:{to}"), &asked).await;
+    }
+    if let Some(heard) = &changes.heard {
+        answered.status = heard(answered.status);
+    }
+    answered
+}
+
+async fn send(client: &reqwest::Client, url: &str, asked: &Asked) -> Answered {
+    let mut headers = asked.headers.clone();
+    for name in [header::HOST, header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION] {
+        headers.remove(name);
+    }
+    let request = client.request(asked.method.clone(), url).headers(headers).body(asked.body.clone());
+    let Ok(response) = request.send().await else { return Answered::new(502, &Value::Null) };
+    let (status, mut headers) = (response.status().as_u16(), response.headers().clone());
+    for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION] {
+        headers.remove(name);
+    }
+    Answered { status, headers, body: response.bytes().await.unwrap_or_default() }
+}

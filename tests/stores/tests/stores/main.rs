@@ -1,0 +1,7 @@
+//! Clients and receivers that share a store, with real stores and real processes.
+#![cfg(unix)]
+
+mod cluster_guard;
+mod processes;
+mod tls;
+mod worker_fleet;

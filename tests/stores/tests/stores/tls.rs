@@ -1,0 +1,137 @@
+//! The way to a store is TLS where the address says so, and a certificate that nobody vouches for is not trusted.
+
+use std::{env, fs, net::Ipv4Addr, path::PathBuf, process::Command, sync::Arc, time::Duration};
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use shared_inbox::{Ask, Lane, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox_tests::stores::{self, Store};
+use shared_inbox_webhooks::replay::{Claim, Delivery, GuardError, PostgresGuard, RedisGuard, ReplayGuard};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{ServerConfig, crypto::ring, pki_types::PrivatePkcs8KeyDer},
+};
+
+use crate::processes::ask as command;
+
+/// TLS computes.
+const TIME: Duration = Duration::from_secs(5);
+/// What a client of PostgreSQL says before it speaks TLS, and hears.
+const POSTGRES: ([u8; 8], &[u8]) = ([0, 0, 0, 8, 4, 210, 22, 47], b"S");
+
+/// TLS in front of a store, with a certificate that nobody knows.
+struct Tls {
+    port: u16,
+    root: String,
+}
+
+impl Tls {
+    /// `first`: what is said in plain words before, and the answer to it.
+    async fn before(store: &Store, first: Option<([u8; 8], &'static [u8])>) -> Self {
+        let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.cert.der().clone()], key.into())
+            .unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let (port, store) = (listener.local_addr().unwrap().port(), store.port());
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    if let Some((question, answer)) = first {
+                        let mut asked = [0; 8];
+                        if near.read_exact(&mut asked).await.is_err() || asked != question {
+                            return;
+                        }
+                        near.write_all(answer).await.unwrap();
+                    }
+                    let Ok(mut near) = acceptor.accept(near).await else { return };
+                    let mut far = TcpStream::connect((Ipv4Addr::LOCALHOST, store)).await.unwrap();
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+                });
+            }
+        });
+        let lines = BASE64_STANDARD.encode(certificate.cert.der());
+        Self { port, root: format!("-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n") }
+    }
+
+    /// The certificate in a file.
+    fn file(&self) -> PathBuf {
+        let file =
+            env::temp_dir().join(format!("shared-inbox-root-{}-{}.pem", std::process::id(), self.port));
+        fs::write(&file, &self.root).unwrap();
+        file
+    }
+}
+
+async fn claim(guard: Result<impl ReplayGuard, GuardError>) -> Result<Claim, GuardError> {
+    guard?.claim(&Delivery::new("orders", "evt_1")).await
+}
+
+#[tokio::test]
+async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_stranger() {
+    let Some(store) = stores::valkey() else { return };
+    let tls = Tls::before(&store, None).await;
+    let url = format!("rediss://localhost:{}", tls.port);
+    let stranger = RedisLimiter::builder(&*url).timeout(TIME).new_store().connect().await.unwrap();
+    stranger.acquire(Ask::new(Lane::ReadBack)).await.unwrap_err();
+    assert!(stranger.is_away());
+    assert!(!command(&store, "KEYS *").contains("shared-inbox:"));
+    let trusted = RedisLimiter::builder(&*url).root_certificate(&*tls.root).timeout(TIME);
+    let trusted = trusted.new_store().connect().await.unwrap();
+    trusted.acquire(Ask::new(Lane::ReadBack)).await.unwrap().finished();
+    assert!(command(&store, "KEYS *").contains("shared-inbox:"));
+    let bad = RedisLimiter::builder(&*url).root_certificate("not a certificate").connect().await;
+    assert!(matches!(bad, Err(StoreError::Certificate)), "{bad:?}");
+}
+
+#[tokio::test]
+async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_stranger() {
+    let Some(store) = stores::valkey() else { return };
+    let tls = Tls::before(&store, None).await;
+    let url = format!("rediss://localhost:{}", tls.port);
+    claim(RedisGuard::connect(&url).await).await.unwrap_err();
+    assert!(!command(&store, "KEYS *").contains("shared-inbox:"));
+    // What the system trusts is read once in a process, so this needs one of its own.
+    let file = tls.file();
+    let claimed = tokio::task::spawn_blocking(move || {
+        let mut process = Command::new(env::current_exe().unwrap());
+        process.args(["--ignored", "--exact", "tls::a_process_that_claims_an_event"]);
+        let output = process.env("TLS_STORE", url).env("SSL_CERT_FILE", &file).output().unwrap();
+        fs::remove_file(file).unwrap();
+        output
+    });
+    let claimed = claimed.await.unwrap();
+    assert!(claimed.status.success(), "{}", String::from_utf8_lossy(&claimed.stdout));
+    assert!(command(&store, "KEYS *").contains("shared-inbox:"));
+}
+
+#[tokio::test]
+#[ignore = "the process that its neighbour starts"]
+async fn a_process_that_claims_an_event() {
+    let Ok(url) = env::var("TLS_STORE") else { return };
+    assert!(matches!(claim(RedisGuard::connect(&url).await).await, Ok(Claim::Granted(_))));
+}
+
+#[tokio::test]
+async fn a_guard_on_postgres_trusts_the_certificate_that_its_address_names_and_no_stranger() {
+    let Some(store) = stores::postgres() else { return };
+    let tls = Tls::before(&store, Some(POSTGRES)).await;
+    let file = tls.file();
+    let url = format!("postgres://postgres@localhost:{}/postgres?sslmode=verify-full", tls.port);
+    claim(PostgresGuard::connect(&url).await).await.unwrap_err();
+    let guard = PostgresGuard::connect(&format!("{url}&sslrootcert={}", file.display())).await.unwrap();
+    guard.create_table().await.unwrap();
+    let claimed = claim(Ok(guard)).await;
+    // Each connection reads it.
+    fs::remove_file(file).unwrap();
+    assert!(matches!(claimed, Ok(Claim::Granted(_))), "{claimed:?}");
+}

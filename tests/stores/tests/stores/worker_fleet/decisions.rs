@@ -1,0 +1,400 @@
+//! Single decisions of limiters that share a store: each of them stands for a process.
+
+use std::time::{Duration, Instant};
+
+use shared_inbox::{
+    ApiKey, Ask, KeyFingerprint, Lane, LimitError, Permit, RateLimiter, RedisLimiter, RedisLimiterBuilder,
+    StoreError,
+};
+use shared_inbox_tests::stores::{self, Store};
+use tokio::time::sleep;
+
+use super::proxy::Proxy;
+use crate::processes::ask as command;
+
+/// What stands for a minute: requests that take more than 25 ms are late.
+const MINUTE: Duration = Duration::from_millis(1_500);
+const SPAN: Duration = Duration::from_millis(1_525);
+
+/// A limiter that does not take a busy machine for a store that is away.
+fn builder(store: &Store) -> RedisLimiterBuilder {
+    RedisLimiter::builder(store.url()).window(MINUTE).timeout(Duration::from_secs(5))
+}
+
+async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
+    builder(store).limit(limit).new_store().connect().await.unwrap()
+}
+
+async fn take(limiter: &RedisLimiter, lane: Lane, times: usize) {
+    for number in 0..times {
+        let permit = limiter.acquire(Ask::new(lane)).await;
+        permit.unwrap_or_else(|error| panic!("{error} after {number}")).finished();
+    }
+}
+
+fn wait(result: Result<Permit, LimitError>) -> Duration {
+    match result {
+        Err(LimitError::Busy { wait, .. }) => wait,
+        other => panic!("expected to be busy, got {other:?}"),
+    }
+}
+
+/// As long as it takes.
+fn patient(lane: Lane) -> Ask {
+    Ask::new(lane).patience(Duration::from_secs(20)).lasts(Duration::ZERO)
+}
+
+async fn waited(limiter: &RedisLimiter, lane: Lane) -> Duration {
+    let begun = Instant::now();
+    limiter.acquire(patient(lane)).await.unwrap().finished();
+    begun.elapsed()
+}
+
+#[tokio::test]
+async fn what_one_process_sends_counts_for_the_other() {
+    for store in [stores::valkey(), stores::redis()] {
+        let Some(store) = store else { return };
+        let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
+        take(&one, Lane::ReadBack, 70).await;
+        take(&other, Lane::ReadBack, 50).await;
+        let busy = wait(one.acquire(Ask::new(Lane::ReadBack)).await);
+        assert!(busy <= SPAN, "{busy:?}");
+        wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+    }
+}
+
+#[tokio::test]
+async fn bulk_calls_leave_room_for_people_and_people_for_read_backs() {
+    let Some(store) = stores::valkey() else { return };
+    let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
+    take(&one, Lane::Bulk, 90).await;
+    wait(other.acquire(Ask::new(Lane::Bulk)).await);
+    take(&other, Lane::Interactive, 20).await;
+    wait(one.acquire(Ask::new(Lane::Interactive)).await);
+    take(&one, Lane::ReadBack, 10).await;
+    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test]
+async fn a_place_that_one_process_gives_up_is_free_for_the_other() {
+    let Some(store) = stores::redis() else { return };
+    let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
+    let place = one.acquire(Ask::new(Lane::ReadBack)).await.unwrap();
+    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+    place.give_up();
+    let begun = Instant::now();
+    while other.acquire(Ask::new(Lane::ReadBack)).await.is_err() {
+        assert!(begun.elapsed() < MINUTE / 2, "the place is not free");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_took_long_counts_from_its_end() {
+    let Some(store) = stores::valkey() else { return };
+    let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
+    let held = one.acquire(Ask::new(Lane::ReadBack)).await.unwrap();
+    sleep(MINUTE / 2).await;
+    held.finished();
+    let took = waited(&other, Lane::ReadBack).await;
+    assert!(took >= MINUTE, "{took:?}");
+}
+
+#[tokio::test]
+async fn a_request_of_which_nothing_more_is_heard_counts_for_a_minute_after_its_time() {
+    let Some(store) = stores::redis() else { return };
+    let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
+    let ask = Ask::new(Lane::ReadBack).lasts(MINUTE / 2);
+    std::mem::forget(one.acquire(ask).await.unwrap());
+    let took = waited(&other, Lane::ReadBack).await;
+    assert!(took >= MINUTE + MINUTE / 2 - Duration::from_millis(20), "{took:?}");
+    assert!(took < MINUTE * 3, "{took:?}");
+}
+
+#[tokio::test]
+async fn a_429_for_one_process_slows_all_of_them_down() {
+    let Some(store) = stores::valkey() else { return };
+    let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
+    take(&one, Lane::ReadBack, 20).await;
+    one.acquire(Ask::new(Lane::ReadBack)).await.unwrap().throttled(Some(Duration::from_millis(300)));
+    let begun = Instant::now();
+    while other.acquire(Ask::new(Lane::ReadBack)).await.is_ok_and(|place| {
+        place.give_up();
+        true
+    }) {
+        assert!(begun.elapsed() < MINUTE / 2, "it goes on as if nothing had happened");
+        sleep(Duration::from_millis(2)).await;
+    }
+    sleep(Duration::from_millis(350)).await;
+    // Less than had been used: none before the first is forgotten.
+    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test]
+async fn bulk_calls_get_their_share_however_many_others_there_are() {
+    let Some(store) = stores::valkey() else { return };
+    let people = std::sync::Arc::new(limiter(&store, 24).await);
+    let mut load = tokio::task::JoinSet::new();
+    for _ in 0..30 {
+        let people = people.clone();
+        load.spawn(async move {
+            loop {
+                people.acquire(patient(Lane::Interactive)).await.unwrap().finished();
+            }
+        });
+    }
+    sleep(MINUTE).await;
+    let job = limiter(&store, 24).await;
+    let took = waited(&job, Lane::Bulk).await;
+    assert!(took < MINUTE * 3, "{took:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_on_while_the_store_is_asked_keeps_no_place() {
+    let Some(store) = stores::valkey() else { return };
+    let limiter = limiter(&store, 10).await;
+    for _ in 0..200 {
+        let mut asking = Box::pin(limiter.acquire(Ask::new(Lane::ReadBack)));
+        // Sent, and then forgotten about.
+        _ = tokio::time::timeout(Duration::from_micros(20), &mut asking)
+            .await
+            .map(|permit| permit.unwrap().give_up());
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < MINUTE / 2 {
+        if can_have(&limiter, 10).await {
+            return;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    panic!("places are kept by calls that nobody waits for");
+}
+
+/// Whether so many places can be had at once; gives them back.
+async fn can_have(limiter: &RedisLimiter, places: usize) -> bool {
+    let mut held = Vec::new();
+    for _ in 0..places {
+        match limiter.acquire(Ask::new(Lane::ReadBack)).await {
+            Ok(permit) => held.push(permit),
+            Err(_) => break,
+        }
+    }
+    let all = held.len() == places;
+    held.into_iter().for_each(Permit::give_up);
+    all
+}
+
+fn key(letter: char) -> ApiKey {
+    ApiKey::parse(format!("rk_test_{}", letter.to_string().repeat(48))).unwrap()
+}
+
+#[tokio::test]
+async fn the_store_knows_a_key_by_its_fingerprint_alone() {
+    let Some(store) = stores::redis() else { return };
+    let limiter = limiter(&store, 1).await;
+    let of = |key: KeyFingerprint| Ask::new(Lane::ReadBack).key(key);
+    limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
+    wait(limiter.acquire(of(key('a').fingerprint())).await);
+    // Another key has a limit of its own.
+    limiter.acquire(of(key('b').fingerprint())).await.unwrap().finished();
+    let mut names: Vec<_> =
+        command(&store, "KEYS *").lines().filter(|line| line.contains(':')).map(str::to_owned).collect();
+    names.sort();
+    let mut expected =
+        ['a', 'b'].map(|letter| format!("shared-inbox:rate:{{{}}}", key(letter).fingerprint())).to_vec();
+    expected.sort();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn a_store_that_lost_what_it_was_told_counts_as_full_for_a_minute() {
+    let Some(store) = stores::valkey() else { return };
+    let limiter = limiter(&store, 120).await;
+    take(&limiter, Lane::ReadBack, 1).await;
+    let held = limiter.acquire(Ask::new(Lane::ReadBack)).await.unwrap();
+    // As a replica would that had not heard of the latest requests.
+    let names = command(&store, "ZRANGE shared-inbox:rate:{none} 0 -1");
+    for request in names.lines().filter(|line| line.starts_with(['0', 'l'])) {
+        assert!(command(&store, &format!("ZREM shared-inbox:rate:{{none}} {request}")).starts_with(":1"));
+    }
+    held.finished();
+    limiter.acquire(Ask::new(Lane::ReadBack)).await.map(Permit::give_up).ok();
+    let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+    assert!(busy > MINUTE / 2, "{busy:?}");
+}
+
+#[tokio::test]
+async fn an_empty_store_is_new_only_if_somebody_says_so() {
+    let Some(store) = stores::valkey() else { return };
+    let limiter = builder(&store).connect().await.unwrap();
+    let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+    assert!(busy > MINUTE / 2 && busy <= SPAN, "{busy:?}");
+    limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    // Another one, of which nobody else has anything to tell.
+    let Some(store) = stores::valkey() else { return };
+    let said_once = builder(&store).new_store().connect().await.unwrap();
+    take(&said_once, Lane::ReadBack, 1).await;
+    command(&store, "FLUSHALL");
+    wait(said_once.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test]
+async fn a_store_that_was_away_before_it_was_first_asked_is_not_taken_for_new() {
+    let Some(mut store) = stores::valkey() else { return };
+    let met = builder(&store).new_store().connect().await.unwrap();
+    store.kill();
+    wait(met.acquire(Ask::new(Lane::ReadBack)).await);
+    let never_met = builder(&store).new_store().connect().await.unwrap();
+    store.restart();
+    for limiter in [met, never_met] {
+        while limiter.is_away() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+        assert!(busy > MINUTE / 2, "others may have gone on without it: {busy:?}");
+        drop(limiter);
+        command(&store, "FLUSHALL");
+    }
+}
+
+#[tokio::test]
+async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_request() {
+    let Some(mut store) = stores::valkey() else { return };
+    let limiter = builder(&store).share(3).new_store().connect().await.unwrap();
+    let lasts = Duration::from_millis(400);
+    limiter.acquire(Ask::new(Lane::ReadBack).lasts(lasts)).await.unwrap().finished();
+    store.kill();
+    let begun = Instant::now();
+    limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    assert!(begun.elapsed() >= SPAN + lasts, "{:?}", begun.elapsed());
+    assert!(limiter.is_away());
+    take(&limiter, Lane::ReadBack, 2).await;
+    wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is_over() {
+    for _ in 0..500 {
+        let nobody = RedisLimiter::builder("redis://127.0.0.1:1").window(MINUTE).share(100);
+        let limiter = std::sync::Arc::new(nobody.connect().await.unwrap());
+        let calls = (0..16).map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.acquire(Ask::new(Lane::Interactive)).await })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            wait(call.await.unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
+    let Some(mut store) = stores::valkey() else { return };
+    store.kill();
+    let limiter = builder(&store).connect().await.unwrap();
+    limiter.acquire(patient(Lane::Interactive)).await.unwrap().finished();
+    assert!(limiter.is_away());
+    store.restart();
+    let begun = Instant::now();
+    while limiter.is_away() {
+        assert!(begun.elapsed() < MINUTE, "it does not come back");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
+    let Some(store) = stores::valkey() else { return };
+    let proxy = Proxy::to(store.port()).await;
+    let cut_off = RedisLimiter::builder(proxy.url())
+        .limit(4)
+        .share(4)
+        .window(MINUTE)
+        .timeout(Duration::from_millis(250))
+        .new_store()
+        .connect()
+        .await
+        .unwrap();
+    // The other one has the store all the time, so that nobody takes it for away.
+    let other = limiter(&store, 4).await;
+    other.acquire(Ask::new(Lane::ReadBack)).await.unwrap().give_up();
+    cut_off.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    proxy.cut();
+    for _ in 0..3 {
+        cut_off.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    }
+    assert!(cut_off.is_away());
+    proxy.mend();
+    while cut_off.is_away() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    take(&other, Lane::ReadBack, 1).await;
+    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+}
+
+#[tokio::test]
+async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
+    let Some(store) = stores::redis() else { return };
+    let mut cut_off = Vec::new();
+    for _ in 0..2 {
+        let proxy = Proxy::to(store.port()).await;
+        let limiter = RedisLimiter::builder(proxy.url()).limit(4).share(2).window(MINUTE);
+        let limiter = limiter.timeout(Duration::from_millis(250)).new_store().connect().await.unwrap();
+        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        cut_off.push((proxy, limiter));
+    }
+    cut_off.iter().for_each(|(proxy, _)| proxy.cut());
+    for (_, limiter) in &cut_off {
+        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    }
+    let (proxy, first) = &cut_off[0];
+    proxy.mend();
+    while first.is_away() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // A moment later, too.
+    sleep(MINUTE / 10).await;
+    let busy = wait(first.acquire(Ask::new(Lane::ReadBack)).await);
+    assert!(busy > MINUTE / 2, "{busy:?}");
+}
+
+#[tokio::test]
+async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() {
+    let Some(store) = stores::valkey() else { return };
+    take(&limiter(&store, 120).await, Lane::ReadBack, 1).await;
+    sleep(SPAN + MINUTE / 10).await;
+    let new = limiter(&store, 120).await;
+    let busy = wait(new.acquire(Ask::new(Lane::ReadBack)).await);
+    assert!(busy <= MINUTE / 20, "{busy:?}");
+    sleep(busy).await;
+    take(&new, Lane::ReadBack, 1).await;
+}
+
+#[tokio::test]
+async fn a_store_that_refuses_its_time_is_named_when_connecting() {
+    let Some(store) = stores::valkey() else { return };
+    assert!(command(&store, "ACL SETUSER clockless on >open-sesame ~* +@all -time").starts_with("+OK"));
+    let url = store.url().replace("//", "//clockless:open-sesame@");
+    let error = RedisLimiter::connect(url).await.unwrap_err();
+    assert!(matches!(error, StoreError::NoTime { .. }), "{error:?}");
+    assert!(error.to_string().contains("`TIME`"), "{error}");
+}
+
+#[tokio::test]
+async fn no_password_shows_in_an_error_or_a_debug() {
+    let Some(store) = stores::redis() else { return };
+    assert!(command(&store, "CONFIG SET requirepass open-sesame").starts_with("+OK"));
+    let wrong = store.url().replace("//", "//:hunter2-hunter2@");
+    let error = RedisLimiter::connect(&*wrong).await.unwrap_err();
+    assert!(matches!(error, StoreError::Password), "{error:?}");
+    let none = RedisLimiter::connect(store.url()).await.unwrap_err();
+    assert!(matches!(none, StoreError::Password), "{none:?}");
+    let right = store.url().replace("//", "//:open-sesame@");
+    let builder = RedisLimiter::builder(&*right);
+    let shown = format!("{error} {error:?} {builder:?}");
+    let shown = format!("{shown} {:?}", builder.connect().await.unwrap());
+    assert!(!shown.contains("hunter2") && !shown.contains("sesame"), "{shown}");
+    let bad = RedisLimiter::connect("redis://:open-sesame@host:port/").await.unwrap_err();
+    assert!(matches!(bad, StoreError::Url) && !format!("{bad} {bad:?}").contains("sesame"), "{bad:?}");
+}

@@ -1,0 +1,102 @@
+//! Many processes with one key and one store: never more than the limit in any window, whatever becomes of processes and store.
+//!
+//! The processes, the store and the mock are real, and so is their time: it is the one thing here that cannot be moved. So
+//! the service's minute is six seconds, in the mock and in the limiter, and all that follows from it shrinks with it.
+//! Three true minutes, for those who have them:
+//!
+//!     cargo test -p shared-inbox-store-tests --all-features three_true_minutes -- --ignored
+
+mod decisions;
+mod outages;
+mod places;
+mod proxy;
+mod worker;
+
+use std::time::Duration;
+
+use shared_inbox::limits::REQUESTS_PER_MINUTE;
+use shared_inbox_mock::{JournalEntry, MockServer};
+use shared_inbox_tests::stores::{self, Store};
+use worker::Worker;
+
+/// What stands for a minute.
+pub(crate) const MINUTE: Duration = Duration::from_secs(6);
+/// How long an attempt of a worker may take.
+pub(crate) const ATTEMPT: Duration = Duration::from_millis(1000);
+/// Of 120 requests, calls that do not settle anything leave 10 for those that do.
+const FOR_CALLS: usize = 110;
+const WORKERS: u32 = 8;
+
+/// A mock that counts over the same minute as the limiters.
+pub(crate) async fn service(minute: Duration) -> MockServer {
+    MockServer::builder().empty().rate_window(minute).start().await
+}
+
+pub(crate) fn fleet(mock: &MockServer, store: &str, minute: Duration) -> Vec<Worker> {
+    (0..WORKERS).map(|_| Worker::start(mock, store, minute, REQUESTS_PER_MINUTE / WORKERS)).collect()
+}
+
+/// The requests that reached the service, one after the other; none was refused, and there were never too many.
+pub(crate) async fn within_the_limit(mock: &MockServer, minute: Duration) -> Vec<JournalEntry> {
+    let mut requests = mock.control().requests().await;
+    requests.sort_by_key(|request| request.at);
+    let refused = requests.iter().filter(|request| request.status == Some(429)).count();
+    assert_eq!(refused, 0, "of {} requests", requests.len());
+    let most = REQUESTS_PER_MINUTE as usize;
+    for some in requests.windows(most + 1) {
+        let within = some[most].at.duration_since(some[0].at);
+        assert!(within >= minute, "{} requests within {within:?}", most + 1);
+    }
+    requests
+}
+
+/// Whoever was not killed has had an answer to every call that it made.
+pub(crate) fn nothing_was_lost(workers: Vec<Worker>) {
+    for worker in workers {
+        let told = worker.stop();
+        assert_eq!(told.failed, Vec::<String>::new(), "after {} good calls", told.done);
+    }
+}
+
+fn most_of_the_allowance_is_used(requests: &[JournalEntry], minute: Duration) {
+    let (first, last) = (requests.first().expect("requests"), requests.last().expect("requests"));
+    // From the first request to the end of the last whole minute.
+    let took = last.at.duration_since(first.at);
+    let minutes = usize::try_from(took.as_millis() / minute.as_millis()).expect("a few");
+    let whole = minute * u32::try_from(minutes).expect("a few");
+    let used = requests.iter().filter(|request| request.at.duration_since(first.at) < whole).count();
+    let allowed = FOR_CALLS * minutes;
+    eprintln!("{used} of {allowed} in {minutes} windows");
+    assert!(minutes >= 3, "{took:?}");
+    assert!(used * 100 >= allowed * 95, "{used} of {allowed} in {minutes} windows");
+}
+
+/// Eight processes at work for some windows; one is killed in the middle of them.
+async fn a_fleet_uses_what_there_is(store: Option<Store>, minute: Duration) {
+    let Some(store) = store else { return };
+    let mock = service(minute).await;
+    let mut workers = fleet(&mock, &store.url(), minute);
+    worker::requests_from(&mock, 1).await;
+    tokio::time::sleep(minute * 3 / 2).await;
+    workers.pop().expect("a worker").kill();
+    tokio::time::sleep(minute * 9 / 5).await;
+    nothing_was_lost(workers);
+    let requests = within_the_limit(&mock, minute).await;
+    most_of_the_allowance_is_used(&requests, minute);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_processes_share_the_limit_in_valkey_and_use_it_up() {
+    a_fleet_uses_what_there_is(stores::valkey(), MINUTE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_processes_share_the_limit_in_the_oldest_redis_and_use_it_up() {
+    a_fleet_uses_what_there_is(stores::redis(), MINUTE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes more than three minutes"]
+async fn three_true_minutes() {
+    a_fleet_uses_what_there_is(stores::valkey(), shared_inbox::limits::RATE_WINDOW).await;
+}

@@ -1,0 +1,267 @@
+//! A handler is watched until its end has been noted: its claim is renewed, its commit repeated, its failure told.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use shared_inbox_webhooks::replay::{
+    Answer, Claim, Delivery, Fence, GuardError, Handlers, MemoryGuard, Once, OnceError, ReplayGuard, Standing,
+};
+use shared_inbox_webhooks::{Event, Signer, Verified};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+use crate::fixture::{BODY, ID, NOW, current, verifier};
+use crate::handlers::{Database, guard};
+use crate::replay::{Down, one};
+use crate::trace::Trace;
+
+/// A guard in memory whose commits fail or take their time, and which tells of renewals.
+struct Unsteady {
+    guard: MemoryGuard,
+    failing_commits: AtomicUsize,
+    commit_time: Duration,
+    renewed: Mutex<Option<mpsc::Sender<()>>>,
+}
+
+impl Unsteady {
+    fn new(guard: MemoryGuard) -> Self {
+        let (failing_commits, commit_time) = (AtomicUsize::new(0), Duration::ZERO);
+        Self { guard, failing_commits, commit_time, renewed: Mutex::default() }
+    }
+}
+
+impl ReplayGuard for Unsteady {
+    fn lease_time(&self) -> Duration {
+        self.guard.lease_time()
+    }
+
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+        self.guard.claim(delivery)
+    }
+
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        if let Some(renewed) = &*self.renewed.lock().unwrap() {
+            _ = renewed.send(());
+        }
+        self.guard.renew(delivery, fence)
+    }
+
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        Box::pin(async move {
+            sleep(self.commit_time).await;
+            let failing = &self.failing_commits;
+            if failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
+                return Err(GuardError::new(Down));
+            }
+            self.guard.commit(delivery, fence).await
+        })
+    }
+
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+        self.guard.release(delivery, fence)
+    }
+
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+        self.guard.forget(delivery)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_fails_is_repeated_until_the_store_has_answered() {
+    let store = Arc::new(Unsteady::new(guard()));
+    for (event, failing) in [("evt_1", 1), ("evt_2", 8)] {
+        let delivery = crate::replay::delivery(event);
+        store.failing_commits.store(failing, Ordering::SeqCst);
+        let handlers = Handlers::new(Arc::clone(&store));
+        let outcome = handlers.once(delivery.clone(), async |_| Ok::<_, Infallible>(7)).await.unwrap();
+        // Whoever still listens hears of the success at once.
+        assert!(matches!(outcome, Once::RanUnrecorded(7, _)), "{outcome:?}");
+        assert_eq!((outcome.status(), handlers.running()), (200, 1), "the commit is still under way");
+        handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+        assert_eq!(store.claim(&delivery).await.unwrap(), Claim::Done);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sender_that_has_gone_does_not_keep_a_failed_commit_from_being_repeated() {
+    let store = Arc::new(Unsteady::new(guard()));
+    store.failing_commits.store(1, Ordering::SeqCst);
+    let handlers = Handlers::new(Arc::clone(&store));
+    let (go_on, wait) = oneshot::channel::<()>();
+    let request = tokio::spawn({
+        let handlers = handlers.clone();
+        async move { handlers.once(one(), async move |_| wait.await).await }
+    });
+    while handlers.running() == 0 {
+        tokio::task::yield_now().await;
+    }
+    request.abort();
+    go_on.send(()).unwrap();
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(store.claim(&one()).await.unwrap(), Claim::Done, "the service's next try runs nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_renewed_until_its_commit_has_been_answered() {
+    let mut store = Unsteady::new(guard().lease(Duration::from_millis(400)));
+    store.commit_time = Duration::from_millis(1500);
+    store.failing_commits = AtomicUsize::new(1);
+    let handlers = Handlers::new(Arc::new(store));
+    let trace = Trace::start();
+    let first = tokio::spawn({
+        let handlers = handlers.clone();
+        async move { handlers.once(one(), async |_| Ok::<_, Infallible>(())).await }
+    });
+    for _ in 0..30 {
+        sleep(Duration::from_millis(100)).await;
+        let second = handlers.once(one(), async |_| panic!("ran twice") as Result<(), Infallible>).await;
+        assert!(matches!(second, Ok(Once::InProgress)), "{second:?}");
+    }
+    assert!(matches!(first.await.unwrap(), Ok(Once::RanUnrecorded(..))));
+    handlers.shutdown(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
+    let lines = trace.lines();
+    assert_eq!(lines.len(), 1, "the failed commit and nothing else: {lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_never_succeeds_is_given_up_in_the_end() {
+    let store = Unsteady::new(guard());
+    store.failing_commits.store(usize::MAX, Ordering::SeqCst);
+    let handlers = Handlers::new(store);
+    let trace = Trace::start();
+    let start = Instant::now();
+    let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
+    assert!(matches!(outcome, Ok(Once::RanUnrecorded(..))));
+    handlers.shutdown(Duration::from_secs(3600)).await.unwrap();
+    let taken = start.elapsed();
+    assert!((Duration::from_secs(600)..Duration::from_secs(610)).contains(&taken), "{taken:?}");
+    assert!(trace.lines().last().unwrap().contains("given up"), "{:?}", trace.lines());
+}
+
+/// The event of the fixture, verified.
+fn event() -> Verified<Event> {
+    let headers = Signer::new([current()]).sign(ID, NOW, BODY.as_bytes());
+    verifier().verify(&headers, BODY.as_bytes()).unwrap().parse().unwrap()
+}
+
+fn told(lines: &[String]) -> &str {
+    let [line] = lines else { panic!("not one line: {lines:?}") };
+    for part in ["ERROR", "endpoint=\"/\"", &format!("event={ID:?}"), "event_type=\"webhook.test\""] {
+        assert!(line.contains(part), "{line} has no {part}");
+    }
+    line
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_run_that_fails_is_told_once_whoever_listens() {
+    for listens in [true, false] {
+        let handlers = Handlers::new(guard()).max_run_time(Duration::from_secs(10));
+        let outcomes: [(_, fn() -> Result<(), String>); 2] = [
+            ("error=database down", || Err("database down".to_owned())),
+            ("error=it panicked: by mistake", || panic!("by mistake")),
+        ];
+        for (text, outcome) in outcomes {
+            let trace = Trace::start();
+            let (go_on, wait) = oneshot::channel::<()>();
+            let request = tokio::spawn({
+                let handlers = handlers.clone();
+                let handler = async move |_| {
+                    wait.await.unwrap();
+                    outcome()
+                };
+                async move { handlers.once(event().delivery("/"), handler).await }
+            });
+            while handlers.running() == 0 {
+                tokio::task::yield_now().await;
+            }
+            if !listens {
+                request.abort();
+            }
+            go_on.send(()).unwrap();
+            while handlers.running() > 0 {
+                tokio::task::yield_now().await;
+            }
+            assert!(told(&trace.lines()).contains(text), "{:?}", trace.lines());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_fails_in_a_transaction_is_told_too() {
+    let handlers = Handlers::new(Database::default());
+    let trace = Trace::start();
+    let failed = handlers
+        .once_in_transaction(event().delivery("/"), |_| Box::pin(async { Err::<(), _>("database down") }));
+    assert!(matches!(failed.await, Err(OnceError::Handler("database down"))));
+    assert!(told(&trace.lines()).contains("error=database down"), "{:?}", trace.lines());
+}
+
+/// Counts the handlers that were dropped.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_never_ends_is_ended_and_its_event_is_tried_again() {
+    for (handlers, limit) in [
+        (Handlers::new(guard()), Duration::from_secs(3600)),
+        (Handlers::new(guard()).max_run_time(Duration::from_secs(300)), Duration::from_secs(300)),
+    ] {
+        let (start, dropped, trace) = (Instant::now(), Arc::<AtomicUsize>::default(), Trace::start());
+        let own = Dropped(Arc::clone(&dropped));
+        let endless = handlers.once(event().delivery("/"), async move |_| {
+            let _own = own;
+            std::future::pending::<Result<(), Infallible>>().await
+        });
+        let error = endless.await.unwrap_err();
+        assert!(matches!(error, OnceError::TimedOut(time) if time == limit), "{error:?}");
+        assert_eq!((error.status(), start.elapsed(), dropped.load(Ordering::SeqCst)), (500, limit, 1));
+        assert!(told(&trace.lines()).contains("error=it was cancelled after"), "{:?}", trace.lines());
+        let again = handlers.once(event().delivery("/"), async |_| Ok::<_, Infallible>(())).await;
+        assert!(matches!(again, Ok(Once::Ran(()))), "{again:?}");
+    }
+    let database = Database::default();
+    let handlers = Handlers::new(database.clone()).max_run_time(Duration::from_secs(300));
+    let endless = handlers.once_in_transaction(one(), |transaction| {
+        transaction.tables.effects += 1;
+        Box::pin(std::future::pending::<Result<(), Infallible>>())
+    });
+    assert!(matches!(endless.await, Err(OnceError::TimedOut(_))));
+    assert_eq!(database.seen().await, (0, 0), "its transaction is undone");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_thread_keeps_its_claim() {
+    let store = Unsteady::new(MemoryGuard::new().lease(Duration::from_millis(60)));
+    let (renewed, renewals) = mpsc::channel();
+    *store.renewed.lock().unwrap() = Some(renewed);
+    let handlers = Handlers::new(store);
+    let outcome = handlers.once(one(), async move |_| {
+        // Blocks until its claim has been renewed, which nothing else can bring about.
+        (0..3).try_for_each(|_| renewals.recv_timeout(Duration::from_secs(60)))
+    });
+    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_is_renewed_late_because_a_thread_was_blocked_is_told() {
+    let handlers = Handlers::new(guard());
+    let trace = Trace::start();
+    let outcome = handlers.once(event().delivery("/"), async |_| {
+        // As long as this takes, nothing else runs on a runtime of one thread; the hands of its clock move all the same.
+        tokio::time::advance(Duration::from_secs(59)).await;
+        Ok::<_, Infallible>(())
+    });
+    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    let lines = trace.lines();
+    assert!(matches!(&lines[..], [line] if line.contains("late") && line.contains("block")), "{lines:?}");
+}
