@@ -1,4 +1,4 @@
-//! `--audit`: one line of JSON for each call, for whoever must be able to say later what was done and who agreed to it.
+//! `--audit`: lines of JSON about each call, for whoever must be able to say later what was done and who agreed to it.
 //!
 //! A line holds ids and never words: not of a mail, a name, an address or an argument.
 
@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use rmcp::model::{CallToolResponse, CallToolResult};
+use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::Timestamp;
@@ -35,22 +35,10 @@ pub(crate) enum Consent {
     Setting,
     /// Nobody could be asked, or was to be.
     Draft,
+    /// Somebody was asked in this way and has not answered.
+    Open(Way),
     /// Whoever was asked in this way said this.
     Asked(Way, Answer),
-}
-
-/// What became of the consent to a call, noted while it runs.
-#[derive(Debug, Default)]
-pub(crate) struct Trail(Mutex<Option<Consent>>);
-
-impl Trail {
-    pub(crate) fn note(&self, consent: Consent) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(consent);
-    }
-
-    pub(crate) fn consent(&self) -> Option<Consent> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// One line.
@@ -58,13 +46,14 @@ impl Trail {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Line<'a> {
     at: Timestamp,
+    call: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) client: Option<String>,
-    pub(crate) tool: &'a str,
+    pub(crate) client: Option<&'a str>,
+    tool: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) conversation: Option<String>,
+    pub(crate) conversation: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
+    pub(crate) message: Option<&'a str>,
     outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<&'static str>,
@@ -75,44 +64,38 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// A line about a call of this tool that ended in this way.
-    pub(crate) fn new(tool: &'a str, outcome: &'a str, consent: Option<Consent>) -> Self {
+    /// A line about a call of this tool.
+    pub(crate) fn new(call: &'a str, tool: &'a str, outcome: &'a str, consent: Option<Consent>) -> Self {
         let (asked, answer) = match consent {
             None => (None, None),
             Some(Consent::Setting) => (Some("setting"), Some("yes")),
             Some(Consent::Draft) => (Some("nobody"), None),
+            Some(Consent::Open(way)) => (Some(way.name()), None),
             Some(Consent::Asked(way, answer)) => (Some(way.name()), Some(answer.name())),
         };
-        let at = Timestamp::now();
-        Self { at, client: None, tool, conversation: None, message: None, outcome, asked, answer, ms: None }
-    }
-
-    /// The same with the message that the result names.
-    pub(crate) fn about(mut self, result: &CallToolResult) -> Self {
-        self.message = field(result, "messageId").map(str::to_owned);
-        self
-    }
-}
-
-/// How a call ended, in a word.
-pub(crate) fn outcome(response: &CallToolResponse) -> &str {
-    match response {
-        CallToolResponse::Complete(result) => of_result(result),
-        CallToolResponse::InputRequired(_) => "asked",
-        _ => "done",
-    }
-}
-
-/// How a call with this result ended, in a word: the status of the mail that it made, if it made one.
-pub(crate) fn of_result(result: &CallToolResult) -> &str {
-    match field(result, "status") {
-        _ if result.is_error == Some(true) => "failed",
-        Some(status @ ("draft" | "scheduled" | "sending" | "sent"))
-            if field(result, "messageId").is_some() =>
-        {
-            status
+        Self {
+            at: Timestamp::now(),
+            call,
+            client: None,
+            tool,
+            conversation: None,
+            message: None,
+            outcome,
+            asked,
+            answer,
+            ms: None,
         }
-        _ => "done",
+    }
+
+    /// The message that a result names.
+    pub(crate) fn message_of(result: &'a CallToolResult) -> Option<&'a str> {
+        field(result, "messageId")
+    }
+
+    /// The status of the message that a result names.
+    pub(crate) fn status_of(result: &'a CallToolResult) -> Option<&'a str> {
+        let known = |status: &&str| matches!(*status, "draft" | "scheduled" | "sending" | "sent");
+        field(result, "status").filter(known).filter(|_| Self::message_of(result).is_some())
     }
 }
 
@@ -134,12 +117,13 @@ impl Audit {
         Ok(Self { file: Mutex::new(options.open(path)?) })
     }
 
-    /// Adds a line, whole: several bridges may write to one file.
-    pub(crate) fn write(&self, line: &Line<'_>) {
-        let Ok(mut text) = serde_json::to_vec(line) else { return };
+    /// Adds a line, whole: several bridges may write to one file. It is with the system when this returns.
+    pub(crate) fn write(&self, line: &Line<'_>) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        if let Err(error) = self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&text) {
+        let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&text);
+        written.inspect_err(|error| {
             tracing::error!(kind = ?error.kind(), "a line of the audit could not be written");
-        }
+        })
     }
 }

@@ -107,7 +107,7 @@ pub struct Options {
     /// The service's address, which ends in /api/v1
     #[arg(long, global = true, env = BASE_URL, value_name = "URL")]
     pub base_url: Option<String>,
-    /// A file that holds the key and nothing else; read again until the key works
+    /// A file that holds the key and nothing else; read again whenever the service refuses the key
     #[arg(long, global = true, env = "SHARED_INBOX_API_KEY_FILE", value_name = "FILE")]
     pub api_key_file: Option<PathBuf>,
     /// Try it with a demo inbox inside this program: no account, no server, no real mail

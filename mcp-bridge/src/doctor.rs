@@ -1,10 +1,11 @@
 //! `doctor`: one line for everything that must be right, and what to do about what is not.
 
-use std::{fmt::Write, time::Duration};
+use std::{env, ffi::OsStr, fmt::Write, path::Path, time::Duration};
 
 use shared_inbox::{Client, Me, Operation, RetryPolicy, Timestamp, limits};
 
 use crate::{
+    consent::{PrivateFile, knows_its_visitors},
     render::quoted,
     server::explain,
     settings::{Ask, SendPolicy, Settings},
@@ -74,7 +75,14 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
             if error.status().is_some() {
                 report.good("network: the service answers");
             }
-            report.bad(explain(&error));
+            let what = if error.is_unauthorized() {
+                "key"
+            } else if error.status().is_some() {
+                "whose key it is"
+            } else {
+                "network"
+            };
+            report.bad(format!("{what}: {}", explain(&error)));
             if error.is_rate_limited() {
                 report.odd("rate limit: no room; something else uses this key up");
             }
@@ -91,6 +99,9 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
     let scopes: Vec<_> = me.scopes.iter().map(ToString::to_string).collect();
     report.good(format!("scopes: {}", scopes.join(", ")));
     tools(report, settings, &me);
+    if settings.send != SendPolicy::Never {
+        page(report, settings.ask);
+    }
     inboxes(report, settings, client).await;
     clock(report, answer.headers());
     rate(report, answer.headers());
@@ -126,13 +137,68 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
     });
 }
 
+/// Whether a person can be asked on the page, and nobody else in their place.
+fn page(report: &mut Report, ask: Ask) {
+    if ask == Ask::Browser {
+        browser(report);
+    }
+    if !knows_its_visitors() {
+        report.odd(
+            "page: this system does not tell whose program opens it; where a client opens it by a link, another user of this machine \
+             could be first",
+        );
+    }
+}
+
+fn browser(report: &mut Report) {
+    let openers = open::commands("");
+    let found = openers.iter().map(|opener| opener.get_program()).find(|program| is_there(program));
+    match found {
+        None => {
+            let names: Vec<_> = openers.iter().map(|opener| opener.get_program().to_string_lossy()).collect();
+            report.bad(format!(
+                "browser: none can be opened, so that every email becomes a draft; install one of {}, or start without \
+                 --ask=browser",
+                names.join(", ")
+            ));
+        }
+        Some(program) if has_no_display() => report.odd(format!(
+            "browser: there is {}, but no display (DISPLAY, WAYLAND_DISPLAY); where none can be opened, an email becomes a draft",
+            program.to_string_lossy()
+        )),
+        Some(program) => report.good(format!("browser: it is opened with {}", program.to_string_lossy())),
+    }
+    match PrivateFile::create("") {
+        Ok(_) => report.good("page: the browser comes to it by a file that nobody else can read"),
+        Err(error) => report.bad(format!(
+            "page: no file that only you can read can be made in your home or the folder for temporary files ({error}), so that \
+             every email becomes a draft"
+        )),
+    }
+}
+
+fn is_there(program: &OsStr) -> bool {
+    let path = Path::new(program);
+    if path.is_absolute() {
+        return path.is_file();
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders)
+        .any(|folder| folder.join(path).is_file() || folder.join(path).with_extension("exe").is_file())
+}
+
+fn has_no_display() -> bool {
+    cfg!(target_os = "linux")
+        && ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"].iter().all(|name| env::var_os(name).is_none())
+}
+
 async fn inboxes(report: &mut Report, settings: &Settings, client: &Client) {
     if settings.mailboxes.is_empty() {
         return;
     }
     let all = match client.mailboxes().deadline(PATIENCE).await {
         Ok(all) => all,
-        Err(error) => return report.bad(explain(&error)),
+        Err(error) => return report.bad(format!("inboxes: {}", explain(&error))),
     };
     for address in &settings.mailboxes {
         if all.iter().any(|mailbox| mailbox.address.eq_ignore_ascii_case(address)) {

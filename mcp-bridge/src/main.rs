@@ -19,6 +19,8 @@ use shared_inbox_mcp::{
 
 /// What is still running when the client goes gets this long to finish.
 const FAREWELL: Duration = Duration::from_millis(500);
+/// What is being created by then gets this long: it may have taken effect, and its outcome is to be written down.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(8);
 /// The status for a command line or settings that cannot work.
 const WRONG: u8 = 2;
 
@@ -84,8 +86,9 @@ async fn serve(settings: Settings) -> ExitCode {
         let bridge = bridge.clone();
         async move { bridge.warm_up().await }
     });
+    let served = bridge.clone();
     let ended = async {
-        match bridge.serve(transport).await {
+        match served.serve(transport).await {
             Ok(running) => _ = running.waiting().await,
             Err(error) => tracing::debug!(%error, "the client went before it said anything"),
         }
@@ -98,14 +101,18 @@ async fn serve(settings: Settings) -> ExitCode {
         () = signals => {}
         () = async { closed.cancelled().await; tokio::time::sleep(FAREWELL).await } => {}
     }
+    bridge.finish(SHUTDOWN_GRACE).await;
     ExitCode::SUCCESS
 }
 
 #[cfg(unix)]
 async fn terminated() -> std::io::Result<()> {
-    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut term = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
         _ = term.recv() => Ok(()),
+        _ = hangup.recv() => Ok(()),
         result = tokio::signal::ctrl_c() => result,
     }
 }

@@ -6,7 +6,7 @@ use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
 
-use crate::audit::Audit;
+use crate::{audit::Audit, digest::Digest};
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -149,6 +149,14 @@ impl Access {
             let said = error.to_string().replace("`allow_plain_http`", "--allow-plain-http");
             format!("{}.", said.trim_end_matches('.'))
         })
+    }
+
+    /// What tells the key from another, if there is one that may be replaced.
+    pub(crate) fn key_digest(&self) -> Option<Digest> {
+        if self.client.is_some() {
+            return None;
+        }
+        Digest::of(&self.key().ok()?).ok()
     }
 
     fn key(&self) -> Result<String, String> {

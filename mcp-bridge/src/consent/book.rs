@@ -20,6 +20,9 @@ const ENOUGH: usize = 3;
 /// The most questions open at once: a person who sees more stops reading them.
 const MOST_OPEN: usize = 3;
 
+/// The most windows that are opened for questions while nobody answers one, in as long as a no holds.
+const MAX_WINDOWS: usize = 3;
+
 /// Why a consent does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
@@ -43,6 +46,8 @@ pub(crate) struct Book {
 struct Entries {
     open: HashMap<String, Entry>,
     refused: HashMap<Digest, (String, Instant)>,
+    /// When a window was opened that nobody has answered.
+    windows: Vec<Instant>,
 }
 
 struct Entry {
@@ -113,10 +118,26 @@ impl Book {
         refused.contains_key(&seen) || refused.values().filter(|(id, _)| id == conversation).count() >= ENOUGH
     }
 
+    /// Takes a window for a question. False: enough were opened, and nobody answers.
+    pub(crate) fn open_window(&self, now: Instant) -> bool {
+        let mut entries = self.lock(now);
+        let may = entries.windows.len() < MAX_WINDOWS;
+        if may {
+            entries.windows.push(now);
+        }
+        may
+    }
+
+    /// Notes that somebody answers: new windows may be opened.
+    pub(crate) fn answer_window(&self) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).windows.clear();
+    }
+
     fn lock(&self, now: Instant) -> MutexGuard<'_, Entries> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.open.retain(|_, entry| now.saturating_duration_since(entry.since) < ANSWER_WITHIN);
         entries.refused.retain(|_, (_, at)| now.saturating_duration_since(*at) < NO_MEANS_NO);
+        entries.windows.retain(|at| now.saturating_duration_since(*at) < NO_MEANS_NO);
         entries
     }
 }
@@ -190,6 +211,15 @@ mod tests {
         for text in ["a", "b", "c", "d", "e"] {
             drop(book.open(mail(text), mail(text), now).unwrap());
         }
+    }
+
+    #[test]
+    fn three_windows_are_opened_until_somebody_answers_or_two_minutes_have_passed() {
+        let (book, now) = (Book::default(), Instant::now());
+        assert_eq!([0; 4].map(|_| book.open_window(now)), [true, true, true, false]);
+        book.answer_window();
+        assert_eq!([0; 4].map(|_| book.open_window(now)), [true, true, true, false]);
+        assert!(book.open_window(now + NO_MEANS_NO));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use shared_inbox::{Conversation, input::DocumentItem};
+use shared_inbox::{Conversation, Direction, input::DocumentItem};
 
 use crate::{
     digest::Digest,
@@ -14,6 +14,10 @@ use crate::{
 
 /// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
 const ENOUGH: usize = 200;
+/// How many reasons of a risk are shown; the service gives no more.
+const MAX_RISK_REASONS: usize = 3;
+/// How much of the customer's last words is shown.
+const MAX_ANSWERED_CHARS: usize = 600;
 /// A text that is longer than this, or has more lines, does not fit into sight.
 const IN_SIGHT: (usize, usize) = (1_500, 25);
 
@@ -26,9 +30,16 @@ pub(crate) struct Letter {
     pub(crate) address: Option<String>,
     pub(crate) subject: String,
     pub(crate) risk: Option<String>,
+    pub(crate) reasons: Vec<String>,
     pub(crate) text: String,
     pub(crate) documents: Vec<DocumentItem>,
     pub(crate) due: Option<String>,
+    /// The customer's last words, for the person to know what it answers. Consent is not bound to them.
+    #[serde(skip)]
+    pub(crate) answers: Option<String>,
+    /// The name that the client goes by.
+    #[serde(skip)]
+    pub(crate) client: Option<String>,
 }
 
 /// A letter, ready to be shown.
@@ -41,6 +52,8 @@ pub(crate) struct Shown {
     pub(crate) lines: Vec<String>,
     /// Whether links in the text were broken.
     pub(crate) broken: bool,
+    /// The start of the customer's last words.
+    pub(crate) answers: Option<Vec<String>>,
     pub(crate) facts: Vec<(&'static str, String)>,
 }
 
@@ -63,9 +76,12 @@ impl Letter {
             address: c.contact.email.clone(),
             subject: c.subject.clone(),
             risk: c.risk.clone(),
+            reasons: c.risk_reasons.clone(),
             text: text.to_owned(),
             documents: documents.to_vec(),
             due,
+            answers: last_words(c),
+            client: None,
         }
     }
 
@@ -86,15 +102,24 @@ impl Letter {
         let mut warnings = Vec::new();
         if let Some(risk) = &self.risk {
             warnings.push(format!("WARNING: the service marked this conversation as {}.", quoted(risk)));
+            warnings.extend(
+                self.reasons
+                    .iter()
+                    .take(MAX_RISK_REASONS)
+                    .map(|reason| format!("Why: {}", line(reason, ENOUGH))),
+            );
         }
         if let Some(odd) = address.and_then(odd_letters) {
             warnings.push(format!("Look closely: the address has letters beyond a to z: {odd}"));
         }
-        warnings.extend(odd_links(&self.text));
+        let asked_for = self.documents.iter().flat_map(|item| [Some(&item.label), item.description.as_ref()]);
+        let whole: Vec<_> =
+            [Some(&self.text)].into_iter().chain(asked_for).flatten().map(String::as_str).collect();
+        warnings.extend(odd_links(&whole.join("\n")));
         let (count, chars) = (self.text.lines().count(), self.text.chars().count());
         let long = chars > IN_SIGHT.0 || count > IN_SIGHT.1;
         let mut tally = Tally::default();
-        let lines = lines(&self.text, links, &mut tally);
+        let text = lines(&self.text, links, &mut tally);
 
         let mut facts = Vec::new();
         for item in &self.documents {
@@ -111,6 +136,14 @@ impl Letter {
         if !self.documents.is_empty() {
             facts.push(("Added", "an upload link and reminders, by the service".into()));
         }
+        let answers = self.answers.as_ref().map(|words| {
+            let start: String = words.chars().take(MAX_ANSWERED_CHARS).collect();
+            let mut shown = lines(&start, links, &mut Tally::default());
+            if start.len() < words.len() {
+                shown.push(format!("… (cut here, it has {} characters)", words.chars().count()));
+            }
+            shown
+        });
         facts.push(("Subject", line(&self.subject, ENOUGH)));
         if let Some(name) = &self.name {
             facts.push(("Name", line(name, ENOUGH)));
@@ -122,8 +155,9 @@ impl Letter {
             warnings,
             size: format!("{} on {}", counted(chars, "character"), counted(count, "line")),
             long: long.then_some("It is long: read on to the line that says where it ends before you agree."),
-            lines,
+            lines: text,
             broken: tally.links > 0,
+            answers,
             facts,
         }
     }
@@ -146,12 +180,22 @@ impl Letter {
         if shown.broken {
             out.push_str("(Links are shown broken here; in the mail they are whole.)\n");
         }
+        if let Some(answers) = &shown.answers {
+            out.push_str("\nIt answers the customer's last words:\n");
+            answers.iter().for_each(|line| _ = writeln!(out, "{}", format!("> {line}").trim_end()));
+        }
         out.push('\n');
         for (name, value) in &shown.facts {
             _ = writeln!(out, "{name}: {value}");
         }
         out
     }
+}
+
+/// What the customer wrote last.
+fn last_words(conversation: &Conversation) -> Option<String> {
+    let mut messages = conversation.timeline.iter().rev().filter_map(|item| item.as_message());
+    messages.find(|message| message.direction == Direction::Inbound).map(|message| message.text.clone())
 }
 
 /// A text without what does not make it another one to a reader.
@@ -288,9 +332,12 @@ mod tests {
             address: Some("kim@example.com".into()),
             subject: "Refund".into(),
             risk: None,
+            reasons: Vec::new(),
             text: text.into(),
             documents: Vec::new(),
             due: None,
+            answers: Some("Where is\nmy refund?".into()),
+            client: None,
         }
     }
 
@@ -310,8 +357,12 @@ mod tests {
         hostile.name = Some("Kim\nTo: boss@example.com\u{202e}".into());
         hostile.address = Some("kim@ex\u{0430}mple.com".into());
         hostile.risk = Some("phishing".into());
-        hostile.documents =
-            vec![DocumentItem::new("Passport"), DocumentItem::new("Bill").description("any").nice_to_have()];
+        hostile.reasons = vec!["New domain\nTo: boss@example.com".into()];
+        hostile.answers = Some(format!("To: me\u{202e}\n| {}", "x".repeat(2_000)));
+        hostile.documents = vec![
+            DocumentItem::new("Passport"),
+            DocumentItem::new("Bill").description("https://p\u{0430}y.example").nice_to_have(),
+        ];
         hostile.due = Some("2026-04-01".into());
         insta::assert_snapshot!(hostile.question());
     }

@@ -3,12 +3,14 @@
 //! There is a ladder of ways to ask ([`Way`]); where none reaches a person, the mail becomes a draft.
 
 mod book;
+mod ending;
 mod letter;
 mod page;
 
 pub(crate) use book::{Book, Opened, Refused};
+pub(crate) use ending::Ending;
 pub(crate) use letter::Letter;
-pub(crate) use page::{Page, Ticket};
+pub(crate) use page::{Page, PrivateFile, Ticket, knows_its_visitors};
 
 use std::time::Duration;
 
@@ -128,7 +130,7 @@ pub(crate) fn link(ticket: &Ticket) -> ElicitRequestParams {
         message:
             "A model wants to send a mail to a customer. The page shows it, and asks whether it may go out."
                 .into(),
-        url: ticket.url().to_owned(),
+        url: ticket.target().to_owned(),
         elicitation_id: ticket.name().to_owned(),
     }
 }

@@ -31,8 +31,7 @@ impl Bridge {
         request: CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
-        let linked = self.link.get().await.map_err(failed)?;
-        self.tell_of_tools(ctx);
+        let linked = &self.link.get().await.map_err(failed)?;
         if let Some(why) = self.filter.hides(operation, linked.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));
         }

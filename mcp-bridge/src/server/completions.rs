@@ -14,6 +14,7 @@ use crate::render;
 impl Bridge {
     pub(super) async fn completions(&self, request: &CompleteRequestParams) -> CompleteResult {
         let Ok(linked) = self.link.get().await else { return CompleteResult::default() };
+        let linked = &*linked;
         let typed = request.argument.value.to_lowercase();
         let in_prompt = matches!(request.r#ref, Reference::Prompt(_));
         let shown = |operation| self.filter.hides(operation, linked.scopes()).is_none();

@@ -1,11 +1,12 @@
-//! The link to the service: made once, and tried again by every call until it is there.
+//! The link to the service: made by the first call, and made anew when the service refuses the key and there is another.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error as _, io, sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Me, RetryPolicy, Scope};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
-use crate::settings::Access;
+use super::record;
+use crate::{digest::Digest, settings::Access};
 
 /// How long a caller waits to hear whose key it is.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -14,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Linked {
     pub(super) client: Client,
     pub(super) me: Me,
+    /// Tells the key from another.
+    key: Option<Digest>,
 }
 
 impl Linked {
@@ -25,35 +28,69 @@ impl Linked {
 /// The link, made or not.
 pub(super) struct Link {
     access: Access,
-    made: OnceCell<Arc<Linked>>,
+    made: Mutex<Option<Arc<Linked>>>,
 }
 
 impl Link {
     pub(super) fn new(access: Access) -> Self {
-        Self { access, made: OnceCell::new() }
+        Self { access, made: Mutex::default() }
     }
 
     /// The link, which is made now if it was not before. The error is for people, and says what to do.
-    pub(super) async fn get(&self) -> Result<&Arc<Linked>, String> {
-        self.made.get_or_try_init(|| self.make()).await
+    pub(super) async fn get(&self) -> Result<Arc<Linked>, String> {
+        let mut made = self.made.lock().await;
+        if let Some(linked) = &*made {
+            return Ok(linked.clone());
+        }
+        let linked = self.make().await?;
+        Ok(made.insert(linked).clone())
+    }
+
+    /// The link, if it was made.
+    pub(super) async fn made(&self) -> Option<Arc<Linked>> {
+        self.made.lock().await.clone()
+    }
+
+    /// Makes the link anew after the service refused the key of this one. None: there is no other key, or it does not work
+    /// either.
+    pub(super) async fn renew(&self, refused: &Arc<Linked>) -> Option<Arc<Linked>> {
+        let mut made = self.made.lock().await;
+        match &*made {
+            // Another call was first.
+            Some(linked) if !Arc::ptr_eq(linked, refused) => return Some(linked.clone()),
+            _ if self.access.key_digest() == refused.key => return None,
+            _ => {}
+        }
+        let linked =
+            self.make().await.inspect_err(|why| tracing::warn!("the key was replaced: {why}")).ok()?;
+        Some(made.insert(linked).clone())
     }
 
     async fn make(&self) -> Result<Arc<Linked>, String> {
+        // Read before the client is made: if the key is replaced in between, it is read again.
+        let key = self.access.key_digest();
         let client = self.access.connect()?;
         // Few attempts: a client that waits for the list of tools is better told soon, and the next call tries again.
         let call = client.me().deadline(PATIENCE).retry(RetryPolicy::default().attempts(2));
         let me = call.await.map_err(|error| explain(&error))?;
         tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "linked to the service");
-        Ok(Arc::new(Linked { client, me }))
+        Ok(Arc::new(Linked { client, me, key }))
     }
 }
 
 /// What went wrong, and what a person can do about it.
 pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
+        // Every failure passes here on its way to the client.
+        if let Some(record) = record::current() {
+            record.refuse_key();
+        }
         " Put a valid key into SHARED_INBOX_API_KEY or into the file of --api-key-file."
     } else if error.is_connect() {
-        " The base URL comes from SHARED_INBOX_BASE_URL or --base-url."
+        return format!(
+            "{}. The base URL comes from SHARED_INBOX_BASE_URL or --base-url.",
+            no_connection(error)
+        );
     } else if error.is_rate_limited() || error.is_busy() {
         " Others use the key too, or too much was asked at once: wait a minute."
     } else if error.is_server_error() || error.is_timeout() || error.is_dropped() {
@@ -61,6 +98,36 @@ pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     } else {
         ""
     };
+    format!("{}.{advice}", without_path(error).trim_end_matches('.'))
+}
+
+/// What went wrong, without the method and path of the request: they mean nothing to whoever reads it.
+fn without_path(error: &shared_inbox::Error) -> String {
     let said = error.to_string();
-    format!("{}.{advice}", said.trim_end_matches('.'))
+    match said.split_once(": ") {
+        Some((request, what)) if request.contains(" /") => what.to_owned(),
+        _ => said,
+    }
+}
+
+/// Why no connection could be made.
+fn no_connection(error: &shared_inbox::Error) -> &'static str {
+    let mut source = error.source();
+    while let Some(error) = source {
+        let said = error.to_string();
+        match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(io::ErrorKind::ConnectionRefused) => {
+                return "no connection: nothing listens at this host and port";
+            }
+            _ if said.starts_with("dns error") => return "no connection: the host's name is not known",
+            _ if said.contains("InvalidContentType") => {
+                return "no connection: the service at this port does not speak TLS, and the address begins with https";
+            }
+            _ if said.contains("certificate") => {
+                return "no connection: the service's certificate is not trusted on this machine";
+            }
+            _ => source = error.source(),
+        }
+    }
+    "no connection could be made; check the network"
 }

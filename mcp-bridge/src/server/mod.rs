@@ -12,9 +12,9 @@ mod resources;
 mod tools;
 mod watch;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use rmcp::{
@@ -41,7 +41,7 @@ use answer::{failed, said};
 use inboxes::{Inboxes, Pace};
 use link::{Link, Linked};
 use mail::Mailroom;
-use record::Record;
+use record::CallRecord;
 use watch::{Ended, watch};
 
 pub(crate) use link::explain;
@@ -68,18 +68,18 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 /// assert_eq!(bridge.get_info().server_info.name, "shared-inbox-mcp");
 /// ```
 pub struct Bridge {
-    link: Link,
+    link: Arc<Link>,
     mailroom: Arc<Mailroom>,
     clock: Arc<dyn Clock>,
     audit: Option<Arc<Audit>>,
-    /// Tells those who listen that there are more tools than were listed.
+    /// Tells those who listen that there are other tools than were listed.
     tools: broadcast::Sender<()>,
     filter: Filter,
     max_chars: usize,
     structured: Structured,
     inboxes: Inboxes,
-    /// Whether a client was given the list without the tools that change something.
-    listed_short: AtomicBool,
+    /// The names of the tools that were listed last.
+    listed: Mutex<Option<Vec<String>>>,
 }
 
 impl Bridge {
@@ -87,22 +87,23 @@ impl Bridge {
     pub fn new(settings: Settings) -> Self {
         let mut filter = settings.filter;
         filter.in_inboxes |= !settings.mailboxes.is_empty();
+        let link = Arc::new(Link::new(settings.access));
         Self {
             mailroom: Arc::new(Mailroom::new(
                 settings.send,
                 settings.ask,
                 settings.clock.clone(),
-                settings.audit.clone(),
+                link.clone(),
             )),
             audit: settings.audit,
             tools: broadcast::Sender::new(1),
             clock: settings.clock,
-            link: Link::new(settings.access),
+            link,
             filter,
             max_chars: settings.max_chars,
             structured: settings.structured,
             inboxes: Inboxes::new(settings.mailboxes),
-            listed_short: AtomicBool::new(false),
+            listed: Mutex::default(),
         }
     }
 
@@ -112,6 +113,12 @@ impl Bridge {
         if let Err(why) = self.link.get().await {
             tracing::warn!("{why} Only reading tools are shown until this is put right.");
         }
+    }
+
+    /// Lets what is being created end, for as long as `grace`, and creates nothing after that. For a program that is about to
+    /// end: what is dropped midway may have taken effect, and nobody would know.
+    pub async fn finish(&self, grace: Duration) {
+        self.mailroom.finish(grace).await;
     }
 
     fn style(&self) -> Style {
@@ -135,26 +142,54 @@ impl Bridge {
     }
 
     /// Reads something that is no tool's, and writes down how that ended. `named` is what may be the id of a conversation.
-    async fn recorded<T>(
+    async fn recorded<T, F: Future<Output = Result<T, ErrorData>>>(
         &self,
         what: &'static str,
         named: Option<&str>,
-        ctx: &mut RequestContext<RoleServer>,
-        read: impl Future<Output = Result<T, ErrorData>>,
+        ctx: &RequestContext<RoleServer>,
+        read: impl Fn() -> F,
     ) -> Result<T, ErrorData> {
-        let record = Record::begin(self.audit.as_ref(), &*self.clock, ctx, what, named);
-        let read = watch(ctx, &*self.clock, read).await.map_err(Into::into).and_then(|read| read);
-        if let Some(record) = record {
-            record.end_read(&*self.clock, &read);
-        }
+        let record = CallRecord::begin(self.audit.as_ref(), &self.clock, ctx, what, named);
+        let read = record.scope(self.with_renewed_key(&record, ctx, read));
+        let read = watch(ctx, &*self.clock, &record, read).await.map_err(Into::into).and_then(|read| read);
+        record.end_read(&read);
         read
     }
 
-    /// Says that there are more tools than were listed: to a client of the older protocol, and to one of the newer that
+    /// Makes a call, and once more if the service refused the key and there is another by now. A refused key means that
+    /// nothing was done; but a person is not asked twice.
+    async fn with_renewed_key<T, F: Future<Output = T>>(
+        &self,
+        record: &CallRecord,
+        ctx: &RequestContext<RoleServer>,
+        call: impl Fn() -> F,
+    ) -> T {
+        let linked = self.link.made().await;
+        let result = call().await;
+        if record.take_refused_key()
+            && let Some(linked) = linked
+            && self.link.renew(&linked).await.is_some()
+            && record.asking().is_none()
+        {
+            let result = call().await;
+            self.tell_of_tools(ctx).await;
+            return result;
+        }
+        self.tell_of_tools(ctx).await;
+        result
+    }
+
+    /// Says that there are other tools than were listed: to a client of the older protocol, and to one of the newer that
     /// listens.
-    fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
-        if !self.listed_short.swap(false, Ordering::Relaxed) {
-            return;
+    async fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
+        let Some(linked) = self.link.made().await else { return };
+        {
+            let shown = names(&self.shown(Some(linked.scopes())));
+            let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            if listed.as_ref().is_none_or(|listed| *listed == shown) {
+                return;
+            }
+            *listed = Some(shown);
         }
         // Nobody listens, or those who do are told.
         _ = self.tools.send(());
@@ -163,6 +198,10 @@ impl Bridge {
             tokio::spawn(async move { peer.notify_tool_list_changed().await });
         }
     }
+}
+
+fn names(tools: &[Tool]) -> Vec<String> {
+    tools.iter().map(|tool| tool.name.to_string()).collect()
 }
 
 impl ServerHandler for Bridge {
@@ -187,8 +226,8 @@ impl ServerHandler for Bridge {
         _ctx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let linked = self.link.get().await.ok();
-        let shown = self.shown(linked.map(|linked| linked.scopes()));
-        self.listed_short.store(linked.is_none(), Ordering::Relaxed);
+        let shown = self.shown(linked.as_ref().map(|linked| linked.scopes()));
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(names(&shown));
         let fresh = if linked.is_some() { FRESH_MS } else { 0 };
         Ok(ListToolsResult::with_all_items(shown).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
@@ -196,7 +235,7 @@ impl ServerHandler for Bridge {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        mut ctx: RequestContext<RoleServer>,
+        ctx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(operation) = Operation::from_tool_name(&request.name) else {
             return Err(ErrorData::invalid_params(
@@ -206,12 +245,12 @@ impl ServerHandler for Bridge {
         };
         let named = request.arguments.as_ref().and_then(|arguments| arguments.get("id")?.as_str());
         let tool = operation.tool_name().unwrap_or_default();
-        let record = Record::begin(self.audit.as_ref(), &*self.clock, &mut ctx, tool, named);
-        let ended = watch(&ctx, &*self.clock, self.call(operation, request, &ctx)).await;
+        let record = CallRecord::begin(self.audit.as_ref(), &self.clock, &ctx, tool, named);
+        let call = || self.call(operation, request.clone(), &ctx);
+        let call = record.scope(self.with_renewed_key(&record, &ctx, call));
+        let ended = watch(&ctx, &*self.clock, &record, call).await;
         let ended = ended.map(|result| result.unwrap_or_else(Into::into));
-        if let Some(record) = record {
-            record.end(&*self.clock, &ended);
-        }
+        record.end(&ended);
         match ended {
             Ok(CallToolResponse::Complete(mut result)) => {
                 if self.structured == Structured::None {
@@ -257,11 +296,11 @@ impl ServerHandler for Bridge {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        mut ctx: RequestContext<RoleServer>,
+        ctx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let named = request.uri.split('/').find(|part| part.starts_with("cnv_"));
-        let read = self.resource(&request.uri);
-        self.recorded(ReadResourceRequestMethod::VALUE, named, &mut ctx, read).await.map(Into::into)
+        let read = || self.resource(&request.uri);
+        self.recorded(ReadResourceRequestMethod::VALUE, named, &ctx, read).await.map(Into::into)
     }
 
     /// What may be listened to is what is offered: the list of tools.
@@ -297,19 +336,18 @@ impl ServerHandler for Bridge {
     ) -> Result<ListPromptsResult, ErrorData> {
         let linked = self.link.get().await.ok();
         let fresh = if linked.is_some() { FRESH_MS } else { 0 };
-        let shown = self.prompts(linked.map(|linked| linked.scopes()));
+        let shown = self.prompts(linked.as_ref().map(|linked| linked.scopes()));
         Ok(shown.with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        mut ctx: RequestContext<RoleServer>,
+        ctx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let named = request.arguments.as_ref().and_then(|arguments| arguments.get("conversation")?.as_str());
-        let named = named.map(str::to_owned);
-        let read = self.prompt(request);
-        self.recorded(GetPromptRequestMethod::VALUE, named.as_deref(), &mut ctx, read).await.map(Into::into)
+        let read = || self.prompt(request.clone());
+        self.recorded(GetPromptRequestMethod::VALUE, named, &ctx, read).await.map(Into::into)
     }
 
     async fn complete(

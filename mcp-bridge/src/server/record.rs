@@ -1,66 +1,246 @@
-//! What is written down of each call, where calls are to be written down.
+//! The record of a call while it runs: what it has asked and created, and what is written down of it.
+//!
+//! A call is one line when it ends. What it creates is two lines of the same `call`: the intent before the request leaves,
+//! and the outcome after it, so that whatever reaches a customer has a line, whenever the program ends.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
-use rmcp::{RoleServer, model::CallToolResponse, service::RequestContext};
-use shared_inbox::{Clock, ConversationId};
+use rmcp::{
+    RoleServer,
+    model::{CallToolResponse, CallToolResult},
+    service::RequestContext,
+};
+use shared_inbox::{Clock, ConversationId, Operation, Repeat};
 
 use super::watch::Ended;
-use crate::audit::{Audit, Line, Trail, outcome};
+use crate::{
+    audit::{Audit, Consent, Line},
+    consent::{Way, secret},
+};
 
-/// A call that is being made.
-pub(super) struct Record {
-    audit: Arc<Audit>,
+tokio::task_local! {
+    static CURRENT: Arc<CallRecord>;
+}
+
+/// The record of the call that runs in this task.
+pub(super) fn current() -> Option<Arc<CallRecord>> {
+    CURRENT.try_with(Arc::clone).ok()
+}
+
+/// Notes who agreed to what the current call creates.
+pub(super) fn note(consent: Consent) {
+    if let Some(record) = current() {
+        record.lock().consent = Some(consent);
+    }
+}
+
+/// A call that runs.
+pub(super) struct CallRecord {
+    audit: Option<Arc<Audit>>,
+    clock: Arc<dyn Clock>,
+    /// Joins the lines of one call.
+    call: String,
     client: Option<String>,
     tool: &'static str,
     conversation: Option<String>,
     begun: Instant,
-    trail: Arc<Trail>,
+    state: Mutex<State>,
+    unauthorized: AtomicBool,
 }
 
-impl Record {
-    /// Begins to note what becomes of a call. `named` is what may be the id of a conversation.
+#[derive(Default)]
+struct State {
+    consent: Option<Consent>,
+    /// How a person is being asked.
+    asking: Option<Way>,
+    /// How many creates are under way.
+    creating: usize,
+    /// Whether the lines of what it created stand for the call.
+    created: bool,
+    ended: bool,
+}
+
+impl CallRecord {
+    /// Begins the record of a call. `named` is what may be the id of a conversation.
     pub(super) fn begin(
         audit: Option<&Arc<Audit>>,
-        clock: &dyn Clock,
-        ctx: &mut RequestContext<RoleServer>,
+        clock: &Arc<dyn Clock>,
+        ctx: &RequestContext<RoleServer>,
         tool: &'static str,
         named: Option<&str>,
-    ) -> Option<Self> {
-        let audit = audit?.clone();
-        let trail = Arc::new(Trail::default());
-        ctx.extensions.insert(trail.clone());
-        let plain = |c: &char| c.is_ascii_alphanumeric() || " .-_/".contains(*c);
-        let client = ctx.client_info().map(|client| client.name.chars().filter(plain).take(60).collect());
+    ) -> Arc<Self> {
         // Anything else could be words.
         let conversation = named.and_then(|id| id.parse::<ConversationId>().ok()).map(|id| id.to_string());
-        Some(Self { audit, client, tool, conversation, begun: clock.now(), trail })
+        Arc::new(Self {
+            audit: audit.cloned(),
+            clock: clock.clone(),
+            call: audit.and_then(|_| secret().ok()).map(|id| id[..16].to_owned()).unwrap_or_default(),
+            client: client_name(ctx),
+            tool,
+            conversation,
+            begun: clock.now(),
+            state: Mutex::default(),
+            unauthorized: AtomicBool::new(false),
+        })
     }
 
-    /// Writes down how a tool's call ended.
-    pub(super) fn end(self, clock: &dyn Clock, ended: &Result<CallToolResponse, Ended>) {
-        let how = match ended {
-            Ok(response) => outcome(response),
-            Err(ended) => ended.name(),
+    /// Runs the call, or what goes on after it, under this record.
+    pub(super) async fn scope<T>(self: &Arc<Self>, call: impl Future<Output = T>) -> T {
+        CURRENT.scope(self.clone(), call).await
+    }
+
+    /// Notes that a person is being asked, and how.
+    pub(super) fn ask(&self, way: Way) {
+        self.lock().asking = Some(way);
+    }
+
+    /// How a person is being asked, if one is.
+    pub(super) fn asking(&self) -> Option<Way> {
+        self.lock().asking
+    }
+
+    /// Notes that the service refused the key.
+    pub(super) fn refuse_key(&self) {
+        self.unauthorized.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the service refused the key since this was asked last.
+    pub(super) fn take_refused_key(&self) -> bool {
+        self.unauthorized.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether something is being created, which must not be dropped midway.
+    pub(super) fn is_creating(&self) -> bool {
+        self.lock().creating > 0
+    }
+
+    /// Writes the intent of a create, before its request leaves.
+    ///
+    /// # Errors
+    ///
+    /// When the line cannot be written.
+    pub(super) fn intend(self: &Arc<Self>) -> std::io::Result<Intent> {
+        self.write("intent", None)?;
+        let mut state = self.lock();
+        state.creating += 1;
+        state.created = true;
+        drop(state);
+        Ok(Intent { record: self.clone(), ended: false })
+    }
+
+    /// Writes down how a tool's call ended, unless what it created stands for it.
+    pub(super) fn end(&self, ended: &Result<CallToolResponse, Ended>) {
+        let asked = matches!(self.lock().consent, Some(Consent::Open(_)));
+        let (outcome, result) = match ended {
+            Ok(CallToolResponse::Complete(result)) => {
+                let outcome = match result.is_error {
+                    // The question goes on after the call.
+                    Some(true) if asked => "asked",
+                    Some(true) => "failed",
+                    // What it names was made by another call.
+                    _ if self.creates() => "repeat",
+                    _ => "done",
+                };
+                (outcome, Some(result))
+            }
+            Ok(CallToolResponse::InputRequired(_)) => ("asked", None),
+            Ok(_) => ("done", None),
+            Err(ended) => (ended.name(), None),
         };
-        let line = Line::new(self.tool, how, self.trail.consent());
-        let line = match ended {
-            Ok(CallToolResponse::Complete(result)) => line.about(result),
-            _ => line,
-        };
-        self.write(clock, line);
+        self.end_with(outcome, result);
     }
 
     /// Writes down how something else was read.
-    pub(super) fn end_read<T, E>(self, clock: &dyn Clock, ended: &Result<T, E>) {
-        let line = Line::new(self.tool, if ended.is_ok() { "done" } else { "failed" }, None);
-        self.write(clock, line);
+    pub(super) fn end_read<T, E>(&self, ended: &Result<T, E>) {
+        self.end_with(if ended.is_ok() { "done" } else { "failed" }, None);
     }
 
-    fn write(&self, clock: &dyn Clock, mut line: Line<'_>) {
-        line.client = self.client.clone();
-        line.conversation = self.conversation.clone();
-        line.ms = u64::try_from(clock.now().saturating_duration_since(self.begun).as_millis()).ok();
-        self.audit.write(&line);
+    /// Writes down what came of a question after its call had ended.
+    pub(super) fn end_late(&self, result: &CallToolResult) {
+        if !self.lock().created {
+            let outcome = if result.is_error == Some(true) { "failed" } else { "done" };
+            _ = self.write(outcome, Some(result));
+        }
     }
+
+    /// Whether the tool is one that makes something new each time.
+    fn creates(&self) -> bool {
+        Operation::from_tool_name(self.tool).is_some_and(|operation| operation.repeat() != Repeat::Harmless)
+    }
+
+    fn end_with(&self, outcome: &str, result: Option<&CallToolResult>) {
+        let created = {
+            let mut state = self.lock();
+            state.ended = true;
+            state.created
+        };
+        if !created {
+            _ = self.write(outcome, result);
+        }
+    }
+
+    fn write(&self, outcome: &str, result: Option<&CallToolResult>) -> std::io::Result<()> {
+        let Some(audit) = &self.audit else { return Ok(()) };
+        let mut line = Line::new(&self.call, self.tool, outcome, self.lock().consent);
+        line.client = self.client.as_deref();
+        line.conversation = self.conversation.as_deref();
+        line.message = result.and_then(Line::message_of);
+        let took = self.clock.now().saturating_duration_since(self.begun);
+        line.ms = (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        audit.write(&line)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for CallRecord {
+    /// The program ended in the middle of the call.
+    fn drop(&mut self) {
+        if !self.lock().ended {
+            self.end_with("cut off", None);
+        }
+    }
+}
+
+/// A create that is under way. Dropped midway, its outcome is unknown, and that is written down.
+pub(super) struct Intent {
+    record: Arc<CallRecord>,
+    ended: bool,
+}
+
+impl Intent {
+    /// Writes down how the create ended. `certain` is whether its effect is known.
+    pub(super) fn end(mut self, result: &CallToolResult, certain: bool) {
+        let outcome = match Line::status_of(result) {
+            _ if !certain => "unknown",
+            _ if result.is_error == Some(true) => "failed",
+            Some(status) => status,
+            None => "done",
+        };
+        _ = self.record.write(outcome, Some(result));
+        self.ended = true;
+    }
+}
+
+impl Drop for Intent {
+    fn drop(&mut self) {
+        self.record.lock().creating -= 1;
+        if !self.ended {
+            _ = self.record.write("unknown", None);
+        }
+    }
+}
+
+/// The name that the client goes by, as far as it is a name.
+pub(super) fn client_name(ctx: &RequestContext<RoleServer>) -> Option<String> {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || " .-_/".contains(*c);
+    ctx.client_info().map(|client| client.name.chars().filter(plain).take(60).collect())
 }

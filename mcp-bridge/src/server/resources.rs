@@ -129,7 +129,7 @@ impl Bridge {
         {
             return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
         }
-        self.text(place, linked).await.map_err(|e| {
+        self.text(place, &linked).await.map_err(|e| {
             let said = said(&e.explain());
             if e.is_not_found() {
                 ErrorData::resource_not_found(said, None)

@@ -7,12 +7,16 @@ use rmcp::{ErrorData, RoleServer, model::ProgressNotificationParam, service::Req
 use shared_inbox::Clock;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::stdio::Waited;
+use super::record::CallRecord;
+use crate::{consent::Way, stdio::Waited};
 
 /// How often a long call says that it is still running.
 const EVERY: Duration = Duration::from_secs(1);
 /// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
 const LONGEST: Duration = Duration::from_secs(55);
+
+/// How long a create goes on that the client cancelled: it may have taken effect, and most are answered sooner.
+const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Why a call ended without a result of its own. It was dropped where it stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -43,30 +47,42 @@ impl From<Ended> for ErrorData {
     }
 }
 
-/// Runs a call.
+/// Runs a call. When the client cancels, what is being created goes on for a while, so that its outcome is known.
 pub(super) async fn watch<T>(
     ctx: &RequestContext<RoleServer>,
     clock: &dyn Clock,
+    record: &CallRecord,
     call: impl Future<Output = T>,
 ) -> Result<T, Ended> {
     tokio::pin!(call);
+    let mut cancelled = false;
     let token = ctx.meta.get_progress_token();
     let mut ticks = interval_at(Instant::now() + EVERY, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seconds = 0.0;
     let waited = ctx.extensions.get::<Waited>().copied().unwrap_or_default();
-    let too_long = clock.sleep(LONGEST.saturating_sub(waited.0));
-    tokio::pin!(too_long);
+    let mut too_long = clock.sleep(LONGEST.saturating_sub(waited.0));
     loop {
         tokio::select! {
             biased;
-            out = &mut call => return Ok(out),
-            () = ctx.ct.cancelled() => return Err(Ended::Cancelled),
-            () = &mut too_long => return Err(Ended::TooLong),
+            out = &mut call => return if cancelled { Err(Ended::Cancelled) } else { Ok(out) },
+            () = ctx.ct.cancelled(), if !cancelled => {
+                if !record.is_creating() {
+                    return Err(Ended::Cancelled);
+                }
+                cancelled = true;
+                too_long = clock.sleep(CANCELLED_CREATE_TIMEOUT);
+            }
+            () = &mut too_long => return Err(if cancelled { Ended::Cancelled } else { Ended::TooLong }),
             _ = ticks.tick(), if token.is_some() => {
                 seconds += EVERY.as_secs_f64();
                 if let Some(token) = token.clone() {
-                    let message = format!("Still waiting after {seconds} s");
+                    let message = match record.asking() {
+                        Some(Way::Browser) => "A person is asked whether the email may go out: look at your browser".into(),
+                        Some(Way::Link) => "A person is asked whether the email may go out: open the link".into(),
+                        Some(Way::Form) => "A person is asked whether the email may go out: look at the form".into(),
+                        None => format!("Still waiting after {seconds} s"),
+                    };
                     let progress = ProgressNotificationParam::new(token, seconds).with_message(message);
                     // Not waited for: a client that does not read must not hold up the call.
                     let peer = ctx.peer.clone();

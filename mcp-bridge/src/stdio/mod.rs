@@ -4,16 +4,22 @@
 //! Requests beyond that wait, and what needs no place passes them: the answer to a question, or a cancellation, must not
 //! wait for the very calls that wait for it. A client that does not read its answers is not read from either.
 
+mod batch;
 mod flight;
 mod lines;
+mod numbers;
 mod outline;
 mod refusal;
 
-use std::{io, sync::Arc};
+use std::{
+    collections::{HashSet, VecDeque},
+    io,
+    sync::Arc,
+};
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, ErrorCode, JsonRpcMessage},
+    model::{ClientNotification, ErrorCode, JsonRpcMessage, ProtocolVersion, RequestId, ServerResult},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{
         Transport,
@@ -27,6 +33,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use batch::{Batches, Outgoing};
 use flight::{AT_ONCE, Flight, PATIENCE, Queue};
 use lines::{LONGEST, Line, Lines};
 
@@ -42,6 +49,9 @@ pub struct Stdio<R = StdioReader, W = StdioWriter> {
     room: Arc<Semaphore>,
     flight: Arc<Flight>,
     queue: Queue,
+    batches: Arc<Batches>,
+    /// What a batch held beside the requests that wait for a place.
+    backlog: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// An answer to what cannot be worked on.
     refusal: Option<String>,
     refusals: Arc<Semaphore>,
@@ -72,6 +82,8 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             room: Arc::new(Semaphore::new(AT_ONCE)),
             flight: Arc::default(),
             queue: Queue::default(),
+            batches: Arc::default(),
+            backlog: VecDeque::new(),
             refusal: None,
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             begun: false,
@@ -88,18 +100,34 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
                 return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, &why).map(Read::Refusal);
             }
         };
+        if line.first() == Some(&b'[') {
+            return match refusal::batch(line, self.batches.are_allowed()) {
+                Ok(messages) => self.understand_batch(messages).map(Read::Refusal),
+                Err(answer) => Some(Read::Refusal(answer)),
+            };
+        }
         let message = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
             Ok(message) => message,
             Err(_) => return refusal::misread(line, outline).map(Read::Refusal),
         };
         match &message {
             JsonRpcMessage::Request(request) if self.flight.holds(&request.id) => {
-                let why = "A request with this id is still being worked on.";
-                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, why).map(Read::Refusal);
+                return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, refusal::IN_FLIGHT)
+                    .map(Read::Refusal);
             }
-            JsonRpcMessage::Request(_) => self.begun = true,
             // The library takes a request whose id or params have a wrong form for something else.
-            _ if outline.is_request() => return refusal::misread(line, outline).map(Read::Refusal),
+            message if !matches!(message, JsonRpcMessage::Request(_)) && outline.is_request() => {
+                return refusal::misread(line, outline).map(Read::Refusal);
+            }
+            _ => {}
+        }
+        self.admit(message).map(|message| Read::Message(Box::new(message)))
+    }
+
+    /// Takes on a message, if there is anything to do about it.
+    fn admit(&mut self, mut message: RxJsonRpcMessage<RoleServer>) -> Option<RxJsonRpcMessage<RoleServer>> {
+        match &message {
+            JsonRpcMessage::Request(_) => self.begun = true,
             // The server would end on a stray notification before the first request.
             _ if !self.begun => {
                 tracing::debug!("passed over a message that came before the first request");
@@ -112,11 +140,71 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
                 {
                     self.queue.forget(id);
                     self.flight.land(id, "cancelled");
+                    self.refusal = self.batches.forget(id);
                 }
             }
-            _ => {}
+            _ => numbers::restore(&mut message),
         }
-        Some(Read::Message(Box::new(message)))
+        Some(message)
+    }
+
+    /// Takes on the messages of a batch. Gives its answer, if nothing in it has to be waited for.
+    fn understand_batch(&mut self, messages: Vec<serde_json::Value>) -> Option<String> {
+        let (mut waiting, mut answers, mut taken) = (HashSet::new(), Vec::new(), Vec::new());
+        for value in messages {
+            let message = match serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value.clone()) {
+                Ok(message) => message,
+                Err(_) => {
+                    answers.extend(refusal::misread_part(&value));
+                    continue;
+                }
+            };
+            match &message {
+                JsonRpcMessage::Request(request) => {
+                    let id = &request.id;
+                    if self.flight.holds(id) || !waiting.insert(id.clone()) {
+                        answers.push(refusal::error(
+                            &as_json(id),
+                            ErrorCode::INVALID_REQUEST,
+                            refusal::IN_FLIGHT,
+                        ));
+                        continue;
+                    }
+                }
+                _ if value.get("id").is_some() && value.get("method").is_some() => {
+                    answers.extend(refusal::misread_part(&value));
+                    continue;
+                }
+                _ => {}
+            }
+            taken.push(message);
+        }
+        let answer = self.batches.open(waiting, answers);
+        for message in taken {
+            if let Some(message) = self.admit(message) {
+                // Their bytes were one line, which has been read.
+                if let Some(message) = self.enter(message, 0) {
+                    self.backlog.push_back(message);
+                }
+            }
+        }
+        answer
+    }
+
+    /// Gives a message that can be worked on now; a request that needs a place waits for it.
+    fn enter(
+        &mut self,
+        message: RxJsonRpcMessage<RoleServer>,
+        bytes: usize,
+    ) -> Option<RxJsonRpcMessage<RoleServer>> {
+        if let JsonRpcMessage::Request(request) = &message {
+            let id = request.id.clone();
+            if !self.flight.enter(id.clone(), &request.request) {
+                self.queue.push(id, Box::new(message), bytes);
+                return None;
+            }
+        }
+        Some(message)
     }
 
     /// Answers the request that has waited for too long.
@@ -128,9 +216,15 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
              one: send it again later.",
             PATIENCE.as_secs()
         );
-        let id = serde_json::to_string(&id).unwrap_or_else(|_| "null".into());
-        self.refusal = Some(refusal::error(&id, ErrorCode::INTERNAL_ERROR, &why));
+        let answer = refusal::error(&as_json(&id), ErrorCode::INTERNAL_ERROR, &why);
+        if let Outgoing::Now(answer) = self.batches.take(&id, answer) {
+            self.refusal = Some(answer);
+        }
     }
+}
+
+fn as_json(id: &RequestId) -> String {
+    serde_json::to_string(id).unwrap_or_else(|_| "null".into())
 }
 
 async fn write<W: AsyncWrite + Unpin>(writer: &AsyncMutex<W>, mut line: Vec<u8>) -> io::Result<()> {
@@ -149,16 +243,31 @@ where
 
     fn send(
         &mut self,
-        item: TxJsonRpcMessage<RoleServer>,
+        mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (writer, flight) = (self.writer.clone(), self.flight.clone());
+        let (writer, flight, batches) = (self.writer.clone(), self.flight.clone(), self.batches.clone());
         async move {
+            numbers::number(&mut item);
             let answered = match &item {
                 JsonRpcMessage::Response(response) => Some((response.id.clone(), "result")),
                 JsonRpcMessage::Error(error) => error.id.clone().map(|id| (id, "error")),
                 _ => None,
             };
-            let written = write(&writer, serde_json::to_vec(&item)?).await;
+            if let JsonRpcMessage::Response(response) = &item
+                && let ServerResult::InitializeResult(result) = &response.result
+                && result.protocol_version == ProtocolVersion::V_2025_03_26
+            {
+                batches.allow();
+            }
+            let line = serde_json::to_string(&item)?;
+            let outgoing = match &answered {
+                Some((id, _)) => batches.take(id, line),
+                None => Outgoing::Now(line),
+            };
+            let written = match outgoing {
+                Outgoing::Now(line) => write(&writer, line.into_bytes()).await,
+                Outgoing::Later => Ok(()),
+            };
             if let Some((id, how)) = answered {
                 flight.land(&id, how);
             }
@@ -169,6 +278,9 @@ where
     /// Nothing is lost when this is dropped midway: what was read waits in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            if let Some(message) = self.backlog.pop_front() {
+                return Some(message);
+            }
             if self.refusal.is_some() {
                 let place = self.refusals.clone().acquire_owned().await.ok();
                 let (writer, answer) = (self.writer.clone(), self.refusal.take()?);
@@ -196,16 +308,11 @@ where
                     match read {
                         None => {}
                         Some(Read::Refusal(answer)) => self.refusal = Some(answer),
-                        Some(Read::Message(message)) => match &*message {
-                            JsonRpcMessage::Request(request) => {
-                                let id = request.id.clone();
-                                if self.flight.enter(id.clone(), &request.request) {
-                                    return Some(*message);
-                                }
-                                self.queue.push(id, message, bytes);
+                        Some(Read::Message(message)) => {
+                            if let Some(message) = self.enter(*message, bytes) {
+                                return Some(message);
                             }
-                            _ => return Some(*message),
-                        },
+                        }
                     }
                 }
                 else => return None,

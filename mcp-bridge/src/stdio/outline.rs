@@ -87,6 +87,11 @@ impl Outline {
         self.has_id && self.has_method
     }
 
+    /// Whether nobody waits for an answer.
+    pub(super) fn is_notification(&self) -> bool {
+        self.has_method && !self.has_id
+    }
+
     /// The id as JSON, exactly as it came if it is one; `null` if it is none.
     pub(super) fn id(&self) -> &str {
         let id = std::str::from_utf8(&self.id).unwrap_or_default().trim();

@@ -133,6 +133,8 @@ async fn me_is_asked_once() {
 async fn doctor(desk: &Desk, key: &str, arguments: &[&str]) -> Output {
     let mut command = desk.program();
     command.env("SHARED_INBOX_API_KEY", key).arg("doctor").args(arguments);
+    // What a proxy says about an address is another matter.
+    command.env("NO_PROXY", "*").env("no_proxy", "*");
     command.stderr(std::process::Stdio::piped()).output().await.unwrap()
 }
 
@@ -162,16 +164,59 @@ async fn doctor_tells_what_is_wrong_with_status_1() {
     assert!(said(&output).contains("FAIL") && said(&output).contains("Put a valid key"), "{}", said(&output));
     assert!(!said(&output).contains(&wrong_key()));
 
-    let output = doctor(&desk, desk.mock.live_key(), &["--base-url", "http://127.0.0.1:9/api/v1"]).await;
-    assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("no connection"), "{}", said(&output));
-
-    let output = doctor(&desk, desk.mock.live_key(), &["--ask=browser"]).await;
-    assert!(said(&output).contains("a page in the browser (--ask=browser)"), "{}", said(&output));
-
     let output = doctor(&desk, desk.mock.live_key(), &["--tools", "reply", "--read-only"]).await;
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("none is left"), "{}", said(&output));
+}
+
+#[tokio::test]
+async fn doctor_tells_an_unknown_host_a_closed_port_and_tls_to_a_plain_port_apart() {
+    let desk = Desk::new().await;
+    // Too long to be a name: nobody is asked.
+    let unknown = format!("http://{}.example/api/v1", "x".repeat(64));
+    let plain = desk.mock.base_url().replace("http://", "https://");
+    for (address, expected) in [
+        (unknown.as_str(), "name is not known"),
+        ("http://127.0.0.1:9/api/v1", "nothing listens"),
+        (plain.as_str(), "does not speak TLS"),
+    ] {
+        let output =
+            doctor(&desk, desk.mock.live_key(), &["--allow-plain-http", "--base-url", address]).await;
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("FAIL  network:") && said.contains(expected), "{address}: {said}");
+        assert!(!said.contains("GET /me"), "{said}");
+    }
+    let output = doctor(&desk, &wrong_key(), &[]).await;
+    assert!(said(&output).contains("FAIL  key:") && !said(&output).contains("GET /"), "{}", said(&output));
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn doctor_looks_whether_a_browser_can_be_opened_and_in_private() {
+    let desk = Desk::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let doctor = async |path: &std::path::Path| {
+        let mut command = desk.program();
+        command
+            .args(["--ask=browser", "doctor"])
+            .env("PATH", path)
+            .env("HOME", folder.path())
+            .env("DISPLAY", ":0");
+        command.stderr(std::process::Stdio::piped()).output().await.unwrap()
+    };
+    let output = doctor(folder.path()).await;
+    let without = said(&output);
+    assert!(without.contains("FAIL  browser: ") && without.contains("xdg-open"), "{without}");
+    assert_eq!(output.status.code(), Some(1), "{without}");
+
+    crate::browser::opener(folder.path(), "");
+    let output = doctor(folder.path()).await;
+    let with = said(&output);
+    assert!(with.contains("a page in the browser (--ask=browser)"), "{with}");
+    assert!(with.contains("ok    browser: ") && with.contains("ok    page: "), "{with}");
+    assert_eq!(output.status.code(), Some(0), "{with}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "it opens nothing and leaves nothing behind");
 }
 
 #[tokio::test]

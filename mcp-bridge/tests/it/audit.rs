@@ -83,14 +83,16 @@ async fn no_words_are_written_down() {
             ("get_conversation", "done"),
             ("get_conversation", "failed"),
             ("list_conversations", "done"),
+            ("add_note", "intent"),
             ("add_note", "done"),
+            ("reply", "intent"),
             ("reply", "draft"),
             ("resources/read", "done"),
             ("resources/read", "failed"),
             ("prompts/get", "done"),
         ]
     );
-    assert_eq!(written[7]["conversation"], json!(id));
+    assert_eq!(written[9]["conversation"], json!(id));
     let text = fs::read_to_string(&file).unwrap();
     for word in ["xylophone", "Kim", "kim@", "Order", "Where is", desk.mock.live_key()] {
         assert!(!text.contains(word), "{word}: {text}");
@@ -111,18 +113,21 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
     let call = json!({ "id": desk.conversation, "body": "Later", "send": true });
     tokio::join!(client.call("reply", call), late);
     person.answers.add_permits(1);
-    until(async || lines(&file).len() == 2).await;
+    until(async || lines(&file).len() == 3).await;
     let written = lines(&file);
     assert_eq!(
-        (&written[0]["outcome"], &written[0]["answer"]),
-        (&json!("failed"), &Value::Null),
+        (&written[0]["outcome"], &written[0]["asked"], &written[0]["answer"]),
+        (&json!("asked"), &json!("form"), &Value::Null),
         "{written:?}"
     );
-    assert_eq!(
-        (&written[1]["outcome"], &written[1]["answer"]),
-        (&json!("scheduled"), &json!("yes")),
-        "{written:?}"
-    );
+    for (line, outcome) in written[1..].iter().zip(["intent", "scheduled"]) {
+        assert_eq!((&line["outcome"], &line["answer"]), (&json!(outcome), &json!("yes")), "{written:?}");
+        assert_eq!(line["call"], written[0]["call"], "{written:?}");
+    }
+    client.call("reply", json!({ "id": desk.conversation, "body": "Later", "send": true })).await;
+    let repeat = lines(&file).pop().unwrap();
+    assert_eq!(repeat["outcome"], "repeat", "{repeat}");
+    assert!(repeat["message"] == written[2]["message"] && repeat["call"] != written[0]["call"], "{repeat}");
 }
 
 #[tokio::test]
@@ -137,6 +142,41 @@ async fn a_cancelled_call_is_written_down() {
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
     until(async || lines(&file).iter().any(|line| line["outcome"] == "cancelled")).await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn an_email_that_cannot_be_written_down_is_not_sent() {
+    let desk = Desk::new().await;
+    let client =
+        inside(&desk, &Person::who(Says::No), Older, Path::new("/dev/full"), &["--send=allow"]).await;
+    let result =
+        client.call("reply", json!({ "id": desk.conversation, "body": "Unseen", "send": true })).await;
+    assert!(crate::desk::text(&result).contains("--audit"), "{}", crate::desk::text(&result));
+    assert_eq!(desk.mails().await, crate::desk::Mails::none());
+    let result = client.call("add_note", json!({ "id": desk.conversation, "body": "A note" })).await;
+    assert!(!crate::desk::is_error(&result), "a full disk does not keep a person from working");
+}
+
+#[tokio::test]
+async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    let person = Person::who_takes_time(Says::Yes);
+    let client = inside(&desk, &person, Older, &file, &[]).await;
+    let call =
+        |summary: &str| json!({ "id": desk.conversation, "body": "Once", "summary": summary, "send": true });
+    let answers = async {
+        until(async || person.clock.waiting() == 5).await;
+        person.answers.add_permits(1);
+    };
+    tokio::join!(client.call("reply", call("a")), client.call("reply", call("b")), answers);
+    until(async || lines(&file).len() == 3).await;
+    let mut outcomes: Vec<_> =
+        lines(&file).iter().map(|line| line["outcome"].as_str().unwrap().to_owned()).collect();
+    outcomes.sort_unstable();
+    assert_eq!(outcomes, ["intent", "repeat", "scheduled"]);
 }
 
 #[tokio::test]

@@ -98,6 +98,8 @@ impl Clock for Hands {
 /// A client with a person at it.
 #[derive(Clone)]
 pub(crate) struct Person {
+    /// The name of the client.
+    client: &'static str,
     says: Says,
     /// How the client can ask.
     modes: Value,
@@ -111,12 +113,14 @@ pub(crate) struct Person {
     pub(crate) answers: Arc<Semaphore>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) progress: Arc<AtomicUsize>,
+    progress_said: Arc<Mutex<Vec<String>>>,
     pub(crate) tools_changed: Arc<AtomicUsize>,
 }
 
 impl Person {
     pub(crate) fn who(says: Says) -> Self {
         Self {
+            client: "test",
             says,
             modes: json!({ "form": {} }),
             thinks: Duration::from_secs(2),
@@ -125,8 +129,14 @@ impl Person {
             answers: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
             asked: Arc::default(),
             progress: Arc::default(),
+            progress_said: Arc::default(),
             tools_changed: Arc::default(),
         }
+    }
+
+    /// At a client of this name.
+    pub(crate) fn at(self, client: &'static str) -> Self {
+        Self { client, ..self }
     }
 
     /// A client that answers by itself.
@@ -144,6 +154,10 @@ impl Person {
         Self { answers: Arc::new(Semaphore::new(0)), ..Self::who(says) }
     }
 
+    pub(crate) fn progress_messages(&self) -> Vec<String> {
+        self.progress_said.lock().unwrap().clone()
+    }
+
     pub(crate) fn questions(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
@@ -155,7 +169,7 @@ impl ClientHandler for Person {
         if self.says != Says::CannotBeAsked {
             capabilities.elicitation = serde_json::from_value(self.modes.clone()).unwrap();
         }
-        ClientConfig::new(capabilities, Implementation::new("test", "1"))
+        ClientConfig::new(capabilities, Implementation::new(self.client, "1"))
     }
 
     async fn create_elicitation(
@@ -189,7 +203,8 @@ impl ClientHandler for Person {
         })
     }
 
-    async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+    async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.progress_said.lock().unwrap().extend(said.message);
         self.progress.fetch_add(1, Ordering::SeqCst);
     }
 

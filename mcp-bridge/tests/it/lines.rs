@@ -11,30 +11,142 @@ use crate::{
     raw::{Raw, slow, under_way},
 };
 
+/// An error that names no request.
+fn of_nobody(answer: &str, code: i32) -> bool {
+    answer.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"#))
+}
+
 #[tokio::test]
-async fn garbage_is_passed_over() {
+async fn a_line_that_is_no_message_gets_an_error_without_an_id() {
     let desk = Desk::new().await;
     let mut raw = Raw::start(&desk, &[]);
-    let garbage: [&[u8]; 9] = [
-        b"hello",
-        b"{",
-        b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \"params\": {\"requestId\": 9}}",
-        b"{\"jsonrpc\": \"2.0\", \"id\": 7, \"result\": {}}",
-        b"null",
-        b"[1, 2]",
-        b"\xff\xfe\x00binary",
-        b"{\"jsonrpc\": \"1.0\", \"id\": 5}",
-        b"",
+    let garbage: [(&[u8], i32); 6] = [
+        (b"hello", -32700),
+        (b"{", -32700),
+        (b"\xff\xfe\x00binary", -32700),
+        (b"null", -32600),
+        (b"{\"jsonrpc\": \"1.0\", \"id\": 5}", -32600),
+        (b"[1, 2]", -32600),
     ];
-    for line in garbage {
-        raw.line(line).await;
-    }
-    raw.greet().await;
-    for line in garbage {
-        raw.line(line).await;
+    for greeted in [false, true] {
+        if greeted {
+            raw.greet().await;
+        }
+        for (line, code) in garbage {
+            raw.line(line).await;
+            let answer = raw.next().await;
+            assert!(of_nobody(&answer, code), "{}: {answer}", String::from_utf8_lossy(line));
+        }
     }
     raw.call(2, "list_mailboxes", json!({})).await;
     assert!(raw.answer(2).await.to_string().contains("Orders"));
+}
+
+#[tokio::test]
+async fn messages_that_nobody_waits_for_are_passed_over() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    let messages: [&[u8]; 4] = [
+        b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \"params\": {\"requestId\": 9}}",
+        b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/of_ours\"}",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 7, \"result\": {}}",
+        b"",
+    ];
+    for line in messages {
+        raw.line(line).await;
+    }
+    raw.greet().await;
+    for line in messages {
+        raw.line(line).await;
+    }
+    raw.call(2, "list_mailboxes", json!({})).await;
+    let answer: Value = serde_json::from_str(&raw.next().await).unwrap();
+    assert_eq!(answer["id"], 2, "{answer}");
+}
+
+#[tokio::test]
+async fn each_request_of_a_batch_is_answered_in_a_session_of_2025_03_26() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet_in("2025-03-26", json!({})).await;
+    let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
+    let stray = json!({ "jsonrpc": "2.0", "method": "notifications/of_ours" });
+    raw.send(json!([call(2, "list_tags"), stray, call(3, "list_mailboxes"), { "id": 4, "method": "x" }]))
+        .await;
+    let answers: Vec<Value> = serde_json::from_str(&raw.next().await).unwrap();
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).expect("an answer");
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert!(of(2)["result"]["content"].is_array() && of(3).to_string().contains("Orders"), "{answers:?}");
+    assert_eq!(of(4)["error"]["code"], -32600, "{answers:?}");
+
+    for (batch, code) in [(json!([]), -32600), (json!(vec![call(9, "list_tags"); 300]), -32600)] {
+        raw.send(batch).await;
+        let answer = raw.next().await;
+        assert!(of_nobody(&answer, code), "{answer}");
+    }
+    raw.send(json!([stray])).await;
+    raw.call(5, "list_tags", json!({})).await;
+    assert_eq!(
+        serde_json::from_str::<Value>(&raw.next().await).unwrap()["id"],
+        5,
+        "nobody waits for notifications"
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_request_of_a_batch_does_not_hold_up_the_others() {
+    let desk = Desk::new().await;
+    slow(&desk, "/tags").await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet_in("2025-03-26", json!({})).await;
+    let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
+    raw.send(json!([call(2, "list_tags"), call(3, "list_mailboxes")])).await;
+    under_way(&desk.mock).await;
+    let cancelled = json!({ "requestId": 2 });
+    raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
+    let answers: Vec<Value> = serde_json::from_str(&raw.next().await).unwrap();
+    assert!(answers.len() == 1 && answers[0]["id"] == 3, "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_batch_in_another_session_gets_an_error_without_an_id() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    let batch = json!([{ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }]);
+    for greeted in [false, true] {
+        if greeted {
+            raw.greet().await;
+        }
+        raw.send(batch.clone()).await;
+        let answer = raw.next().await;
+        assert!(of_nobody(&answer, -32600) && answer.contains("batch"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn requests_of_the_bridge_are_numbered_from_1_and_can_be_withdrawn() {
+    let desk = Desk::new().await;
+    let mut raw = Raw::start(&desk, &[]);
+    raw.greet_with(json!({ "elicitation": {} })).await;
+    for id in 1..=2 {
+        let body = format!("Number {id}");
+        raw.call(100 + id, "reply", json!({ "id": desk.conversation, "body": body, "send": true })).await;
+        let question: Value = serde_json::from_str(&raw.next().await).unwrap();
+        assert_eq!((&question["method"], &question["id"]), (&json!("elicitation/create"), &json!(id)));
+        let cancelled = json!({ "requestId": 100 + id });
+        raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
+        let withdrawn: Value = serde_json::from_str(&raw.next().await).unwrap();
+        assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
+        assert_eq!(withdrawn["params"]["requestId"], id, "{withdrawn}");
+    }
+    raw.call(200, "reply", json!({ "id": desk.conversation, "body": "Number 3", "send": true })).await;
+    let question: Value = serde_json::from_str(&raw.next().await).unwrap();
+    raw.send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } })).await;
+    assert_eq!(
+        raw.answer(200).await["result"]["structuredContent"]["status"],
+        "draft",
+        "the answer is heard"
+    );
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 
 mod access;
 mod audit;
+#[cfg(unix)]
+mod browser;
 mod config;
 mod consent;
 mod creates;
@@ -12,6 +14,7 @@ mod extras;
 mod hostile;
 mod inboxes;
 mod inert;
+mod key_rotation;
 mod lines;
 mod models;
 mod packaging;
@@ -21,5 +24,10 @@ mod program;
 mod questions;
 mod raw;
 mod rough;
+mod safety;
 mod same_tools;
+#[cfg(target_os = "linux")]
+mod second_user;
+#[cfg(unix)]
+mod shutdown;
 mod sizes;

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(`${process.env.MODULES}/`);
 const { chromium } = require('playwright-core');
 
-const [url, answer, shots] = process.argv.slice(2);
+const [file, answer, shots] = process.argv.slice(2);
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'],
 });
@@ -16,7 +16,11 @@ page.on('console', (message) => { if (message.type() === 'error') errors.push(me
 page.on('request', (request) => {
   if (request.resourceType() !== 'document' && !request.url().endsWith('/favicon.ico')) errors.push(`loads ${request.url()}`);
 });
-await page.goto(url);
+// The private file takes the browser to the page.
+await page.goto(file);
+await page.waitForURL('http://127.0.0.1:*/**');
+await page.locator('button[value=send]').waitFor();
+const url = page.url();
 const still = (page) => page.locator('form').evaluate((form) => Promise.all(form.getAnimations().map((one) => one.finished)));
 await still(page);
 const lines = await page.locator('.text p').allTextContents();
@@ -73,11 +77,21 @@ attacks.form = answered[0].status() === 403 ? 'refused' : 'taken';
 evil.close();
 evil.closeAllConnections();
 
+// The same question in a second tab, which is loaded before it is answered.
+const second = await context.newPage();
+await second.goto(url);
+await still(second);
+
 // The question is still open, and the person answers it.
 await page.bringToFront();
 await Promise.all([page.waitForNavigation(), page.locator(`button[value=${answer}]`).click()]);
 const end = await page.locator('main').textContent();
-await page.screenshot({ path: `${shots}/page-${answer}.png` });
+await Promise.all([
+  second.waitForNavigation(),
+  second.locator(`button[value=${answer === 'send' ? 'refuse' : 'send'}]`).click(),
+]);
+const after = await second.locator('main').textContent();
+await page.locator('main').screenshot({ path: `${shots}/page-${answer}.png` });
 await browser.close();
 const unloaded = errors.filter((error) => !error.includes('favicon'));
-console.log(JSON.stringify({ text: lines.join('\n'), errors: unloaded, axe, attacks, end }));
+console.log(JSON.stringify({ text: lines.join('\n'), errors: unloaded, axe, attacks, end, other: after }));

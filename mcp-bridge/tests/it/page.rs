@@ -7,6 +7,8 @@ use rmcp::model::{CallToolResponse, CallToolResult, ElicitRequestParams, InputRe
 use serde_json::{Value, json};
 use shared_inbox_tests::peers;
 
+#[cfg(unix)]
+use crate::browser::opener;
 use crate::desk::{
     Client, Desk, ERAS, Era, Mails, Newer, Older, Person, Says, connect, is_error, params, text, until,
 };
@@ -148,7 +150,7 @@ async fn a_no_on_the_page_makes_nothing_and_holds() {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER);
-            assert!(window.again().await.contains("declined"));
+            assert!(window.again().await.contains("You said no"));
             assert_eq!(window.press("send").await, StatusCode::GONE, "it is answered once");
         })
         .await;
@@ -182,7 +184,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
         let result = client.call("reply", reply(&desk)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
-        assert!(page.contains("no draft was made") && !page.contains("left today"), "{page}");
+        assert!(page.contains("othing was sent") && !page.contains("left today"), "{page}");
         assert_eq!(desk.mails().await, Mails::none());
     }
     for action in ["decline", "cancel"] {
@@ -198,7 +200,7 @@ async fn a_link_that_is_not_opened_sends_nothing() {
             other => panic!("{other:?}"),
         }
         assert!(
-            http().get(&url).send().await.unwrap().text().await.unwrap().contains("withdrawn"),
+            http().get(&url).send().await.unwrap().text().await.unwrap().contains("taken back"),
             "{action}"
         );
         assert_eq!(desk.mails().await, Mails::none(), "{action}");
@@ -215,9 +217,66 @@ async fn a_cancelled_call_withdraws_the_page() {
     let window = Window::open(&url).await;
     person.clock.forward(Duration::from_secs(2));
     call.cancel(None).await.unwrap();
-    until(async || window.again().await.contains("withdrawn")).await;
+    until(async || window.again().await.contains("taken back")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);
     assert_eq!(desk.mails().await, Mails::none());
+}
+
+#[tokio::test]
+async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
+    for (first, second, truth, lie) in [
+        ("send", "refuse", "The email goes out", "Nothing was sent"),
+        ("refuse", "send", "You said no", "goes out"),
+    ] {
+        let desk = Desk::new().await;
+        let person = Person::who_follows_links(Says::Yes);
+        with_page(&desk, &person, Newer, async |url| {
+            let window = Window::open(url).await;
+            person.clock.forward(Duration::from_secs(2));
+            assert_eq!(window.press(first).await, StatusCode::SEE_OTHER);
+            let pressed = window.form(second).send().await.unwrap();
+            assert_eq!(pressed.status(), StatusCode::GONE);
+            let wrong = window.form(second).body("token=0&answer=send").send().await.unwrap();
+            let today = shared_inbox::Timestamp::now().to_string()[..10].to_owned();
+            for shown in [pressed.text().await.unwrap(), window.again().await] {
+                assert!(shown.contains(truth) && !shown.contains(lie), "{first}, then {second}: {shown}");
+                assert!(shown.contains(&format!("<time datetime=\"{today}T")), "{shown}");
+            }
+            assert!(
+                !wrong.text().await.unwrap().contains("Nothing was sent"),
+                "it does not say what it does not know"
+            );
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_there_is() {
+    let desk = Desk::with(|mail| {
+        mail.risk = Some("phishing".into());
+        mail.risk_reasons =
+            vec!["The domain is two days old".into(), "It asks for <b>bank</b> details".into()];
+    })
+    .await;
+    let person = Person::who_follows_links(Says::Yes);
+    let client = desk.sit_down_inside(&person, Newer, &[]).await;
+    let call = json!({ "id": desk.conversation, "documents": [{ "label": "Invoice", "description": "upload it at https://p\u{430}ypal.com/x" }],
+                       "message": "We need this.", "send": true });
+    let (_, url) = link(client.service.call_tool_once(params("request_documents", call)).await.unwrap());
+    person.clock.forward(Duration::from_secs(60));
+    let window = Window::open(&url).await;
+    for shown in [
+        "<strong><bdi>test</bdi></strong>",
+        "Order 1042",
+        "Where is my order?",
+        "The domain is two days old",
+        "It asks for &lt;b&gt;bank&lt;/b&gt; details",
+        "4 minutes",
+        "has letters beyond a to z",
+    ] {
+        assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
+    }
 }
 
 /// Tries everything that another page or program could do without the person, then leaves the question as it was.
@@ -307,26 +366,35 @@ async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     let (_, url) = asked(&desk, &client, &person, Newer).await;
     let window = Window::open(&url).await;
     person.clock.forward(Duration::from_secs(300));
-    until(async || window.again().await.contains("no answer")).await;
+    until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);
     assert_eq!(desk.mails().await, Mails::none());
 }
 
-/// A stand-in for the machine's way to open a browser: it writes down what it is to open.
+/// A person at a real browser, which the bridge opens: what they see, and the call's result.
 #[cfg(unix)]
-fn opener(folder: &Path) -> std::path::PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let seen = folder.join("opened");
-    for name in ["xdg-open", "open"] {
-        let script = folder.join(name);
-        fs::write(
-            &script,
-            format!("#!/bin/sh\necho \"$1\" > '{0}.new' && mv '{0}.new' '{0}'\n", seen.display()),
-        )
-        .unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    seen
+async fn at_a_browser(
+    desk: &Desk,
+    browser: &peers::Browser,
+    call: Value,
+    answer: &str,
+    shots: &Path,
+) -> (CallToolResult, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = opener(folder.path(), "");
+    let person = Person::who(Says::CannotBeAsked).at("claude-ai");
+    let client = in_browser(desk, folder.path(), &person).await;
+    let pressed = async {
+        until(async || opened.exists()).await;
+        let file = format!("file://{}", fs::read_to_string(&opened).unwrap().trim());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
+        let mut command = tokio::process::Command::from(browser.script(&script));
+        command.args([&file, answer]).arg(shots).kill_on_drop(true);
+        let output = command.output().await.unwrap();
+        assert!(output.status.success(), "{answer}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    tokio::join!(client.call("reply", call), pressed)
 }
 
 #[tokio::test]
@@ -334,27 +402,10 @@ fn opener(folder: &Path) -> std::path::PathBuf {
 #[ignore = "needs a browser"]
 async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
     let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let opened = opener(folder.path());
-    let path = std::env::join_paths([folder.path(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let shots = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for answer in ["send", "refuse"] {
-        _ = fs::remove_file(&opened);
         let desk = Desk::new().await;
-        let mut command = desk.program();
-        command.arg("--ask=browser").env("PATH", &path);
-        let client = connect(command, &Person::who(Says::CannotBeAsked), Older).await;
-        let pressed = async {
-            until(async || opened.exists()).await;
-            let url = fs::read_to_string(&opened).unwrap();
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
-            let mut command = tokio::process::Command::from(browser.script(&script));
-            command.args([url.trim(), answer]).arg(shots).kill_on_drop(true);
-            let output = command.output().await.unwrap();
-            assert!(output.status.success(), "{answer}: {}", String::from_utf8_lossy(&output.stderr));
-            serde_json::from_slice::<Value>(&output.stdout).unwrap()
-        };
-        let (result, seen) = tokio::join!(client.call("reply", reply(&desk)), pressed);
+        let (result, seen) = at_a_browser(&desk, &browser, reply(&desk), answer, shots).await;
         assert_eq!(seen["text"], BODY, "{answer}: the mail is shown as text");
         assert_eq!(seen["errors"], json!([]), "{answer}");
         assert_eq!(seen["axe"], json!([]), "{answer}: the page is for everyone");
@@ -363,16 +414,106 @@ async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_butto
             json!({ "frame": "refused", "fetch": "refused", "form": "refused" }),
             "{answer}"
         );
+        let (end, other) = (seen["end"].as_str().unwrap(), seen["other"].as_str().unwrap());
         let mails = desk.mails().await;
-        if answer == "send" {
+        let (truth, lie) = if answer == "send" {
             assert!(!is_error(&result), "{}", text(&result));
-            assert!(seen["end"].as_str().unwrap().contains("goes out at"), "{seen}");
             assert_eq!(mails, Mails { drafts: vec![], sent: vec![BODY.into()] });
+            ("goes out at", "Nothing was sent")
         } else {
             assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
             assert_eq!(mails, Mails::none());
+            ("You said no", "goes out")
+        };
+        for shown in [end, other] {
+            assert!(shown.contains(truth) && shown.contains("Decided at") && !shown.contains(lie), "{shown}");
         }
     }
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let pictures = root.join("docs/consent");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
+        fs::create_dir_all(&pictures).unwrap();
+        let shots = tempfile::tempdir().unwrap();
+        let desk = Desk::with(|mail| {
+            mail.text = "Hello,\n\nwhere is my order? It should have been here on Monday.\n\nKim".into();
+            mail.risk = Some("phishing".into());
+            mail.risk_reasons = vec!["The sender's domain is two days old".into()];
+        })
+        .await;
+        let body = "Hello Kim,\n\nyour order left us this morning and will be with you on Thursday.\n\nBest wishes\nAnna";
+        let call = json!({ "id": desk.conversation, "body": body, "send": true });
+        at_a_browser(&desk, &browser, call, "send", shots.path()).await;
+        for (shot, name) in
+            [("light", "question-light"), ("dark", "question-dark"), ("send", "decided-light")]
+        {
+            let from = shots.path().join(format!("page-{shot}.png"));
+            fs::copy(from, pictures.join(format!("{name}.png"))).unwrap();
+        }
+    }
+    for page in ["docs/safety.md", "mcp-bridge/README.md"] {
+        let shown = fs::read_to_string(root.join(page)).unwrap();
+        let names: Vec<_> =
+            shown.split("consent/").skip(1).filter_map(|rest| rest.split(".png").next()).collect();
+        assert!(!names.is_empty(), "{page} shows the page");
+        for name in names {
+            let picture = fs::read(pictures.join(format!("{name}.png"))).unwrap();
+            assert!(picture.starts_with(b"\x89PNG") && picture.len() < 200_000, "{name}: {}", picture.len());
+        }
+    }
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn an_opener_that_fails_late_makes_a_draft() {
+    let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
+    opener(folder.path(), "sleep 2; exit 3");
+    let client = in_browser(&desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
+    let result = client.call("reply", reply(&desk)).await;
+    assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
+    assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "what was to be opened is gone");
+}
+
+#[cfg(unix)]
+async fn in_browser(desk: &Desk, folder: &Path, person: &Person) -> Client {
+    let mut command = desk.program();
+    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    command.arg("--ask=browser").env("PATH", path).env("HOME", folder);
+    connect(command, person, Older).await
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_look_there() {
+    let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
+    let opened = opener(folder.path(), "");
+    let windows = || fs::read_to_string(&opened).unwrap_or_default().lines().count();
+    let person = Person::who(Says::CannotBeAsked);
+    let client = in_browser(&desk, folder.path(), &person).await;
+    let call = |i: usize| json!({ "id": desk.conversation, "body": format!("Variant {i}"), "send": true });
+    for i in 0..3 {
+        let call = client.start(params("reply", call(i))).await;
+        until(async || windows() == i + 1).await;
+        if i == 0 {
+            until(async || {
+                person.progress_messages().iter().any(|said| said.contains("look at your browser"))
+            })
+            .await;
+        }
+        call.cancel(None).await.unwrap();
+    }
+    for i in 3..12 {
+        let result = client.call("reply", call(i)).await;
+        assert!(is_error(&result) && text(&result).contains("browser was opened"), "{}", text(&result));
+    }
+    assert_eq!(windows(), 3);
+    assert_eq!(desk.mails().await, Mails::none());
 }
 
 #[tokio::test]

@@ -58,9 +58,13 @@ impl Raw {
     }
 
     pub(crate) async fn greet_with(&mut self, capabilities: Value) {
+        self.greet_in("2025-06-18", capabilities).await;
+    }
+
+    pub(crate) async fn greet_in(&mut self, version: &str, capabilities: Value) {
         let client = json!({ "name": "raw", "version": "1" });
         let params =
-            json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client });
+            json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client });
         self.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
         assert_eq!(self.answer(1).await["result"]["serverInfo"]["name"], "shared-inbox-mcp");
         self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;

@@ -41,8 +41,9 @@ impl Site {
         &self.origin
     }
 
-    /// Whether a request may be answered at all.
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Foreign> {
+    /// Whether a request may be answered at all. At the entrance a secret counts and not where it comes from: a file has no
+    /// origin.
+    pub(super) fn check(&self, method: &Method, headers: &HeaderMap, entrance: bool) -> Result<(), Foreign> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         // A name that was pointed at this machine is not this machine.
         let mut hosts = headers.get_all(header::HOST).iter();
@@ -64,7 +65,9 @@ impl Site {
             Method::GET if text("origin").is_none_or(ours) => Ok(()),
             Method::GET => Err(Foreign::Origin),
             Method::POST => {
-                if !text("origin").is_some_and(ours) || fetched.0.is_some_and(|site| site != "same-origin") {
+                let from_here =
+                    text("origin").is_some_and(ours) && fetched.0.is_none_or(|site| site == "same-origin");
+                if !from_here && !entrance {
                     return Err(Foreign::Origin);
                 }
                 if text("content-type") != Some("application/x-www-form-urlencoded") {
@@ -87,6 +90,7 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
 /// What the form says.
 #[derive(Default)]
 pub(super) struct Form {
+    pub(super) secret: Option<String>,
     pub(super) token: Option<String>,
     pub(super) answer: Option<Answer>,
 }
@@ -96,6 +100,7 @@ pub(super) fn form(body: &[u8]) -> Form {
     let mut form = Form::default();
     for field in String::from_utf8_lossy(body).split('&') {
         match field.split_once('=') {
+            Some(("secret", secret)) => form.secret = Some(secret.to_owned()),
             Some(("token", token)) => form.token = Some(token.to_owned()),
             Some(("answer", "send")) => form.answer = Some(Answer::Yes),
             Some(("answer", "refuse")) => form.answer = Some(Answer::No),
@@ -115,7 +120,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        site.check(&method, &map)
+        site.check(&method, &map, false)
     }
 
     const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
@@ -181,6 +186,22 @@ mod tests {
                 "{kind}"
             );
         }
+    }
+
+    #[test]
+    fn a_private_file_comes_in_by_the_entrance_and_nothing_is_framed_or_fetched_there() {
+        let check = |headers: &[(&'static str, &str)]| {
+            let site = Site::new(([127, 0, 0, 1], 4000).into());
+            let mut map = HeaderMap::new();
+            headers.iter().for_each(|(name, value)| _ = map.append(*name, value.parse().unwrap()));
+            site.check(&Method::POST, &map, true)
+        };
+        let file = [HOST, FORM, ("origin", "null"), ("sec-fetch-site", "cross-site")];
+        assert_eq!(check(&file), Ok(()));
+        assert_eq!(check(&[file[0], file[1], file[2], ("sec-fetch-dest", "iframe")]), Err(Foreign::Framed));
+        assert_eq!(check(&[file[0], file[1], file[2], ("sec-fetch-mode", "no-cors")]), Err(Foreign::Framed));
+        assert_eq!(check(&[("host", "evil.example"), file[1], file[2]]), Err(Foreign::Host));
+        assert_eq!(check(&[file[0], ("content-type", "text/plain"), file[2]]), Err(Foreign::Form));
     }
 
     #[test]

@@ -1,22 +1,44 @@
 //! The page as HTML: a mail as text, two buttons, no script.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use sha2::{Digest as _, Sha256};
+use shared_inbox::Timestamp;
 
-use super::Reply;
-use crate::consent::{Letter, letter::Links};
+use super::answering::{ENTRANCE, Reply};
+use crate::{
+    consent::{Letter, ending::in_utc, letter::Links},
+    render::counted,
+};
 
 const STYLE: &str = include_str!("page.css");
+
+/// What a private file holds: the way to the page, which a browser takes by itself.
+pub(super) fn way_in(origin: &str, secret: &str) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A question about an email</title>\
+         <meta name=\"referrer\" content=\"no-referrer\"></head><body>\
+         <form method=\"post\" action=\"{origin}/{ENTRANCE}\"><input type=\"hidden\" name=\"secret\" value=\"{secret}\">\
+         <p>You are asked whether an email may go out.</p><button>Show the email</button></form>\
+         <script>document.forms[0].submit()</script></body></html>"
+    )
+}
 
 /// The mail as a part of the page.
 pub(super) fn letter(letter: &Letter) -> String {
     let shown = letter.shown(Links::Whole);
     let mut out = String::new();
+    match &letter.client {
+        Some(client) => _ = write!(out, "<p>A model in <strong><bdi>{}</bdi></strong>", escape(client)),
+        None => out.push_str("<p>A model"),
+    }
+    out.push_str(
+        " wants to send this email to a customer. It goes out only if you say so, and only once.</p>",
+    );
     _ = write!(out, "<p class=\"to\">To <strong><bdi>{}</bdi></strong></p>", escape(&shown.to));
     for warning in &shown.warnings {
         _ = write!(out, "<p class=\"warning\" role=\"alert\">{}</p>", escape(warning));
@@ -25,11 +47,14 @@ pub(super) fn letter(letter: &Letter) -> String {
     if let Some(long) = shown.long {
         _ = write!(out, ". {}", escape(long));
     }
-    out.push_str("</p><div class=\"text\" tabindex=\"0\" role=\"document\" aria-labelledby=\"size\">");
-    for line in &shown.lines {
-        _ = write!(out, "<p dir=\"auto\">{}</p>", escape(line));
+    out.push_str("</p>");
+    text(&mut out, "text", "size", &shown.lines);
+    out.push_str("<p class=\"size\">The text ends here.</p>");
+    if let Some(words) = &shown.answers {
+        out.push_str("<p class=\"size\" id=\"answers\">It answers the customer\u{2019}s last words:</p>");
+        text(&mut out, "words", "answers", words);
     }
-    out.push_str("</div><p class=\"size\">The text ends here.</p><dl>");
+    out.push_str("<dl>");
     for (name, value) in &shown.facts {
         _ = write!(out, "<dt>{name}</dt><dd><bdi>{}</bdi></dd>", escape(value));
     }
@@ -37,36 +62,80 @@ pub(super) fn letter(letter: &Letter) -> String {
     out
 }
 
-/// The question.
-pub(super) fn question(letter: &str, token: &str) -> Reply {
+fn text(out: &mut String, class: &str, label: &str, lines: &[String]) {
+    _ = write!(out, "<div class=\"{class}\" tabindex=\"0\" role=\"document\" aria-labelledby=\"{label}\">");
+    for line in lines {
+        _ = write!(out, "<p dir=\"auto\">{}</p>", escape(line));
+    }
+    out.push_str("</div>");
+}
+
+/// The question, with so much time left to answer it.
+pub(super) fn question(letter: &str, token: &str, left: Duration) -> Reply {
     let body = format!(
-        "<p>A model wants to send it to a customer. It goes out only if you say so: this mail, once, within five minutes.</p>\
-         {letter}\
+        "{letter}\
          <form method=\"post\" autocomplete=\"off\"><input type=\"hidden\" name=\"token\" value=\"{token}\">\
          <button name=\"answer\" value=\"refuse\">Do not send</button>\
-         <button name=\"answer\" value=\"send\" class=\"yes\">Send this mail</button></form>"
+         <button name=\"answer\" value=\"send\" class=\"yes\">Send this email</button></form>\
+         <p class=\"left\">You have {} to answer.</p><div class=\"bar\"></div>\
+         <p class=\"late\">The time to answer is over. Load the page again to see what became of it.</p>",
+        in_words(left)
     );
-    page(StatusCode::OK, "Send this mail?", &body)
+    let seconds = left.as_secs();
+    let timing =
+        format!(".bar::after {{ animation-duration: {seconds}s; }} .late {{ animation-delay: {seconds}s; }}");
+    page(StatusCode::OK, "Send this email?", &body, Some(&timing))
+}
+
+fn in_words(left: Duration) -> String {
+    let (minutes, seconds) = (left.as_secs() / 60, left.as_secs() % 60);
+    let part = |n: u64, unit: &str| counted(usize::try_from(n).unwrap_or_default(), unit);
+    match (minutes, seconds) {
+        (0, seconds) => part(seconds, "second"),
+        (minutes, 0) => part(minutes, "minute"),
+        (minutes, seconds) => format!("{} and {}", part(minutes, "minute"), part(seconds, "second")),
+    }
 }
 
 /// A page that says one thing.
 pub(super) fn says(status: StatusCode, title: &str, said: &str) -> Reply {
-    page(status, title, &format!("<p>{}</p>", escape(said)))
+    page(status, title, &format!("<p>{}</p>", escape(said)), None)
+}
+
+/// A page that says what became of a question, and when that was decided.
+pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
+    let exact = at.to_string();
+    let body = format!(
+        "<p>{}</p><p class=\"size\">Decided at <time datetime=\"{exact}\">{}</time>.</p>",
+        escape(said),
+        in_utc(&exact)
+    );
+    page(StatusCode::OK, title, &body, None)
 }
 
 /// The way to a page that is shown by a request of its own.
 pub(super) fn elsewhere(path: &str) -> Reply {
-    let mut reply = page(StatusCode::SEE_OTHER, "Thank you", "");
+    let mut reply = page(StatusCode::SEE_OTHER, "Thank you", "", None);
     if let Ok(path) = path.parse() {
         reply.headers_mut().insert(header::LOCATION, path);
     }
     reply
 }
 
-fn page(status: StatusCode, title: &str, body: &str) -> Reply {
+/// A page that leads on to another at once.
+pub(super) fn onward(path: &str) -> Reply {
+    let body = format!(
+        "<meta http-equiv=\"refresh\" content=\"0; url={path}\"><p><a href=\"{path}\">Show the email</a></p>"
+    );
+    page(StatusCode::OK, "One moment", &body, None)
+}
+
+/// `timing` is style of this page alone.
+fn page(status: StatusCode, title: &str, body: &str, timing: Option<&str>) -> Reply {
+    let timing = timing.unwrap_or_default();
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}</style></head>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><style>{STYLE}</style><style>{timing}</style></head>\
          <body><main><h1>{title}</h1>{body}<footer>shared-inbox-mcp, on this machine</footer></main></body></html>"
     );
     let mut reply = Response::new(Full::new(Bytes::from(text)));
@@ -74,8 +143,9 @@ fn page(status: StatusCode, title: &str, body: &str) -> Reply {
     let headers = reply.headers_mut();
     // Nothing is loaded, nothing runs, nobody frames it, and the form leads back here.
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-        BASE64_STANDARD.encode(Sha256::digest(STYLE))
+        "default-src 'none'; style-src 'sha256-{}' 'sha256-{}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        BASE64_STANDARD.encode(Sha256::digest(STYLE)),
+        BASE64_STANDARD.encode(Sha256::digest(timing))
     );
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);

@@ -1,43 +1,41 @@
 //! The bridge's own page: asks for consent to one mail where the client cannot, on this machine alone.
 //!
-//! Its address holds a number that nobody can guess and goes to the person's browser, never to the model. The first
-//! browser that opens it gets a cookie, and from then on the address alone is worth nothing.
+//! A person comes to it with a secret that the model never sees: by a private file that the bridge opens in their browser,
+//! or by an address that their client shows. The secret works once. The browser that brought it gets a cookie, and from
+//! then on nothing else counts. On Linux a program of another user is turned away before it has said anything.
 
+mod answering;
 mod guard;
 mod html;
+mod private_file;
+mod visitor;
 
 use std::{
     collections::HashMap,
     io,
-    net::Ipv4Addr,
+    net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use http::{Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::{
-    body::{Bytes, Incoming},
-    server::conn::http1,
-    service::service_fn,
-};
+use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use shared_inbox::Clock;
-use subtle::ConstantTimeEq as _;
+use shared_inbox::{Clock, Timestamp};
 use tokio::{
     net::TcpListener,
     sync::{OnceCell, Semaphore, watch},
 };
 
-use super::{ANSWER_WITHIN, Answer, Letter, secret};
+use super::{ANSWER_WITHIN, Answer, Ending, Letter, Way, secret};
 use guard::Site;
+
+pub(crate) use private_file::PrivateFile;
+pub(crate) use visitor::knows_its_visitors;
 
 /// How long a browser may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How many connections are held at once; browsers open a few ahead.
 const CONNECTIONS: usize = 16;
-/// A form with a token and a word.
-const LARGEST_FORM: usize = 1024;
 
 /// The page, which is not served before it is needed.
 pub(crate) struct Page {
@@ -51,7 +49,7 @@ pub(crate) struct Ticket {
     id: String,
     /// What the question is called where the address must not be told.
     name: String,
-    url: String,
+    target: String,
     stage: watch::Receiver<Stage>,
 }
 
@@ -59,21 +57,14 @@ pub(crate) struct Ticket {
 #[derive(Clone)]
 enum Stage {
     Open,
-    Answered(Answer),
-    Over(String),
-}
-
-impl Stage {
-    fn said(&self) -> &str {
-        match self {
-            Self::Over(said) => said,
-            _ => "",
-        }
-    }
+    Answered(Answer, Timestamp),
+    /// Over, since it was decided.
+    Over(Ending, Timestamp),
 }
 
 struct Served {
     site: Site,
+    address: SocketAddr,
     clock: Arc<dyn Clock>,
     cases: Mutex<HashMap<String, Case>>,
 }
@@ -82,6 +73,8 @@ struct Served {
 struct Case {
     /// The mail as a part of the page; gone when the question is over.
     letter: String,
+    /// How the browser comes to the page.
+    entry: Entry,
     /// What the form must bring back.
     token: String,
     /// What the browser that opened the page first must show from then on.
@@ -92,35 +85,50 @@ struct Case {
     stage: watch::Sender<Stage>,
 }
 
+/// How a browser first comes to a question.
+enum Entry {
+    /// Its address is the secret.
+    Address,
+    /// The file brings the secret, and is gone once it has been used.
+    File { secret: String, file: Option<PrivateFile> },
+}
+
 impl Page {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, served: OnceCell::new() }
     }
 
-    /// Puts a question about this mail on the page.
-    pub(crate) async fn open(&self, letter: &Letter) -> io::Result<Ticket> {
+    /// Opens a question about this mail.
+    pub(crate) async fn open(&self, letter: &Letter, way: Way) -> io::Result<Ticket> {
         let served = self.served.get_or_try_init(|| serve(self.clock.clone())).await?.clone();
         let random = || secret().map_err(io::Error::other);
         let (id, token, cookie) = (random()? + &random()?, random()?, random()?);
+        let (target, entry) = if way == Way::Browser {
+            let secret = random()? + &random()?;
+            let file = PrivateFile::create(&html::way_in(served.site.origin(), &secret))?;
+            (file.path().to_owned(), Entry::File { secret, file: Some(file) })
+        } else {
+            (format!("{}/{id}", served.site.origin()), Entry::Address)
+        };
         let (stage, watched) = watch::channel(Stage::Open);
         let case = Case {
             letter: html::letter(letter),
+            entry,
             token,
             cookie,
             opened: None,
             since: self.clock.now(),
             stage,
         };
-        let url = format!("{}/{id}", served.site.origin());
         served.cases().insert(id.clone(), case);
-        Ok(Ticket { served, id, name: random()?, url, stage: watched })
+        Ok(Ticket { served, id, name: random()?, target, stage: watched })
     }
 }
 
 impl Ticket {
-    /// The address for the person's browser.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
+    /// What the person's browser is to open: a private file, or an address.
+    pub(crate) fn target(&self) -> &str {
+        &self.target
     }
 
     /// A name for the question, which is not the secret in its address.
@@ -128,31 +136,38 @@ impl Ticket {
         &self.name
     }
 
+    /// Tells whether a browser has opened the page.
+    pub(crate) fn opened(&self) -> impl Fn() -> bool + use<> {
+        let (served, id) = (self.served.clone(), self.id.clone());
+        move || served.cases().get(&id).is_some_and(|case| case.opened.is_some())
+    }
+
     /// What the person says.
     pub(crate) async fn answer(&mut self) -> Answer {
         let answered = self.stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
         match answered.as_deref() {
-            Ok(Stage::Answered(answer)) => *answer,
+            Ok(Stage::Answered(answer, _)) => *answer,
             _ => Answer::Dismissed,
         }
     }
 
     /// Tells the person what became of it.
-    pub(crate) fn end(self, said: &str) {
-        self.served.end(&self.id, said);
+    pub(crate) fn end(self, ending: Ending) {
+        self.served.end(&self.id, ending);
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.served.end(&self.id, "This question was withdrawn. Nothing was sent.");
+        let agreed = matches!(*self.stage.borrow(), Stage::Answered(Answer::Yes, _));
+        self.served.end(&self.id, Ending::unknown(agreed));
     }
 }
 
 async fn serve(clock: Arc<dyn Clock>) -> io::Result<Arc<Served>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let site = Site::new(listener.local_addr()?);
-    let served = Arc::new(Served { site, clock, cases: Mutex::default() });
+    let address = listener.local_addr()?;
+    let served = Arc::new(Served { site: Site::new(address), address, clock, cases: Mutex::default() });
     tokio::spawn(accept(listener, served.clone()));
     Ok(served)
 }
@@ -160,8 +175,8 @@ async fn serve(clock: Arc<dyn Clock>) -> io::Result<Arc<Served>> {
 async fn accept(listener: TcpListener, served: Arc<Served>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     while let Ok(place) = room.clone().acquire_owned().await {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, visitor) = match listener.accept().await {
+            Ok(accepted) => accepted,
             // Too many open files, or a browser that went away: neither is worth ending for.
             Err(_) => {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -169,10 +184,11 @@ async fn accept(listener: TcpListener, served: Arc<Served>) {
             }
         };
         let served = served.clone();
+        let stranger = visitor::is_another_user(visitor, served.address);
         tokio::spawn(async move {
             let answer = service_fn(move |request| {
                 let served = served.clone();
-                async move { Ok::<_, std::convert::Infallible>(served.answer(request).await) }
+                async move { Ok::<_, std::convert::Infallible>(served.answer(request, stranger).await) }
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new())
@@ -185,8 +201,6 @@ async fn accept(listener: TcpListener, served: Arc<Served>) {
     }
 }
 
-type Reply = Response<Full<Bytes>>;
-
 impl Served {
     fn cases(&self) -> MutexGuard<'_, HashMap<String, Case>> {
         let mut cases = self.cases.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,111 +210,21 @@ impl Served {
         cases
     }
 
-    fn end(&self, id: &str, said: &str) {
+    fn end(&self, id: &str, ending: Ending) {
         if let Some(case) = self.cases().get_mut(id) {
             case.letter.clear();
+            if let Entry::File { file, .. } = &mut case.entry {
+                *file = None;
+            }
             case.stage.send_if_modified(|stage| {
-                let open = !matches!(stage, Stage::Over(_));
-                if open {
-                    *stage = Stage::Over(said.to_owned());
-                }
-                open
+                let decided = match stage {
+                    Stage::Open => Timestamp::now(),
+                    Stage::Answered(_, at) => *at,
+                    Stage::Over(..) => return false,
+                };
+                *stage = Stage::Over(ending, decided);
+                true
             });
         }
-    }
-
-    async fn answer(&self, request: Request<Incoming>) -> Reply {
-        if let Err(why) = self.site.check(request.method(), request.headers()) {
-            tracing::debug!(%why, "a request to the page was refused");
-            return html::says(StatusCode::FORBIDDEN, "Refused", &why.to_string());
-        }
-        let id = request.uri().path().trim_start_matches('/').to_owned();
-        let cookie = guard::cookie(request.headers());
-        if *request.method() == Method::GET {
-            return self.show(&id, cookie.as_deref()).await;
-        }
-        match self.take(&id, cookie.as_deref(), request).await {
-            // The page is shown by a request of its own, so that loading it again answers nothing.
-            Ok(()) => html::elsewhere(&format!("/{id}")),
-            Err((status, why)) => html::says(status, "Not taken", why),
-        }
-    }
-
-    /// The question, or what became of it.
-    async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
-        let mut stage = {
-            let mut cases = self.cases();
-            let Some(case) = cases.get_mut(id) else {
-                return html::says(
-                    StatusCode::NOT_FOUND,
-                    "Nothing is asked here",
-                    "This question is not open any more.",
-                );
-            };
-            let first = case.opened.is_none();
-            if !first && cookie != Some(case.cookie.as_str()) {
-                return html::says(
-                    StatusCode::FORBIDDEN,
-                    "This question is open elsewhere",
-                    "Its address works once, in the browser that opened it first. If that was not you, somebody else on this \
-                     machine opened it: do not answer, and tell whoever looks after the machine.",
-                );
-            }
-            if matches!(*case.stage.borrow(), Stage::Open) {
-                let now = self.clock.now();
-                case.opened.get_or_insert(now);
-                let mut page = html::question(&case.letter, &case.token);
-                if first {
-                    let cookie =
-                        format!("{}={}; Path=/{id}; HttpOnly; SameSite=Strict", guard::COOKIE, case.cookie);
-                    if let Ok(cookie) = cookie.parse() {
-                        page.headers_mut().insert(header::SET_COOKIE, cookie);
-                    }
-                }
-                return page;
-            }
-            case.stage.subscribe()
-        };
-        // The mail is on its way to the service; its outcome is a moment off.
-        let over = stage.wait_for(|stage| matches!(stage, Stage::Over(_)));
-        let said = match tokio::time::timeout(PATIENCE, over).await {
-            Ok(Ok(seen)) => seen.said().to_owned(),
-            _ => "Your answer was taken. The client tells you what came of it.".to_owned(),
-        };
-        html::says(StatusCode::OK, "Thank you", &said)
-    }
-
-    /// Takes the person's answer.
-    async fn take(
-        &self,
-        id: &str,
-        cookie: Option<&str>,
-        request: Request<Incoming>,
-    ) -> Result<(), (StatusCode, &'static str)> {
-        let body =
-            tokio::time::timeout(PATIENCE, Limited::new(request.into_body(), LARGEST_FORM).collect()).await;
-        let form = match body {
-            Ok(Ok(body)) => guard::form(&body.to_bytes()),
-            _ => return Err((StatusCode::BAD_REQUEST, "The form did not come whole.")),
-        };
-        let over = (StatusCode::GONE, "This question is not open any more. Nothing was sent.");
-        let cases = self.cases();
-        let case = cases.get(id).ok_or(over)?;
-        let opened = case.opened.filter(|_| cookie == Some(case.cookie.as_str()));
-        let (Some(opened), Some(token), Some(answer)) = (opened, form.token, form.answer) else {
-            return Err((StatusCode::FORBIDDEN, "This is not the form of this question. Nothing was sent."));
-        };
-        if !bool::from(token.as_bytes().ct_eq(case.token.as_bytes())) {
-            return Err((StatusCode::FORBIDDEN, "This is not the form of this question. Nothing was sent."));
-        }
-        let answer = answer.after(self.clock.now().saturating_duration_since(opened));
-        let taken = case.stage.send_if_modified(|stage| {
-            let open = matches!(stage, Stage::Open);
-            if open {
-                *stage = Stage::Answered(answer);
-            }
-            open
-        });
-        if taken { Ok(()) } else { Err(over) }
     }
 }

@@ -1,6 +1,6 @@
 //! One question to a person, on its way: how it is put, how its answer is heard, and how it is taken back.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -11,23 +11,38 @@ use rmcp::{
     service::{Peer, PeerRequestOptions, RequestHandle, ServiceError},
 };
 use shared_inbox::Clock;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::consent::{ANSWER_WITHIN, Answer, Ticket};
+
+/// Why a draft is made instead.
+pub(super) const NO_CLIENT: &str = "this client failed to ask a person for consent to send";
+const NO_BROWSER: &str = "no browser could be opened to ask a person for consent to send";
 
 /// A question that was put.
 pub(super) enum Asking {
     /// As a form in the client.
     Form(RequestHandle<RoleServer>),
-    /// On the page. The client may have been asked to show its address.
-    Page { ticket: Ticket, shown: Option<RequestHandle<RoleServer>> },
+    /// On the page.
+    Page { ticket: Ticket, shown: Shown },
+}
+
+/// How a person comes to the page.
+pub(super) enum Shown {
+    /// The client was given its address, with the result of the call.
+    Given,
+    /// The client was asked to show its address.
+    ByClient(RequestHandle<RoleServer>),
+    /// A browser is being opened; the error is why it was not.
+    InBrowser(JoinHandle<io::Result<()>>),
 }
 
 /// What came of a question.
 pub(super) enum Heard {
     Answer(Answer),
-    /// The client said that it can ask, and could not.
-    Failed,
+    /// It did not reach a person, for this reason.
+    Failed(&'static str),
     /// Nobody waits for the answer any more.
     Withdrawn,
 }
@@ -61,16 +76,28 @@ impl Asking {
                 (heard, None)
             }
             Self::Page { mut ticket, shown } => {
+                let opened = ticket.opened();
                 let on_page = async {
-                    if let Some(handle) = shown {
-                        match said(handle, clock, withdrawn).await {
+                    match shown {
+                        Shown::Given => {}
+                        Shown::ByClient(handle) => match said(handle, clock, withdrawn).await {
                             // The person agreed to open the page, and has said nothing about the mail yet.
                             Ok((ElicitationAction::Accept, _)) => {}
                             Ok((action, _)) => {
                                 return Heard::Answer(Answer::new(&action, None).after(took()));
                             }
                             Err(heard) => return heard,
-                        }
+                        },
+                        // A browser that is there already may have opened the page, whatever its opener says later.
+                        Shown::InBrowser(opener) => match opener.await {
+                            Ok(Ok(())) => {}
+                            _ if opened() => {}
+                            failed => {
+                                let kind = failed.ok().and_then(Result::err).map(|error| error.kind());
+                                tracing::warn!(?kind, "no browser could be opened");
+                                return Heard::Failed(NO_BROWSER);
+                            }
+                        },
                     }
                     std::future::pending().await
                 };
@@ -100,10 +127,10 @@ async fn said(
         biased;
         said = handle.await_response() => return match said {
             Ok(ClientResult::ElicitResult(result)) => Ok((result.action, result.content)),
-            Ok(_) => Err(Heard::Failed),
+            Ok(_) => Err(Heard::Failed(NO_CLIENT)),
             Err(ServiceError::McpError(error)) => {
                 tracing::warn!(code = error.code.0, "the client could not ask for consent");
-                Err(Heard::Failed)
+                Err(Heard::Failed(NO_CLIENT))
             }
             // The client is gone: nobody is there to want a draft.
             Err(_) => Err(Heard::Withdrawn),

@@ -1,6 +1,6 @@
 //! A question that goes on beside the call which asked it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -10,7 +10,7 @@ use rmcp::{
 
 use super::{
     Mailroom, Result,
-    asking::{self, Asking, Heard},
+    asking::{self, Asking, Heard, NO_CLIENT, Shown},
     carried::question,
     case::Case,
     creates::Slot,
@@ -18,10 +18,13 @@ use super::{
     note, read,
 };
 use crate::{
-    audit::{self, Consent, Line},
-    consent::{self, ANSWER_WITHIN, Answer, Opened, Ticket, Way},
-    server::answer::failed,
+    audit::Consent,
+    consent::{self, ANSWER_WITHIN, Answer, Ending, Opened, Way},
+    server::{answer::failed, record},
 };
+
+/// How long the program that opens a browser is watched: it may fail late.
+const OPENED_WITHIN: Duration = Duration::from_secs(10);
 
 impl Mailroom {
     /// Asks, unless the same is being asked already, and waits for the answer.
@@ -32,12 +35,16 @@ impl Mailroom {
         newer: bool,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
+        let record = record::current();
+        if let Some(record) = &record {
+            record.ask(way);
+        }
         let place = loop {
             match self.errands.enter(case.seen) {
                 Entry::New(place) => break place,
                 Entry::Open(waiting) => match waiting.result(&*self.clock).await {
                     Waited::Nobody => {}
-                    waited => return told(waited, ctx),
+                    waited => return told(waited, way),
                 },
             }
         };
@@ -49,7 +56,7 @@ impl Mailroom {
                 return Err(result);
             }
         };
-        let opened = match self.open(&case) {
+        let opened = match self.open(&case, way) {
             Ok(opened) => opened,
             Err(result) => {
                 place.end(result.clone(), None);
@@ -60,8 +67,8 @@ impl Mailroom {
             Ok(asked) => asked,
             Err(why) => {
                 drop((slot, opened));
+                note(Consent::Draft);
                 let result = self.create(&case.linked, &case.mail.into_draft(), Some(why)).await;
-                note(ctx, Consent::Draft);
                 place.end(result.clone(), Some(Consent::Draft));
                 return Ok(result.into());
             }
@@ -73,13 +80,19 @@ impl Mailroom {
             }
             _ => None,
         };
-        tokio::spawn(self.clone().run(place, case, (way, asked), slot, opened));
+        let run = self.clone().run(place, case, (way, asked), slot, opened);
+        tokio::spawn(async move {
+            match record {
+                Some(record) => record.scope(run).await,
+                None => run.await,
+            }
+        });
         match link {
             Some(link) => {
                 waiting.leave();
                 Ok(link.into())
             }
-            None => told(waiting.result(&*self.clock).await, ctx),
+            None => told(waiting.result(&*self.clock).await, way),
         }
     }
 
@@ -92,22 +105,25 @@ impl Mailroom {
         ctx: &RequestContext<RoleServer>,
     ) -> std::result::Result<Asking, &'static str> {
         const NO_PAGE: &str = "the page that asks for consent could not be served on this machine";
-        const NO_CLIENT: &str = "this client failed to ask a person for consent to send";
         if way == Way::Form {
             let handle = asking::put(&ctx.peer, consent::form(&case.letter)).await.map_err(|_| NO_CLIENT)?;
             return Ok(Asking::Form(handle));
         }
-        let ticket = self.page.open(&case.letter).await.map_err(|error| {
+        let ticket = self.page.open(&case.letter, way).await.map_err(|error| {
             tracing::warn!(%error, "the page could not be served");
             NO_PAGE
         })?;
         let shown = match way {
             Way::Browser => {
-                browse(&ticket).await?;
-                None
+                let target = ticket.target().to_owned();
+                let open = move || open::that_detached_with_timeout(target, OPENED_WITHIN);
+                Shown::InBrowser(tokio::task::spawn_blocking(open))
             }
-            _ if newer => None,
-            _ => Some(asking::put(&ctx.peer, consent::link(&ticket)).await.map_err(|_| NO_CLIENT)?),
+            _ if newer => Shown::Given,
+            _ => {
+                let asked = asking::put(&ctx.peer, consent::link(&ticket)).await;
+                Shown::ByClient(asked.map_err(|_| NO_CLIENT)?)
+            }
         };
         Ok(Asking::Page { ticket, shown })
     }
@@ -116,48 +132,68 @@ impl Mailroom {
     async fn run(
         self: Arc<Self>,
         place: Place,
-        case: Case,
+        mut case: Case,
         (way, asked): (Way, Asking),
         mut slot: Slot,
         opened: Opened,
     ) {
         let (heard, page) = asked.hear(&*self.clock, &place.withdrawn()).await;
         drop(opened);
-        let withdrawn = matches!(heard, Heard::Withdrawn);
         let consent = match heard {
             Heard::Answer(answer) => Some(Consent::Asked(way, answer)),
-            Heard::Failed => Some(Consent::Draft),
+            Heard::Failed(_) => Some(Consent::Draft),
             Heard::Withdrawn => None,
         };
-        let result = match heard {
-            Heard::Answer(Answer::Yes) => self.send(&case, &mut slot).await.unwrap_or_else(|result| result),
+        consent.into_iter().for_each(note);
+        let (result, ending) = match heard {
             Heard::Answer(answer) => {
-                drop(slot);
-                self.not_sent(&case, answer).await
+                if matches!(answer, Answer::Yes | Answer::No) {
+                    self.book.answer_window();
+                }
+                let result = if answer == Answer::Yes {
+                    self.send(&mut case, &mut slot).await
+                } else {
+                    drop(slot);
+                    self.not_sent(&case, answer).await
+                };
+                let ending = Ending::of(answer, &result);
+                (result, ending)
             }
-            Heard::Failed => {
+            Heard::Failed(why) => {
                 drop(slot);
-                let why = "this client failed to ask a person for consent to send";
-                self.create(&case.linked, &case.mail.clone().into_draft(), Some(why)).await
+                let draft = case.mail.clone().into_draft();
+                (self.create(&case.linked, &draft, Some(why)).await, Ending::not_asked())
             }
-            Heard::Withdrawn => failed("Not sent, and no draft was made: the call was cancelled."),
+            Heard::Withdrawn => {
+                (failed("Not sent, and no draft was made: the call was cancelled."), Ending::taken_back())
+            }
         };
-        if let Some(page) = page.filter(|_| !withdrawn) {
-            page.end(&outcome(&result));
+        if let Some(page) = page {
+            page.end(ending);
         }
         // A call that waits is written down with its answer; without one, the answer is.
         if !place.end(result.clone(), consent)
-            && let Some(audit) = &self.audit
+            && consent.is_some()
+            && let Some(record) = record::current()
         {
-            let tool = case.mail.0.operation().tool_name().unwrap_or_default();
-            let mut line = Line::new(tool, audit::of_result(&result), consent).about(&result);
-            line.conversation = Some(case.letter.conversation);
-            audit.write(&line);
+            record.end_late(&result);
         }
     }
 
-    /// Sends after a yes. The person took a while, and the mail would go to whoever is the contact now.
-    async fn send(&self, case: &Case, slot: &mut Slot) -> Result<CallToolResult> {
+    /// Sends after a yes, with another key if the first is refused by now.
+    async fn send(&self, case: &mut Case, slot: &mut Slot) -> CallToolResult {
+        let result = self.send_once(case, slot).await.unwrap_or_else(|result| result);
+        if record::current().is_some_and(|record| record.take_refused_key())
+            && let Some(linked) = self.link.renew(&case.linked).await
+        {
+            case.linked = linked;
+            return self.send_once(case, slot).await.unwrap_or_else(|result| result);
+        }
+        result
+    }
+
+    /// The person took a while, and the mail would go to whoever is the contact now.
+    async fn send_once(&self, case: &Case, slot: &mut Slot) -> Result<CallToolResult> {
         let conversation = read(&case.linked, &case.mail.0.id).await?;
         if Case::new(&case.linked, case.mail.clone(), &conversation)?.exact != case.exact {
             return Err(failed(
@@ -169,17 +205,13 @@ impl Mailroom {
 }
 
 /// What a call is told after it has waited.
-pub(super) fn told(waited: Waited, ctx: &RequestContext<RoleServer>) -> Result<CallToolResponse> {
+pub(super) fn told(waited: Waited, way: Way) -> Result<CallToolResponse> {
     match waited {
         Waited::Ended(ended) => {
-            ended.consent.into_iter().for_each(|consent| note(ctx, consent));
+            ended.consent.into_iter().for_each(note);
             Ok(ended.result.into())
         }
-        Waited::Open => Err(failed(format!(
-            "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes \
-             sends the mail. To learn the answer, make the same call again in a while; do not change the mail.",
-            ANSWER_WITHIN.as_secs() / 60
-        ))),
+        Waited::Open => Err(still_open(way)),
         Waited::Nobody => Err(failed(
             "The bridge failed while the person was asked, and it is not known whether the mail was sent. Read the conversation \
              before you try again.",
@@ -187,22 +219,11 @@ pub(super) fn told(waited: Waited, ctx: &RequestContext<RoleServer>) -> Result<C
     }
 }
 
-/// Opens the page in the person's browser.
-async fn browse(ticket: &Ticket) -> std::result::Result<(), &'static str> {
-    const NO_BROWSER: &str = "no browser could be opened to ask a person for consent to send";
-    let url = ticket.url().to_owned();
-    match tokio::task::spawn_blocking(move || open::that_detached(url)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => {
-            tracing::warn!(kind = ?error.kind(), "no browser could be opened");
-            Err(NO_BROWSER)
-        }
-        Err(_) => Err(NO_BROWSER),
-    }
-}
-
-/// What became of a mail, for the person who answered: the first line of what the model is told.
-fn outcome(result: &CallToolResult) -> String {
-    let text = result.content.first().and_then(|block| block.as_text()).map(|text| text.text.as_str());
-    text.and_then(|text| text.lines().next()).unwrap_or("It is done.").to_owned()
+fn still_open(way: Way) -> CallToolResult {
+    note(Consent::Open(way));
+    failed(format!(
+        "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
+         the mail. To learn the answer, make the same call again in a while; do not change the mail.",
+        ANSWER_WITHIN.as_secs() / 60
+    ))
 }

@@ -1,12 +1,8 @@
 //! Questions in the newer protocol: they travel as a result, and the answer comes with a call of its own.
 
-use rmcp::{
-    RoleServer,
-    model::{
-        CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitationAction,
-        InputRequest, InputRequests, InputRequiredResult,
-    },
-    service::RequestContext,
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitationAction,
+    InputRequest, InputRequests, InputRequiredResult,
 };
 use shared_inbox::Conversation;
 
@@ -27,19 +23,18 @@ impl Mailroom {
         case: Case,
         conversation: &Conversation,
         request: &CallToolRequestParams,
-        ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
         let now = self.clock.now();
         let Some(handle) = &request.request_state else {
             // What was sent a moment ago is not asked about.
             drop(self.claim(&case.linked, &case.mail.0, None).await?);
-            let opened = self.open(&case)?;
+            let opened = self.open(&case, Way::Form)?;
             return Ok(question(consent::form(&case.letter), opened.travel()).into());
         };
         let took = self.book.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
         let answer = answered(request).and_then(Answer::read).unwrap_or(Answer::Dismissed);
         let answer = answer.after(took);
-        note(ctx, Consent::Asked(Way::Form, answer));
+        note(Consent::Asked(Way::Form, answer));
         let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
         match answer {
             Answer::Yes => {
@@ -57,7 +52,6 @@ impl Mailroom {
         &self,
         case: &Case,
         request: &CallToolRequestParams,
-        ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
         let handle = request.request_state.as_deref().unwrap_or_default();
         let Some(waiting) = self.errands.collect(case.seen, handle) else {
@@ -71,10 +65,10 @@ impl Mailroom {
                 _ = waiting.result(&*self.clock).await;
                 let answer =
                     action.map_or(Answer::Dismissed, |action| Answer::new(&action, None)).after(took);
-                note(ctx, Consent::Asked(Way::Link, answer));
+                note(Consent::Asked(Way::Link, answer));
                 Ok(self.not_sent(case, answer).await.into())
             }
-            _ => told(waiting.result(&*self.clock).await, ctx),
+            _ => told(waiting.result(&*self.clock).await, Way::Link),
         }
     }
 }

@@ -31,11 +31,7 @@ impl Mail {
     }
 
     pub(super) fn wants_to_send(&self) -> bool {
-        match &self.0.what {
-            What::Reply(reply) => reply.send,
-            What::Request(request) => request.send,
-            What::Note(_) => false,
-        }
+        self.0.sends()
     }
 
     pub(super) fn into_draft(mut self) -> Create {

@@ -6,8 +6,8 @@ use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
-    Conversation, ConversationId, Created, Done, Error, Lookup, Operation, ReplyResult, TimelineItem,
-    UnconfirmedCreate, Verification,
+    Certainty, Conversation, ConversationId, Created, Done, Error, Lookup, Operation, ReplyResult,
+    TimelineItem, UnconfirmedCreate, Verification,
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -50,6 +50,15 @@ impl Create {
     /// What tells this create from any other.
     pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
+    }
+
+    /// Whether it mails a customer.
+    pub(super) fn sends(&self) -> bool {
+        match &self.what {
+            What::Note(_) => false,
+            What::Reply(reply) => reply.send,
+            What::Request(request) => request.send,
+        }
     }
 
     pub(super) fn operation(&self) -> Operation {
@@ -128,15 +137,25 @@ impl Mailroom {
         seen: &Conversation,
         why: Option<&str>,
     ) -> CallToolResult {
+        let creating = match self.creates.begin(create) {
+            Ok(creating) => creating,
+            Err(result) => return result,
+        };
         let (answer, recovered) = match send(linked, create, slot, seen).await {
             Ok(made) => made,
-            Err(e) => return not_made(create, &e, why),
+            Err(e) => {
+                let result = not_made(create, &e, why);
+                creating.end(&result, e.certainty() != Certainty::Unknown);
+                return result;
+            }
         };
         *slot = Fate::Made(Instant::now(), answer.clone());
         let lost = "The answer was lost and the item was found in the conversation.";
         let added = [why.map(a_draft), recovered.then(|| lost.to_owned())];
         let added = added.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        changed(&sentence(&create.what, &answer), answer, (!added.is_empty()).then_some(&added))
+        let result = changed(&sentence(&create.what, &answer), answer, (!added.is_empty()).then_some(&added));
+        creating.end(&result, true);
+        result
     }
 }
 

@@ -7,8 +7,9 @@ mod carried;
 mod case;
 mod creates;
 mod errands;
+mod in_flight;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -18,17 +19,19 @@ use rmcp::{
 use shared_inbox::{Clock, Conversation, ConversationId, Scope};
 
 use super::{
-    Linked,
+    Link, Linked,
     answer::{error, failed},
+    record::{client_name, note},
 };
 use crate::{
-    audit::{Audit, Consent, Trail},
+    audit::Consent,
     consent::{Answer, Book, Opened, Page, Way},
     recent::Recent,
     settings::{Ask, SendPolicy},
 };
 use case::Case;
 use errands::Errands;
+use in_flight::InFlight;
 
 pub(super) use case::Mail;
 pub(super) use creates::Create;
@@ -38,7 +41,8 @@ pub(super) struct Mailroom {
     send: SendPolicy,
     ask: Ask,
     clock: Arc<dyn Clock>,
-    audit: Option<Arc<Audit>>,
+    link: Arc<Link>,
+    creates: InFlight,
     recent: Recent,
     book: Book,
     errands: Errands,
@@ -48,13 +52,14 @@ pub(super) struct Mailroom {
 type Result<T> = std::result::Result<T, CallToolResult>;
 
 impl Mailroom {
-    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>, audit: Option<Arc<Audit>>) -> Self {
+    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>, link: Arc<Link>) -> Self {
         let page = Page::new(clock.clone());
         Self {
             send,
             ask,
             clock,
-            audit,
+            link,
+            creates: InFlight::default(),
             recent: Recent::default(),
             book: Book::default(),
             errands: Errands::default(),
@@ -81,27 +86,26 @@ impl Mailroom {
         }
         if self.send == SendPolicy::Never {
             let why = "the bridge was started with --send=never";
-            note(ctx, Consent::Draft);
+            note(Consent::Draft);
             return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
         }
         let conversation = read(linked, &mail.0.id).await?;
         if self.send == SendPolicy::Allow && conversation.risk.is_none() {
             let mut slot = self.claim(linked, &mail.0, None).await?;
-            note(ctx, Consent::Setting);
+            note(Consent::Setting);
             return Ok(self.make(linked, &mail.0, &mut slot, &conversation, None).await.into());
         }
-        let case = Case::new(linked, mail, &conversation)?;
+        let mut case = Case::new(linked, mail, &conversation)?;
+        case.letter.client = client_name(ctx);
         let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
         match Way::of(self.ask, ctx.client_capabilities().as_ref()) {
             None => {
                 let why = "this client cannot ask a person for consent to send";
-                note(ctx, Consent::Draft);
+                note(Consent::Draft);
                 Ok(self.create(linked, &case.mail.into_draft(), Some(why)).await.into())
             }
-            Some(Way::Form) if newer => self.carried(case, &conversation, request, ctx).await,
-            Some(Way::Link) if newer && request.request_state.is_some() => {
-                self.collect(&case, request, ctx).await
-            }
+            Some(Way::Form) if newer => self.carried(case, &conversation, request).await,
+            Some(Way::Link) if newer && request.request_state.is_some() => self.collect(&case, request).await,
             Some(way) => self.errand(case, way, newer, ctx).await,
         }
     }
@@ -125,27 +129,32 @@ impl Mailroom {
         }
     }
 
+    /// Lets what is being created end, for so long, and begins nothing new.
+    pub(super) async fn finish(&self, grace: Duration) {
+        self.creates.finish(grace).await;
+    }
+
     /// A question about this mail, if it may be asked.
-    fn open(&self, case: &Case) -> Result<Opened> {
+    fn open(&self, case: &Case, way: Way) -> Result<Opened> {
         if self.book.is_refused(&case.letter.conversation, case.seen, self.clock.now()) {
             return Err(failed(
                 "Not sent: the person refused this mail a moment ago, or several in this conversation, and is not asked again. Do \
                  not try to send it; ask them what they want instead.",
             ));
         }
-        self.book.open(case.exact, case.seen, self.clock.now()).map_err(|_| {
+        let opened = self.book.open(case.exact, case.seen, self.clock.now()).map_err(|_| {
             failed(
                 "Not sent, and no draft was made: the person has three other questions to answer. Wait for their answers, or call \
                  without `send` to make a draft.",
             )
-        })
-    }
-}
-
-/// Notes who agreed, for the audit of this call.
-fn note(ctx: &RequestContext<RoleServer>, consent: Consent) {
-    if let Some(trail) = ctx.extensions.get::<Arc<Trail>>() {
-        trail.note(consent);
+        })?;
+        if way == Way::Browser && !self.book.open_window(self.clock.now()) {
+            return Err(failed(
+                "Not sent, and no draft was made: the person's browser was opened three times within two minutes and nobody \
+                 answered there. Ask them before you try again, or call without `send` to make a draft.",
+            ));
+        }
+        Ok(opened)
     }
 }
 

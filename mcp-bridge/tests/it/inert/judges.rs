@@ -112,6 +112,8 @@ const PAGE: &[&str] = &[
     "p class=size id=size",
     "p class=size",
     "div aria-labelledby=size class=text role=document tabindex=0",
+    "p class=size id=answers",
+    "div aria-labelledby=answers class=words role=document tabindex=0",
     "p dir=auto",
     "dl",
     "dt",
@@ -119,6 +121,9 @@ const PAGE: &[&str] = &[
     "form autocomplete=off method=post",
     "button name=answer value=refuse",
     "button class=yes name=answer value=send",
+    "p class=left",
+    "div class=bar",
+    "p class=late",
     "footer",
 ];
 

@@ -1,0 +1,187 @@
+//! What a browser is answered.
+
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use shared_inbox::Timestamp;
+use subtle::ConstantTimeEq as _;
+
+use super::{ANSWER_WITHIN, Case, Entry, PATIENCE, Served, Stage, guard, html};
+
+pub(super) type Reply = Response<Full<Bytes>>;
+
+/// Where a private file brings its secret.
+pub(super) const ENTRANCE: &str = "open";
+
+/// A form with a token and a word.
+const LARGEST_FORM: usize = 1024;
+
+const ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
+    opened it: do not answer, and tell whoever looks after the machine.";
+
+/// Why an answer was not taken.
+enum NotTaken {
+    /// The form is not of this question.
+    Form(StatusCode, &'static str),
+    /// It was answered before, or taken back.
+    Over,
+}
+
+impl Served {
+    /// `stranger` is whether the request comes from another user of this machine.
+    pub(super) async fn answer(&self, request: Request<Incoming>, stranger: bool) -> Reply {
+        if stranger {
+            tracing::warn!("another user of this machine asked for the page");
+            return html::says(
+                StatusCode::FORBIDDEN,
+                "Refused",
+                "This page is for another user of this machine.",
+            );
+        }
+        let id = request.uri().path().trim_start_matches('/').to_owned();
+        if let Err(why) = self.site.check(request.method(), request.headers(), id == ENTRANCE) {
+            tracing::debug!(%why, "a request to the page was refused");
+            return html::says(StatusCode::FORBIDDEN, "Refused", &why.to_string());
+        }
+        let cookie = guard::cookie(request.headers());
+        if *request.method() == Method::GET {
+            return self.show(&id, cookie.as_deref()).await;
+        }
+        let form = match read(request).await {
+            Ok(form) => form,
+            Err(why) => return html::says(StatusCode::BAD_REQUEST, "Not taken", why),
+        };
+        if id == ENTRANCE {
+            return self.enter(form.secret.as_deref().unwrap_or_default());
+        }
+        match self.take(&id, cookie.as_deref(), form) {
+            // The page is shown by a request of its own, so that loading it again answers nothing.
+            Ok(()) => html::elsewhere(&format!("/{id}")),
+            Err(NotTaken::Form(status, why)) => html::says(status, "Not taken", why),
+            Err(NotTaken::Over) => {
+                let mut reply = self.state(&id).await;
+                *reply.status_mut() = StatusCode::GONE;
+                reply
+            }
+        }
+    }
+
+    /// Lets the browser in that brings the secret of a private file.
+    fn enter(&self, secret: &str) -> Reply {
+        let mut cases = self.cases();
+        let found = cases.iter_mut().find(|(_, case)| case.is_entered_with(secret));
+        let Some((id, case)) = found else { return not_here() };
+        if case.opened.is_some() {
+            return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
+        }
+        if !matches!(*case.stage.borrow(), Stage::Open) {
+            return not_here();
+        }
+        case.opened = Some(self.clock.now());
+        if let Entry::File { file, .. } = &mut case.entry {
+            *file = None;
+        }
+        // Not a redirect: a browser keeps the cookie to itself as long as another site has led the way.
+        let mut reply = html::onward(&format!("/{id}"));
+        set_cookie(&mut reply, id, case);
+        reply
+    }
+
+    /// The question, or what became of it.
+    async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
+        {
+            let mut cases = self.cases();
+            let Some(case) = cases.get_mut(id) else { return not_here() };
+            let first = case.opened.is_none() && matches!(case.entry, Entry::Address);
+            if !first && cookie != Some(case.cookie.as_str()) {
+                return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
+            }
+            if matches!(*case.stage.borrow(), Stage::Open) {
+                let now = self.clock.now();
+                case.opened.get_or_insert(now);
+                let left = ANSWER_WITHIN.saturating_sub(now.saturating_duration_since(case.since));
+                let mut page = html::question(&case.letter, &case.token, left);
+                if first {
+                    set_cookie(&mut page, id, case);
+                }
+                return page;
+            }
+        }
+        self.state(id).await
+    }
+
+    /// What became of a question that is not open any more.
+    async fn state(&self, id: &str) -> Reply {
+        let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
+            return not_here();
+        };
+        // The mail is on its way to the service; its outcome is a moment off.
+        let over = stage.wait_for(|stage| matches!(stage, Stage::Over(..)));
+        let over = tokio::time::timeout(PATIENCE, over).await;
+        let stage = over.ok().and_then(Result::ok).map(|stage| stage.clone());
+        match stage
+            .unwrap_or_else(|| self.cases().get(id).map_or(Stage::Open, |case| case.stage.borrow().clone()))
+        {
+            Stage::Over(ending, at) => html::decided(ending.title, &ending.text, at),
+            Stage::Answered(_, at) => {
+                let said = "Your answer was taken. Load this page again to see what came of it.";
+                html::decided("Thank you", said, at)
+            }
+            Stage::Open => not_here(),
+        }
+    }
+
+    /// Takes the person's answer.
+    fn take(&self, id: &str, cookie: Option<&str>, form: guard::Form) -> Result<(), NotTaken> {
+        const FOREIGN: NotTaken = NotTaken::Form(
+            StatusCode::FORBIDDEN,
+            "This is not the form of this question. It changed nothing.",
+        );
+        let cases = self.cases();
+        let case = cases.get(id).ok_or(NotTaken::Over)?;
+        let opened = case.opened.filter(|_| cookie == Some(case.cookie.as_str()));
+        let (Some(opened), Some(token), Some(answer)) = (opened, form.token, form.answer) else {
+            return Err(FOREIGN);
+        };
+        if !bool::from(token.as_bytes().ct_eq(case.token.as_bytes())) {
+            return Err(FOREIGN);
+        }
+        let answer = answer.after(self.clock.now().saturating_duration_since(opened));
+        let taken = case.stage.send_if_modified(|stage| {
+            let open = matches!(stage, Stage::Open);
+            if open {
+                *stage = Stage::Answered(answer, Timestamp::now());
+            }
+            open
+        });
+        if taken { Ok(()) } else { Err(NotTaken::Over) }
+    }
+}
+
+impl Case {
+    fn is_entered_with(&self, brought: &str) -> bool {
+        match &self.entry {
+            Entry::File { secret, .. } => bool::from(secret.as_bytes().ct_eq(brought.as_bytes())),
+            Entry::Address => false,
+        }
+    }
+}
+
+async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {
+    let body = Limited::new(request.into_body(), LARGEST_FORM).collect();
+    match tokio::time::timeout(PATIENCE, body).await {
+        Ok(Ok(body)) => Ok(guard::form(&body.to_bytes())),
+        _ => Err("The form did not come whole."),
+    }
+}
+
+fn not_here() -> Reply {
+    html::says(StatusCode::NOT_FOUND, "Nothing is asked here", "This question is not open any more.")
+}
+
+fn set_cookie(reply: &mut Reply, id: &str, case: &Case) {
+    let cookie = format!("{}={}; Path=/{id}; HttpOnly; SameSite=Strict", guard::COOKIE, case.cookie);
+    if let Ok(cookie) = cookie.parse() {
+        reply.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+}

@@ -1,0 +1,111 @@
+//! A file for one pair of eyes: takes the browser to the page without the secret ever being an argument of a program, where
+//! every user of the machine could read it.
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use crate::consent::secret;
+
+/// The file in a folder of its own; both are gone when this is dropped.
+pub(crate) struct PrivateFile {
+    folder: PathBuf,
+    path: String,
+}
+
+impl PrivateFile {
+    /// Writes the file.
+    ///
+    /// # Errors
+    ///
+    /// When there is no place for it, or when others could read it there.
+    pub(crate) fn create(content: &str) -> io::Result<Self> {
+        let mut failed = None;
+        for place in places() {
+            match Self::create_in(&place, content) {
+                Ok(file) => return Ok(file),
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    fn create_in(place: &Path, content: &str) -> io::Result<Self> {
+        let random = secret().map_err(io::Error::other)?;
+        let folder = place.join(format!("shared-inbox-question-{}", &random[..16]));
+        let path = folder.join("open.html").into_os_string().into_string();
+        let path = path.map_err(|_| io::Error::other("the path is not text"))?;
+        make_folder(&folder)?;
+        let made = Self { folder, path };
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&made.path)?.write_all(content.as_bytes())?;
+        made.check()?;
+        Ok(made)
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Some file systems keep no modes.
+    #[cfg(unix)]
+    fn check(&self) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        for path in [self.folder.as_path(), self.path.as_ref()] {
+            if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+                return Err(io::Error::other("others can read it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder for temporary files is the user's own.
+    #[cfg(not(unix))]
+    fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for PrivateFile {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.path);
+        _ = fs::remove_dir(&self.folder);
+    }
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
+fn places() -> impl Iterator<Item = PathBuf> {
+    let home = env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute());
+    home.into_iter().chain([env::temp_dir()])
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_its_owners_alone_and_gone_with_its_folder_when_it_was_used() {
+        let place = tempfile::tempdir().unwrap();
+        let file = PrivateFile::create_in(place.path(), "secret").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file.folder), mode(file.path().as_ref())), (0o700, 0o600));
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "secret");
+        drop(file);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        assert!(PrivateFile::create_in(&place.path().join("nowhere"), "").is_err());
+    }
+}

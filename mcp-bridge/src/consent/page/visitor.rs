@@ -1,0 +1,91 @@
+//! Whose program it is that connects to the page. Linux tells, in its table of connections; elsewhere the secret must do.
+
+use std::{fs, net::SocketAddr};
+
+const TABLE: &str = "/proc/net/tcp";
+
+/// Whether the program at the other end of a connection is another user's. The superuser is nobody to hide from.
+pub(super) fn is_another_user(visitor: SocketAddr, page: SocketAddr) -> bool {
+    knows_its_visitors()
+        && fs::read_to_string(TABLE).is_ok_and(|table| stands_as_another_user(&table, visitor, page))
+}
+
+/// Whether this machine tells whose program connects to the page.
+pub(crate) fn knows_its_visitors() -> bool {
+    cfg!(target_os = "linux") && !is_in_windows() && fs::metadata(TABLE).is_ok()
+}
+
+/// Whether the browser is outside, in the Windows around this Linux, and its connections are not in the table.
+fn is_in_windows() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease");
+    release.is_ok_and(|release| release.to_lowercase().contains("microsoft"))
+}
+
+/// A line of the table: the connection's own end, its other end, its owner, and whether a program holds it.
+struct Entry<'a> {
+    local: &'a str,
+    remote: &'a str,
+    user: &'a str,
+    held: bool,
+}
+
+fn entries(table: &str) -> impl Iterator<Item = Entry<'_>> {
+    table.lines().skip(1).filter_map(|line| {
+        let fields: Vec<_> = line.split_ascii_whitespace().take(10).collect();
+        let [_, local, remote, _, _, _, _, user, _, inode] = fields[..] else { return None };
+        Some(Entry { local, remote, user, held: inode != "0" })
+    })
+}
+
+fn stands_as_another_user(table: &str, visitor: SocketAddr, page: SocketAddr) -> bool {
+    let (Some(visitor), Some(page)) = (in_table(visitor), in_table(page)) else { return false };
+    let listens = |entry: &Entry<'_>| entry.local == page && entry.remote == "00000000:0000";
+    // A table without the page itself is about something else.
+    let Some(ours) = entries(table).find(listens) else { return false };
+    let theirs = entries(table).find(|entry| entry.local == visitor && entry.remote == page);
+    // Whoever has hung up already stands there without a name, or not at all.
+    !theirs.is_some_and(|theirs| theirs.held && (theirs.user == ours.user || theirs.user == "0"))
+}
+
+/// An address as it stands in the table.
+fn in_table(address: SocketAddr) -> Option<String> {
+    match address {
+        SocketAddr::V4(v4) => Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(v4.ip().octets()), v4.port())),
+        SocketAddr::V6(_) => None,
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_endian = "little")]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+        0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 101 1 0 100 0 0 10 0\n   \
+        1: 0100007F:A001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 102 1 0 100 0 0 10 0\n   \
+        2: 0100007F:A002 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 65534        0 103 1 0 100 0 0 10 0\n   \
+        3: 0100007F:A003 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 104 1 0 100 0 0 10 0\n   \
+        4: 0100007F:A004 0100007F:1F90 05 00000000:00000000 00:00000000 00000000     0        0 0 1 0 100 0 0 10 0\n";
+
+    fn is_refused(port: u16, page: u16) -> bool {
+        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        stands_as_another_user(EXAMPLE, local(port), local(page))
+    }
+
+    #[test]
+    fn the_same_user_and_the_superuser_come_in_and_others_do_not() {
+        assert!(!is_refused(0xA001, 8080) && !is_refused(0xA003, 8080));
+        assert!(is_refused(0xA002, 8080));
+    }
+
+    #[test]
+    fn whoever_has_hung_up_already_is_nobody() {
+        assert!(is_refused(0xA004, 8080), "no program holds it any more");
+        assert!(is_refused(0xA005, 8080), "it is not in the table any more");
+    }
+
+    #[test]
+    fn a_table_that_does_not_know_the_page_refuses_nobody() {
+        assert!(!is_refused(0xA002, 8081));
+    }
+}

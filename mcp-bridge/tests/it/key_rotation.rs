@@ -1,0 +1,84 @@
+//! A key that is replaced in its file while the bridge runs.
+
+use std::{fs, path::Path, sync::atomic::Ordering};
+
+use serde_json::json;
+use shared_inbox::Scope;
+use shared_inbox_mock::NewKey;
+
+use crate::desk::{Client, Desk, Era, Newer, Older, Person, Says, connect, is_error, text, until};
+
+/// A key with these scopes, and its agent.
+async fn key(desk: &Desk, scopes: &[Scope]) -> (String, String) {
+    let made = desk.mock.control().create_key(NewKey::live("Bridge", scopes.to_vec())).await.unwrap();
+    (made.key, made.agent_id.to_string())
+}
+
+async fn with_file(desk: &Desk, person: &Person, era: Era, file: &Path) -> Client {
+    let mut command = desk.program();
+    command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
+    connect(command, person, era).await
+}
+
+const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
+
+#[tokio::test]
+async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of_other_tools() {
+    let desk = Desk::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    let (first, agent) = key(&desk, &ALL).await;
+    fs::write(&file, first).unwrap();
+    let person = Person::who(Says::No);
+    let client = with_file(&desk, &person, Older, &file).await;
+    assert_eq!(client.tools().await.len(), 12);
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+
+    desk.mock.control().revoke_key(&agent).await.unwrap();
+    let result = client.call("list_tags", json!({})).await;
+    assert!(is_error(&result) && text(&result).contains("--api-key-file"), "{}", text(&result));
+
+    let (second, agent) = key(&desk, &[Scope::Read, Scope::Write]).await;
+    fs::write(&file, format!("{second}\n")).unwrap();
+    let note = json!({ "id": desk.conversation, "body": "With the second key" });
+    let result = client.call("add_note", note).await;
+    assert!(!is_error(&result), "the failed call was made once more: {}", text(&result));
+    assert_eq!(desk.notes().await, ["With the second key"]);
+    until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
+    let tools = client.tools().await;
+    assert!(!tools.contains(&"reply".to_owned()) && tools.contains(&"add_note".to_owned()), "{tools:?}");
+
+    desk.mock.control().revoke_key(&agent).await.unwrap();
+    let (third, _) = key(&desk, &[Scope::Read, Scope::Write]).await;
+    fs::write(&file, third).unwrap();
+    let mailboxes = rmcp::model::ReadResourceRequestParams::new("inbox://mailboxes");
+    assert!(client.service.read_resource(mailboxes).await.is_ok(), "a resource is read once more too");
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    assert_eq!(person.tools_changed.load(Ordering::SeqCst), 1, "the same tools are not told of again");
+}
+
+#[tokio::test]
+async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() {
+    for era in [Older, Newer] {
+        let desk = Desk::new().await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        let (first, agent) = key(&desk, &ALL).await;
+        fs::write(&file, first).unwrap();
+        let person = Person::who_takes_time(Says::Yes);
+        let client = with_file(&desk, &person, era, &file).await;
+        let rotate = async {
+            until(async || person.questions().len() == 1).await;
+            desk.mock.control().revoke_key(&agent).await.unwrap();
+            fs::write(&file, key(&desk, &ALL).await.0).unwrap();
+            // Sooner it would be nobody's answer.
+            tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+            person.answers.add_permits(1);
+        };
+        let send = json!({ "id": desk.conversation, "body": "Once", "send": true });
+        let (result, ()) = tokio::join!(client.call("reply", send), rotate);
+        assert!(!is_error(&result), "{era:?}: {}", text(&result));
+        assert_eq!(desk.mails().await.sent, ["Once"], "{era:?}");
+        assert_eq!(person.questions().len(), 1, "{era:?}");
+    }
+}

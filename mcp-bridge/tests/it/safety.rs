@@ -1,0 +1,33 @@
+//! The page on safety: each claim names a test, and the test exists.
+
+use std::{fs, path::Path};
+
+fn sources(folder: &Path, into: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            into.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_page_on_safety_names_exists() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut tests = String::new();
+    sources(&own.join("tests/it"), &mut tests);
+    let page = fs::read_to_string(own.join("../docs/safety.md")).unwrap();
+    let table = page.split("## Who can do what").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut claims = 0;
+    for line in table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| who")) {
+        let named: Vec<_> = line.rsplit('|').nth(1).unwrap().split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "no test: {line}");
+        for test in named {
+            assert!(tests.contains(&format!("fn {test}(")), "{test} does not exist");
+        }
+        claims += 1;
+    }
+    assert!(claims > 9, "{claims} claims");
+}

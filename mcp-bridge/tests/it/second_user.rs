@@ -1,0 +1,154 @@
+//! What another user of the machine can do to a question that is open: look at the list of processes, and nothing else.
+
+use std::{
+    fs,
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    },
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::{Value, json};
+use shared_inbox_tests::peers;
+
+use crate::{
+    browser::{Opened, opener},
+    desk::{Client, Desk, Mails, Older, Person, Says, connect, is_error, text, until},
+};
+
+const NOBODY: u32 = 65_534;
+
+/// How this test becomes another user: as root by itself, or with the help of `sudo` if that asks for no password.
+#[derive(Clone, Copy)]
+enum AnotherUser {
+    FromRoot,
+    BySudo,
+}
+
+impl AnotherUser {
+    fn find() -> Option<Self> {
+        if fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+            return Some(Self::FromRoot);
+        }
+        let sudo = Command::new("sudo").args(["-n", "-u", "nobody", "true"]).output();
+        match sudo {
+            Ok(output) if output.status.success() => Some(Self::BySudo),
+            _ => peers::skip("it takes root, or sudo without a password, to become another user"),
+        }
+    }
+
+    /// Runs a command of the shell.
+    fn run(self, command: &str) -> Output {
+        let mut shell = match self {
+            Self::FromRoot => {
+                let mut bash = Command::new("bash");
+                bash.uid(NOBODY).gid(NOBODY);
+                bash
+            }
+            Self::BySudo => {
+                let mut sudo = Command::new("sudo");
+                sudo.args(["-n", "-u", "nobody", "bash"]);
+                sudo
+            }
+        };
+        shell.args(["-c", command]).current_dir("/").output().unwrap()
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn reply(desk: &Desk) -> Value {
+    json!({ "id": desk.conversation, "body": "Your order left today.", "send": true })
+}
+
+/// A folder that everybody may look into, with a home and a stand-in for the way to open a browser.
+fn machine() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("home")).unwrap();
+    for open in [folder.path(), &folder.path().join("home")] {
+        fs::set_permissions(open, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+async fn asking(desk: &Desk, folder: &Path) -> Client {
+    let mut command = desk.program();
+    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    command.arg("--ask=browser").env("PATH", path).env("HOME", folder.join("home"));
+    connect(command, &Person::who(Says::CannotBeAsked), Older).await
+}
+
+#[tokio::test]
+#[ignore = "needs another user"]
+async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
+    let Some(another_user) = AnotherUser::find() else { return };
+    let (folder, desk) = (machine(), Desk::new().await);
+    let opened = opener(folder.path(), "while [ ! -e answered ]; do sleep 0.1; done");
+    let client = asking(&desk, folder.path()).await;
+    let person = async {
+        until(async || opened.exists()).await;
+        let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
+        let seen = said(&another_user.run("cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'"));
+        assert!(seen.contains(&argument), "the list of processes shows what is opened: {argument}");
+        let (address, secret) = Opened::way_in(&argument);
+        let page = address.trim_end_matches("/open");
+        assert!(
+            !seen.contains(page) && !seen.contains(&secret),
+            "and neither the page's address nor its secret"
+        );
+        let file = Path::new(&argument);
+        for attempt in [format!("cat '{argument}'"), format!("ls '{}'", file.parent().unwrap().display())] {
+            let output = another_user.run(&attempt);
+            assert!(!output.status.success() && output.stdout.is_empty(), "{attempt}: {}", said(&output));
+        }
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!((mode(file.parent().unwrap()), mode(file)), (0o700, 0o600));
+
+        let window = Opened::from_file(&argument).await.expect("the person's browser is let in");
+        assert!(!file.exists() && !file.parent().unwrap().exists(), "it is removed once it was used");
+        window.read_first().await;
+        window.press("send").await;
+        fs::write(folder.path().join("answered"), "").unwrap();
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), person);
+    assert!(!is_error(&result), "{}", text(&result));
+    assert_eq!(desk.mails().await.sent.len(), 1);
+}
+
+#[tokio::test]
+#[ignore = "needs another user"]
+async fn another_user_who_knows_the_secret_cannot_say_yes() {
+    let Some(another_user) = AnotherUser::find() else { return };
+    let (folder, desk) = (machine(), Desk::new().await);
+    let opened = opener(folder.path(), "");
+    let client = asking(&desk, folder.path()).await;
+    let person = async {
+        until(async || opened.exists()).await;
+        let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
+        let (address, secret) = Opened::way_in(&argument);
+        let port = address.split(':').nth(2).unwrap().split('/').next().unwrap();
+        let form = format!("secret={secret}");
+        let request = format!(
+            "POST /open HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\nOrigin: null\\r\\nContent-Type: \
+             application/x-www-form-urlencoded\\r\\nContent-Length: {}\\r\\n\\r\\n{form}",
+            form.len()
+        );
+        let knock = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; cat <&3");
+        let answer = said(&another_user.run(&knock));
+        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+        assert!(!answer.to_lowercase().contains("set-cookie") && !answer.contains("left today"), "{answer}");
+        // Whoever hangs up at once is not taken for the person either.
+        another_user.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3"));
+
+        let window = Opened::from_file(&argument).await.expect("the question is still open");
+        window.read_first().await;
+        window.press("refuse").await;
+    };
+    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), person);
+    assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
+    assert_eq!(desk.mails().await, Mails::none());
+}

@@ -1,0 +1,219 @@
+//! The record of what was created when the program ends at a bad moment.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewMailbox};
+
+use crate::{
+    desk::Desk,
+    raw::{Raw, under_way},
+};
+
+/// How a program comes to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    StdinClosed,
+    Term,
+    Int,
+    Hup,
+    Kill,
+}
+
+const GRACEFUL: [End; 4] = [End::StdinClosed, End::Term, End::Int, End::Hup];
+
+impl End {
+    /// Ends the program in this way and waits until it is gone.
+    async fn come(self, raw: Raw) {
+        let Raw { mut child, stdin, stdout } = raw;
+        let signal = match self {
+            Self::StdinClosed => None,
+            Self::Term => Some("-TERM"),
+            Self::Int => Some("-INT"),
+            Self::Hup => Some("-HUP"),
+            Self::Kill => Some("-KILL"),
+        };
+        if let (Some(signal), Some(pid)) = (signal, child.id()) {
+            let mut kill = tokio::process::Command::new("kill");
+            assert!(kill.args([signal, &pid.to_string()]).status().await.unwrap().success());
+        }
+        let stdin = (self != Self::StdinClosed).then_some(stdin);
+        let ended = tokio::time::timeout(Duration::from_secs(60), child.wait()).await.expect("it ends");
+        if self != Self::Kill {
+            assert_eq!(ended.unwrap().code(), Some(0), "{self:?}");
+        }
+        drop((stdin, stdout));
+    }
+}
+
+fn lines(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a whole line")).collect()
+}
+
+fn outcomes<'a>(lines: &'a [Value], conversation: &str) -> Vec<&'a str> {
+    let of_it = lines.iter().filter(|line| line["conversation"] == conversation);
+    of_it.map(|line| line["outcome"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_email_that_is_under_way_when_the_program_is_told_to_end_is_finished_and_written_down() {
+    for end in GRACEFUL {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("audit.jsonl");
+        let desk = Desk::new().await;
+        let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
+        desk.mock.control().add_fault(slow.always()).await.unwrap();
+        let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+        raw.greet().await;
+        raw.call(2, "reply", json!({ "id": desk.conversation, "body": "Once", "send": true })).await;
+        under_way(&desk.mock).await;
+        let intent = lines(&file);
+        assert_eq!(outcomes(&intent, &desk.conversation), ["intent"], "{end:?}: written before the request");
+        end.come(raw).await;
+        let written = lines(&file);
+        assert_eq!(outcomes(&written, &desk.conversation), ["intent", "scheduled"], "{end:?}");
+        assert_eq!(written[0]["call"], written[1]["call"], "{end:?}");
+        assert_eq!(
+            (&written[0]["asked"], &written[0]["answer"]),
+            (&json!("setting"), &json!("yes")),
+            "{end:?}"
+        );
+        assert!(written[1]["message"].is_string(), "{end:?}: {written:?}");
+        assert_eq!(desk.mails().await.sent, ["Once"], "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_email_whose_call_is_cancelled_midway_is_finished_and_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
+    desk.mock.control().add_fault(slow.always()).await.unwrap();
+    let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    raw.greet().await;
+    raw.call(2, "reply", json!({ "id": desk.conversation, "body": "Once", "send": true })).await;
+    under_way(&desk.mock).await;
+    let cancelled = json!({ "requestId": 2 });
+    raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
+    crate::desk::until(async || lines(&file).len() == 2).await;
+    assert_eq!(outcomes(&lines(&file), &desk.conversation), ["intent", "scheduled"]);
+    assert_eq!(desk.mails().await.sent, ["Once"]);
+}
+
+#[tokio::test]
+async fn a_call_that_made_nothing_before_the_end_is_written_down_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    crate::raw::slow(&desk, "/tags").await;
+    let mut raw = Raw::start(&desk, &["--audit", file.to_str().unwrap()]);
+    raw.greet().await;
+    raw.call(2, "list_tags", json!({})).await;
+    under_way(&desk.mock).await;
+    End::Term.come(raw).await;
+    let written = lines(&file);
+    assert_eq!((&written[0]["tool"], &written[0]["outcome"]), (&json!("list_tags"), &json!("cut off")));
+    assert_eq!(written.len(), 1, "{written:?}");
+}
+
+/// A generator of numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % most.max(1)
+    }
+}
+
+/// One email, and the program ended in this way after a while. Gives the conversation.
+async fn round(
+    desk: &Desk,
+    file: &Path,
+    number: usize,
+    after: Option<(End, Duration)>,
+) -> (String, Duration) {
+    let address = format!("customer{number}@customer.example");
+    let mail = InboundMail::new("orders@shop.example", &address, "Where is it?");
+    let conversation = desk.mock.control().inbound(mail).await.unwrap().conversation_id.to_string();
+    let mut raw = Raw::start(desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    raw.greet().await;
+    let begun = Instant::now();
+    raw.call(2, "reply", json!({ "id": conversation, "body": format!("Round {number}"), "send": true }))
+        .await;
+    match after {
+        None => {
+            raw.answer(2).await;
+            let took = begun.elapsed();
+            End::StdinClosed.come(raw).await;
+            (conversation, took)
+        }
+        Some((end, wait)) => {
+            // A random moment is what this is about.
+            tokio::time::sleep(wait).await;
+            end.come(raw).await;
+            (conversation, wait)
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes a minute"]
+async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_line_its_email() {
+    const ROUNDS: usize = 200;
+    const LANES: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
+    mock.control().create_mailbox(NewMailbox::new("orders@shop.example", "Orders")).await.unwrap();
+    let desk = Desk { mock, conversation: String::new() };
+
+    let mut whole = Duration::ZERO;
+    for number in 0..3 {
+        whole = whole.max(round(&desk, &file, 10_000 + number, None).await.1);
+    }
+    let ends = [End::StdinClosed, End::Term, End::Int, End::Hup, End::Kill];
+    let mut dice = Dice(0x2026_1116);
+    let most = u64::try_from(whole.as_micros()).unwrap() * 3 / 2;
+    let plan: Vec<_> = (0..ROUNDS)
+        .map(|number| (number, ends[number % ends.len()], Duration::from_micros(dice.below(most))))
+        .collect();
+    let lane = async |lane: usize| {
+        let mut ended = Vec::new();
+        for (number, end, wait) in plan.iter().skip(lane).step_by(LANES).copied() {
+            ended.push((number, end, round(&desk, &file, number, Some((end, wait))).await.0));
+        }
+        ended
+    };
+    let lanes: [_; LANES] = tokio::join!(lane(0), lane(1), lane(2), lane(3)).into();
+    let ended = lanes.concat();
+
+    let written = lines(&file);
+    let sent = desk.mails().await.sent;
+    let (mut mailed, mut left_open) = (0, 0);
+    for (number, end, conversation) in &ended {
+        let emails = sent.iter().filter(|text| **text == format!("Round {number}")).count();
+        let said = outcomes(&written, conversation);
+        let count = |outcome: &str| said.iter().filter(|one| **one == outcome).count();
+        assert!(emails <= 1 && count("intent") <= 1, "{number} {end:?}: {emails} {said:?}");
+        assert!(emails <= count("intent"), "{number} {end:?}: an email without a line: {said:?}");
+        assert!(count("scheduled") <= emails, "{number} {end:?}: a line without an email: {said:?}");
+        if *end == End::Kill {
+            left_open += count("intent") - count("scheduled");
+        } else {
+            assert_eq!(emails, count("scheduled"), "{number} {end:?}: {said:?}");
+            assert_eq!(count("intent"), count("scheduled"), "{number} {end:?}: {said:?}");
+        }
+        mailed += emails;
+    }
+    assert!(mailed > 0 && mailed < ROUNDS, "the moments are random: {mailed} emails, {left_open} left open");
+    println!("{mailed} emails in {ROUNDS} rounds, {left_open} intents left open by a kill");
+}
