@@ -256,6 +256,7 @@ impl Options {
         }
         match self.settings().structured {
             Structured::Safe => {}
+            Structured::Slim => flag("--structured", Some("slim".into())),
             Structured::Exact => flag("--structured", Some("exact".into())),
             Structured::None => flag("--structured", Some("none".into())),
         }

@@ -77,6 +77,8 @@ impl Default for Settings {
 pub enum Structured {
     /// Cleaned, defused and marked like the text.
     Safe,
+    /// Ids, states and times, for clients that show a model both forms: the words stand in the text alone.
+    Slim,
     /// Mail exactly as it came, for programs: with hidden characters, live links and no marks. Not for a model.
     Exact,
     /// Nothing: results are text alone.

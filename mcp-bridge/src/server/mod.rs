@@ -1,14 +1,18 @@
 //! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this machine.
 
 mod answer;
+mod arguments;
 mod calls;
+mod changes;
 mod completions;
 mod inboxes;
+mod introduction;
 mod link;
 mod mail;
 mod prompts;
 mod record;
 mod resources;
+mod seen;
 mod tools;
 mod watch;
 
@@ -35,13 +39,14 @@ use tokio::sync::broadcast;
 use crate::{
     audit::Audit,
     render::{self, Fence, Style},
-    settings::{Filter, Settings, Structured},
+    settings::{Ask, Filter, SendPolicy, Settings, Structured},
 };
 use answer::{failed, said};
 use inboxes::{Inboxes, Pace};
 use link::{Link, Linked};
 use mail::Mailroom;
 use record::Record;
+use seen::Seen;
 use watch::{Ended, watch};
 
 pub(crate) use link::explain;
@@ -77,7 +82,12 @@ pub struct Bridge {
     filter: Filter,
     max_chars: usize,
     structured: Structured,
+    send: SendPolicy,
+    ask: Ask,
     inboxes: Inboxes,
+    seen: Seen,
+    /// Whether a result has told the model what it should know from the start.
+    introduced: AtomicBool,
     /// Whether a client was given the list without the tools that change something.
     listed_short: AtomicBool,
 }
@@ -101,6 +111,10 @@ impl Bridge {
             filter,
             max_chars: settings.max_chars,
             structured: settings.structured,
+            send: settings.send,
+            ask: settings.ask,
+            seen: Seen::default(),
+            introduced: AtomicBool::new(false),
             inboxes: Inboxes::new(settings.mailboxes),
             listed_short: AtomicBool::new(false),
         }
@@ -116,7 +130,11 @@ impl Bridge {
 
     fn style(&self) -> Style {
         let style = Style::new(Fence::new(), self.max_chars);
-        if self.structured == Structured::Exact { style.exact() } else { style }
+        match self.structured {
+            Structured::Exact => style.exact(),
+            Structured::Slim => style.slim(),
+            _ => style,
+        }
     }
 
     fn done(&self, rendered: render::Rendered) -> CallToolResult {

@@ -149,7 +149,8 @@ impl Bridge {
             Place::Tags => render::tags(&style, &client.tags().await?),
             Place::Conversations(mailbox) => {
                 let input = inboxes::list(mailbox.clone(), None);
-                render::conversations(&style, &self.inboxes.conversations(client, input, Pace::Asked).await?)
+                let (all, more) = self.inboxes.conversations(client, input, &[], Pace::Asked).await?;
+                render::conversations(&style.more(more), &all)
             }
             Place::Conversation(id) => {
                 render::conversation(&style, &self.inboxes.conversation(client, id, Pace::Asked).await?, None)

@@ -8,7 +8,6 @@ use rmcp::{
     },
     service::RequestContext,
 };
-use shared_inbox::Conversation;
 
 use super::{Mailroom, Result, beside::told, case::Case, note};
 use crate::{
@@ -25,7 +24,6 @@ impl Mailroom {
     pub(super) async fn carried(
         &self,
         case: Case,
-        conversation: &Conversation,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
@@ -43,7 +41,8 @@ impl Mailroom {
         let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
         match answer {
             Answer::Yes => {
-                Ok(self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await.into())
+                let conversation = &case.reading.conversation;
+                Ok(self.make(&case.linked, &case.mail.0, &mut slot, Some(conversation), None).await.into())
             }
             answer => {
                 drop(slot);
