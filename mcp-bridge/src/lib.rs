@@ -26,6 +26,7 @@ pub mod render;
 pub mod sandbox;
 mod server;
 pub mod settings;
+mod skills;
 #[doc(hidden)]
 pub mod stdio;
 

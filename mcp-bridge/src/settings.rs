@@ -46,6 +46,8 @@ pub struct Settings {
     pub structured: Structured,
     /// The addresses of the inboxes that the model is kept to; every inbox when there are none.
     pub mailboxes: Vec<String>,
+    /// A folder with skills of the team's own, served beside the bridge's.
+    pub skills: Option<PathBuf>,
 }
 
 impl Settings {
@@ -67,6 +69,7 @@ impl Default for Settings {
             clock: Arc::new(TokioClock),
             structured: Structured::Safe,
             mailboxes: Vec::new(),
+            skills: None,
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::{
 
 /// How many inboxes are named.
 const MAX_INBOXES: usize = 10;
+/// How many of the team's skills are named.
+const MAX_SKILLS: usize = 10;
 
 impl Bridge {
     /// Adds the introduction to the first result that has room for it.
@@ -47,7 +49,8 @@ impl Bridge {
         {
             fields.insert("start".into(), text.clone().into());
         }
-        result.content.push(ContentBlock::text(text));
+        // Some clients join the parts of a result without anything between them.
+        result.content.push(ContentBlock::text(format!("\n{text}\n")));
     }
 
     async fn introduction(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> String {
@@ -76,6 +79,15 @@ impl Bridge {
                 shown.push(format!("{} more", all.len() - MAX_INBOXES));
             }
             said.push(format!("Inboxes: {}.", shown.join(", ")));
+        }
+        if self.skills.is_some() {
+            let skills = self.all_skills().await;
+            let shown = skills
+                .iter()
+                .skip(1)
+                .take(MAX_SKILLS)
+                .map(|skill| format!("{} ({})", skill.uri, own(skill.description())));
+            said.push(format!("The team's rules: {}.", shown.collect::<Vec<_>>().join(", ")));
         }
         said.join(" ")
     }
