@@ -102,13 +102,12 @@ impl Seen {
         if now.saturating_duration_since(*at) > TAGS_TTL {
             return None;
         }
-        let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
         for tag in add {
-            if !tags.iter().any(|one| same(one, tag)) {
+            if !tags.contains(tag) {
                 tags.push(tag.clone());
             }
         }
-        tags.retain(|one| !remove.iter().any(|tag| same(one, tag)));
+        tags.retain(|tag| !remove.contains(tag));
         Some(tags.clone())
     }
 

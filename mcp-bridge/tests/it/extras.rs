@@ -112,7 +112,7 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
                 [] => assert_eq!(
                     words.unwrap(),
                     "⟦untrusted: 1 invisible characters removed, 3 link or image marks defused⟧ Hi ! [x] \
-                     (https:/ /evil.example/?q=1) ⟦end⟧",
+                     (https:/ /evil.example/?q=1)",
                     "{era:?}"
                 ),
                 ["--structured=exact"] => assert_eq!(words.unwrap(), hidden, "{era:?}"),

@@ -241,7 +241,7 @@ fn one_long_item_of_a_timeline_is_shortened_and_the_others_stay() {
 fn even_the_smallest_result_shows_an_ordinary_conversation() {
     let rendered = render::conversations(&of_size(1_000), &summaries(3));
     assert_within(&rendered, 1_000);
-    assert_eq!(rendered.structured["items"][0]["id"], "cnv_0");
+    assert_eq!(rendered.structured["items"][0]["id"], "cnv_1", "the one with a risk");
     let rendered =
         render::conversation(&of_size(1_500), &mail("Kim", "Order 1042", &"word ".repeat(1_000)), None);
     assert_within(&rendered, 1_500);

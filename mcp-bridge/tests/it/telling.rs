@@ -72,7 +72,7 @@ async fn a_change_of_tags_names_the_tags_as_they_are_now() {
 
     client.call("get_conversation", json!({ "id": desk.conversation })).await;
     let result =
-        call(&client, &desk, "tag_conversation", json!({ "add": ["late"], "remove": ["VIP"] })).await;
+        call(&client, &desk, "tag_conversation", json!({ "add": ["late"], "remove": ["vip"] })).await;
     assert_eq!(text(&result), format!("Tags of {} now: \"needs review\", \"late\".", desk.conversation));
     assert_eq!(structured(&result)["tags"], json!(["needs review", "late"]));
     let now = desk.mock.client().conversation(&desk.conversation.parse().unwrap()).get().await.unwrap();
