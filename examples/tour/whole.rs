@@ -238,8 +238,8 @@ async fn a_lost_answer(
     control: &Control,
     id: &ConversationId,
 ) -> Result<(), Error> {
-    show.step("An answer is lost on the wire, and nothing happens twice");
-    show.say("The note is taken, and the connection closes before the client hears of it.");
+    show.step("A response is lost on the wire, and nothing happens twice");
+    show.say("The note is accepted, and the connection closes before the client hears of it.");
     show.run(
         code!(control.add_fault(FaultRule::new(Effect::drop_after()).path("/conversations/*/notes")).await?),
         |fault| format!("{} is armed", fault.id),

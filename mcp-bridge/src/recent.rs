@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use shared_inbox::Unconfirmed;
+use shared_inbox::UnconfirmedCreate;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::digest::Digest;
@@ -27,7 +27,7 @@ pub(crate) enum Fate {
     /// It was made, then, with this result.
     Made(Instant, Value),
     /// Its answer was lost, and it could not be found out whether it was made.
-    Unknown(Instant, Unconfirmed),
+    Unknown(Instant, UnconfirmedCreate),
 }
 
 /// What was created lately.

@@ -5,7 +5,6 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use shared_inbox::Verification;
 //! use shared_inbox_mock::{Effect, FaultRule, MockServer};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -13,12 +12,12 @@
 //! let mock = MockServer::builder().manual_clock().start().await;
 //! let inbox = mock.client();
 //!
-//! // The note is taken, then the connection closes without an answer. The client looks before it repeats.
+//! // The note is accepted, then the connection closes without a response. The client checks before it retries.
 //! let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
 //! mock.control().add_fault(lost).await?;
 //! let first = &inbox.conversations().await?[0];
 //! let note = inbox.conversation(&first.id).add_note("Refund is approved");
-//! assert!(note.verification(Verification::ReadFirst).await?.recovered());
+//! assert!(note.await?.recovered());
 //!
 //! // Ten minutes pass at once.
 //! mock.control().advance(Duration::from_secs(600)).await?;

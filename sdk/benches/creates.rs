@@ -1,14 +1,23 @@
-//! How many notes a minute one key can write, beside a client that reads the conversation before each. In virtual time: the
-//! figures are exact, and the same on every machine.
+//! What a create costs and what becomes of lost responses, in virtual time: the figures are exact, and the same on every
+//! machine.
+//!
+//!     cargo bench -p shared-inbox --bench creates
 
+#[path = "../tests/client/stranger/mod.rs"]
+mod stranger;
 #[path = "../tests/client/support/mod.rs"]
 mod support;
 
 use std::time::Duration;
 
-use shared_inbox::{Clock, Verification};
+use shared_inbox::{ClientBuilder, Clock, Verification};
+use stranger::Kind;
+use stranger::losses::{LOSSES, measure};
 use support::{Service, conversation_id};
 
+const CREATES: u32 = 200;
+
+/// How many notes a minute one key can write.
 async fn in_a_minute(verification: Verification) -> u32 {
     let service = Service::start().await;
     let client = service.builder().verification(verification).build().expect("a client");
@@ -24,12 +33,36 @@ async fn in_a_minute(verification: Verification) -> u32 {
     }
 }
 
+async fn print_losses() {
+    let read_first: fn(ClientBuilder) -> ClientBuilder =
+        |builder| builder.verification(Verification::ReadFirst);
+    println!(
+        "lost responses, {CREATES} each: recovered, duplicates, false words, median until it is known after the loss"
+    );
+    for loss in &LOSSES {
+        for kind in [Kind::Note, Kind::Draft, Kind::Request] {
+            let by_default = measure(loss, kind, CREATES, |builder| builder).await;
+            let reading = measure(loss, kind, CREATES, read_first).await;
+            println!(
+                "  {:<33} {kind:<8?} default: {:>3} of {CREATES}, {}, {}, {:>4} ms   read first: {:>3} of {CREATES}",
+                loss.name,
+                by_default.recovered,
+                by_default.duplicates,
+                by_default.false_words,
+                by_default.median().as_millis(),
+                reading.recovered,
+            );
+        }
+    }
+}
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let [now, read_first] =
-        [Verification::Verified, Verification::ReadFirst].map(|way| runtime.block_on(in_a_minute(way)));
+    let [by_default, read_first] =
+        [Verification::ReadBack, Verification::ReadFirst].map(|way| runtime.block_on(in_a_minute(way)));
     println!("notes in a minute through one key (the limit leaves 110 requests to interactive calls)");
-    println!("  one request each: {now}");
+    println!("  one request each: {by_default}");
     println!("  with a read first: {read_first}");
-    println!("  ratio: {:.2}", f64::from(now) / f64::from(read_first));
+    println!("  ratio: {:.2}", f64::from(by_default) / f64::from(read_first));
+    runtime.block_on(print_losses());
 }

@@ -48,50 +48,49 @@
 //! ([`deadline`](ClientBuilder::deadline)) run out. A connection that could not be made is repeated for every operation.
 //! `Retry-After` is honoured. All of it can be set for the client and for a single call.
 //!
-//! # Verified creates
+//! # Lost responses
 //!
 //! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. So this
-//! crate never repeats a create blindly. A create is one request when all goes well. When its answer is lost, the conversation
-//! is read until the item shows, or until it would have shown ([`settle`](ClientBuilder::settle), 10 seconds unless set). What
-//! is *new* in it decides:
+//! crate never repeats a create blindly. A create is one request when nothing is lost. When its response is lost, the
+//! conversation is read, half a second later for the first time, until the item shows or would have shown
+//! ([`visibility_timeout`](ClientBuilder::visibility_timeout), 10 seconds unless set). What is *new* in it decides:
 //!
 //! | new in the conversation | then |
 //! |---|---|
-//! | one item that is surely ours: our words, our kind, our name on a note, and made while the request was under way | success, [`recovered`](Created::recovered) |
-//! | nothing that could be ours, for all that time and once more with the place in the rate limit in hand | sent again at once, and never a third time |
-//! | anything else: changed words, another name, a kind of item that this crate does not know, two that fit, one that may be older | [`Certainty::Unknown`] |
+//! | exactly one item of our kind with our words (and our agent's name on a note), dated no more than a few seconds before the request by the service's clock | success, [`recovered`](Created::recovered) |
+//! | nothing that could be ours, for all that time and once more with a place in the rate limit reserved | sent again at once, and never a third time |
+//! | anything else: two that fit, one that is up to a minute older, changed words, another name, an unknown kind of item | [`Certainty::Unknown`] |
 //! | it cannot be read | [`Certainty::Unknown`] |
-//! | the answer was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
+//! | the response was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
+//!
+//! Not new are items that this client has created, items that it or its user ([`seen`](Create::seen)) has read before, and items
+//! that are more than a minute older than the request. The service tells its time with every response (`Date`), in whole
+//! seconds; the "few seconds" are these and what its machines were seen to disagree by, five at most. Until an item was seen
+//! whose date fits that clock, only what is more than a day older is not new.
 //!
 //! What could be ours: for a note, every note but those of others whom the team lists by name; for a reply or a document
-//! request, every outbound message; for both, whatever this crate does not know. How much it is like ours decides whether it is
-//! found or a person must look, never whether to send. An unknown outcome comes with all that is needed to find out later
-//! ([`Error::unconfirmed`]), in this process or another, with [`Client::look_for`].
+//! request, every outbound message; for both, an item of a kind that this crate does not know. Likeness decides whether an item
+//! is found or a person must look, never whether to send.
 //!
-//! What is new:
+//! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in this process or
+//! another: [`Client::find_unconfirmed`] looks by the same rule. [`Verification`] has three values:
 //!
-//! | known by | not new is |
-//! |---|---|
-//! | the service's clock, told by every answer (`Date`) | what is older than the request by more than a minute; its machines may disagree by that much. Until an item was seen that fits that clock, by more than a day: items may be dated by another |
-//! | what this client, or its user ([`seen`](Create::seen)), has read before | what was in there |
-//! | what this client has made | its items |
-//! | a read right before the request | all that was there. Made when the clock was never heard yet, jumps or is not told, when creates of this client in the conversation are unsettled, and for five minutes after any attempt failed |
+//! | [`Verification`] | requests | a lost response |
+//! |---|---|---|
+//! | `ReadBack` (default) | 1 | is recovered as above |
+//! | `ReadFirst` | 2 | the same, and what is new is known exactly by a read right before the request |
+//! | `Never` | 1 | is an error of [`Certainty::Unknown`] |
 //!
-//! What was made while the request was under way: with a read right before it, all that is new. Otherwise an item whose time
-//! lies between the latest that the service's clock can have shown when the request left, and when its answer was lost. That
-//! clock shows whole seconds. So out of the blue, the item of a request that was lost within two seconds may as well be
-//! somebody else's from the second before, and is unknown; [`Verification::ReadFirst`] spends a read on every create and knows it.
+//! A create reads first by itself where the service does not tell the time, and where this client has created the same words a
+//! moment ago and not seen the item yet. Creates in one conversation through one client go one after the other, so identical
+//! ones are never mistaken for each other.
 //!
-//! Creates in one conversation through one client go one after the other, so identical ones at the same time are never mistaken
-//! for each other.
-//!
-//! **Two windows remain.** A request whose answer was lost may still be on its way, in a proxy or a queue, and be carried out
-//! after the last look. A read shows what is there, never what is about to be; so if the client sends again then, the item is
-//! there twice. No client can close this window; only the service can, by refusing a request that it has seen. A longer
-//! `settle` makes it smaller, and [`Verification::Never`] avoids it, since nothing is sent again. And an item of the same words that
-//! *another* process makes with the same key (a reply: that anyone on the team writes), while a request of ours is under way and
-//! lost, cannot be told from ours. Without the read, that while is told by the service's clock: where a machine that no answer
-//! came from dates items ahead of the others, it begins by as much earlier.
+//! **Two windows remain.** A request whose response was lost may still be on its way, in a proxy or a queue, and be carried
+//! out after the last read. If the client has sent again by then, the item is there twice. Only the service can rule that out, by
+//! refusing a request that it has seen; a longer `visibility_timeout` makes the window smaller, and [`Verification::Never`]
+//! avoids it. And when *another* process writes the same words under the same name within the same seconds, while our request
+//! never arrives, its item is taken for ours. Then the conversation has the text once, which both callers wanted;
+//! [`Verification::ReadFirst`] tells them apart.
 //!
 //! # Rate limit
 //!
@@ -183,9 +182,9 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List,
-    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Sighting, Slice, Sweep, Thread,
-    TokioClock, Unconfirmed, UntilSent, Verification, Wait, WithDetails,
+    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List, Lookup,
+    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Slice, Sweep, Thread,
+    TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait, WithDetails,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};

@@ -249,7 +249,7 @@ impl Desk {
         let options = Cli::try_parse_from(arguments).unwrap().options;
         let mut settings = options.settings();
         settings.audit = options.audit.map(|file| Audit::open(&file).unwrap().into());
-        settings.access.client = Some(client.settle(Duration::ZERO).build().unwrap());
+        settings.access.client = Some(client.visibility_timeout(Duration::ZERO).build().unwrap());
         settings.clock = person.clock.clone();
         let bridge = Bridge::new(settings);
         let (ours, theirs) = tokio::io::duplex(1 << 16);

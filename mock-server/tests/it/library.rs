@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use shared_inbox::Verification;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey, StartError};
 
 #[tokio::test]
@@ -67,8 +66,7 @@ async fn the_client_hides_what_the_faults_do() {
     let id = inbox.conversations().await.expect("a list")[0].id.clone();
     let rule = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
     mock.control().add_fault(rule).await.expect("added");
-    let note = inbox.conversation(&id).add_note("Only once").verification(Verification::ReadFirst);
-    note.await.expect("added");
+    inbox.conversation(&id).add_note("Only once").await.expect("added");
     let notes = inbox.conversation(&id).get().await.expect("read").timeline;
     let notes = notes
         .iter()

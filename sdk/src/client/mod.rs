@@ -25,8 +25,8 @@ mod policy;
 
 pub use call::{Call, Detailed, List, Raw, RawAnswer, WithDetails};
 pub use config::{ApiKey, InvalidApiKey};
-pub use create::{Create, Created, Sighting};
-pub use error::{Certainty, Error, Result, Unconfirmed};
+pub use create::{Create, Created, Lookup};
+pub use error::{Certainty, Error, Result, UnconfirmedCreate};
 pub use follow::{Change, Changes, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
 pub use handle::{Client, ClientBuilder, Thread};
 pub use policy::{

@@ -28,13 +28,10 @@ fn keys_of_every_form_are_accepted_and_others_are_not() {
 }
 
 #[test]
-fn a_rate_limit_that_leaves_no_room_to_look_is_refused() {
-    for rate in [0, 1] {
-        let error =
-            Client::builder("https://inbox.example/api/v1", key()).rate_limit(rate).build().unwrap_err();
-        assert!(error.is_config() && error.to_string().contains("rate limit"), "{error}");
-    }
-    Client::builder("https://inbox.example/api/v1", key()).rate_limit(2).build().unwrap();
+fn a_rate_limit_of_nothing_is_refused() {
+    let error = Client::builder("https://inbox.example/api/v1", key()).rate_limit(0).build().unwrap_err();
+    assert!(error.is_config() && error.to_string().contains("rate limit"), "{error}");
+    Client::builder("https://inbox.example/api/v1", key()).rate_limit(1).build().unwrap();
 }
 
 #[test]

@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use crate::stranger::rewrites::{ALL, TEXT};
-use crate::stranger::{KINDS, Kind, Luck, Stranger};
+use crate::stranger::{KINDS, Kind, Luck, Stranger, create};
 use crate::support::conversation_id;
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Client, Conversation, Error, Sighting, Thread, Verification};
+use shared_inbox::{Certainty, Client, Conversation, Error, Lookup, Thread, Verification};
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
@@ -31,19 +31,6 @@ impl Way {
         let stranger = self.start().await;
         let thread = stranger.client().await.conversation(&conversation_id());
         (stranger, thread)
-    }
-}
-
-/// Whether it was recovered.
-async fn create(thread: &Thread, kind: Kind, text: &str) -> Result<bool, Error> {
-    match kind {
-        Kind::Note => thread.add_note(text).await.map(|made| made.recovered()),
-        Kind::Draft => thread.reply(text).await.map(|made| made.recovered()),
-        Kind::Mail => thread.reply(text).and_send().await.map(|made| made.recovered()),
-        Kind::Request => {
-            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
-            request.await.map(|made| made.recovered())
-        }
     }
 }
 
@@ -220,15 +207,17 @@ async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours(
 }
 
 #[tokio::test]
-async fn the_same_words_of_someone_else_from_the_seconds_before_are_not_ours() {
+async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_ours() {
     for way in WAYS {
         for kind in KINDS {
-            for (phase, ago, takes) in
-                [(0, 0, 0), (300, 0, 3), (0, 1, 0), (999, 1, 0), (0, 400, 3), (700, 999, 0)]
-                    .into_iter()
-                    .chain([(0, 1_000, 3), (500, 1_500, 0), (0, 2_000, 0), (0, 2_500, 3), (200, 3_100, 0)])
-                    .chain([(0, 5_000, 9), (0, 20_000, 30), (0, 59_000, 0), (0, 62_000, 3), (0, 90_000, 0)])
-            {
+            for (phase, ago, takes) in [
+                (0, 6_000, 9),
+                (900, 6_000, 0),
+                (0, 20_000, 30),
+                (0, 59_000, 0),
+                (0, 62_000, 3),
+                (0, 90_000, 0),
+            ] {
                 let (stranger, thread) = way.thread().await;
                 stranger.clock.leap(Duration::from_millis(phase));
                 stranger.twin_makes(kind, TEXT);
@@ -246,51 +235,72 @@ async fn the_same_words_of_someone_else_from_the_seconds_before_are_not_ours() {
 }
 
 #[tokio::test]
-async fn what_is_dated_after_the_answer_was_lost_is_not_surely_ours() {
+async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
     for kind in KINDS {
-        let (stranger, thread) = Way::ByItsClock.thread().await;
-        // Made twenty seconds before, at a machine whose clock is half a minute ahead.
-        stranger.state().manners.stamp_off = 30;
-        stranger.twin_makes(kind, TEXT);
-        stranger.state().manners.stamp_off = 0;
-        stranger.clock.leap(Duration::from_secs(20));
-        stranger.next_posts([Luck::LostBefore]);
-        is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}"));
+        for ago in [0, 300, 999, 1_000, 2_000, 3_100, 5_000] {
+            for read_first in [false, true] {
+                let (stranger, thread) = Way::ByItsClock.thread().await;
+                stranger.twin_makes(kind, TEXT);
+                stranger.clock.leap(Duration::from_millis(ago));
+                stranger.next_posts([Luck::LostBefore]);
+                let thread = if read_first { reading_first(&stranger) } else { thread };
+                let result = create(&thread, kind, TEXT).await;
+                let case = format!("{kind:?}, {ago} ms ago, read first: {read_first}: {result:?}");
+                match &result {
+                    Ok(recovered) => assert_eq!(stranger.stored(), usize::from(!recovered), "{case}"),
+                    Err(error) => {
+                        assert_eq!((error.certainty(), stranger.stored()), (Certainty::Unknown, 0), "{case}")
+                    }
+                }
+                assert!(!read_first || !result.unwrap(), "{case}: a read tells them apart");
+            }
+        }
     }
 }
 
+/// The conversation by a client that reads it before each create.
+fn reading_first(stranger: &Stranger) -> Thread {
+    let client = stranger.builder().verification(Verification::ReadFirst).build().unwrap();
+    client.conversation(&conversation_id())
+}
+
 #[tokio::test]
-async fn without_a_read_only_what_came_while_the_request_was_under_way_is_ours() {
+async fn a_lost_response_is_recovered_without_a_read_beforehand() {
     for kind in KINDS {
         for takes in [0, 1, 3, 30] {
-            let (stranger, thread) = Way::ByItsClock.thread().await;
-            stranger.state().manners.takes = Duration::from_secs(takes);
-            stranger.next_posts([Luck::LostAfter]);
-            let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &stranger, &format!("{kind:?}, {takes} s"));
-            match takes {
-                // By a clock of seconds, it may as well have been there before.
-                0 | 1 => is_unknown(&result, &format!("{kind:?}, {takes} s")),
-                _ => assert!(result.unwrap(), "{kind:?}, {takes} s"),
+            for is_first_call in [false, true] {
+                let stranger = Stranger::start().await;
+                stranger.state().manners.takes = Duration::from_secs(takes);
+                let client =
+                    if is_first_call { stranger.builder().build().unwrap() } else { stranger.client().await };
+                stranger.next_posts([Luck::LostAfter]);
+                let result = create(&client.conversation(&conversation_id()), kind, TEXT).await;
+                let case = format!("{kind:?}, {takes} s, first call: {is_first_call}");
+                is_honest(&result, &stranger, &case);
+                assert!(result.unwrap(), "{case}");
+                assert_eq!(stranger.sent(), 1, "{case}");
             }
-            assert_eq!(stranger.sent(), 1, "{kind:?}, {takes} s");
         }
     }
 }
 
 #[tokio::test]
-async fn when_answers_get_lost_the_conversation_is_read_first_for_a_while() {
+async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery() {
     for kind in KINDS {
-        let (stranger, thread) = Way::ByItsClock.thread().await;
-        stranger.state().manners.takes = Duration::ZERO;
-        stranger.state().manners.gets.extend([Luck::Before(500)]);
-        thread.get().await.unwrap();
-        stranger.next_posts([Luck::LostAfter]);
-        assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        stranger.clock.leap(Duration::from_secs(301));
-        stranger.state().requests.clear();
-        assert!(!create(&thread, kind, "Other words").await.unwrap(), "{kind:?}");
-        assert_eq!(stranger.state().requests.len(), 1, "{kind:?}: all goes well again");
+        for (text, luck) in [("One", Luck::Good), ("Two", Luck::LostAfter)] {
+            let (stranger, thread) = Way::ByItsClock.thread().await;
+            create(&thread, kind, "Before").await.unwrap();
+            // This machine was asleep for 75 seconds: the service's clock went on, its own did not.
+            stranger.state().manners.date = Some(75);
+            stranger.state().manners.stamp_off = 75;
+            let requests = stranger.state().requests.len();
+            stranger.next_posts([luck]);
+            let recovered = create(&thread, kind, text).await.unwrap();
+            assert_eq!(recovered, luck != Luck::Good, "{kind:?}");
+            if !recovered {
+                assert_eq!(stranger.state().requests.len() - requests, 1, "{kind:?}");
+            }
+        }
     }
 }
 
@@ -514,13 +524,13 @@ async fn a_later_look_goes_by_the_services_clock_too() {
     client.me().await.unwrap();
     let reply = thread.reply(TEXT).verification(Verification::Never);
     let unconfirmed = reply.unconfirmed();
-    assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "that one is older");
+    assert_eq!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::NotFound, "that one is older");
     stranger.next_posts([Luck::LostAfter]);
     reply.await.unwrap_err();
-    assert!(matches!(client.look_for(&unconfirmed).await.unwrap(), Sighting::Found(_)));
+    assert!(matches!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::Found(_)));
     // Another process, which has heard no clock, finds it by what was stored.
     let stored = serde_json::to_string(&unconfirmed).unwrap();
     let other = stranger.builder().build().unwrap();
-    let sighting = other.look_for(&serde_json::from_str(&stored).unwrap()).await.unwrap();
-    assert!(matches!(sighting, Sighting::Found(_)));
+    let lookup = other.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+    assert!(matches!(lookup, Lookup::Found(_)));
 }

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 use crate::stranger::{KINDS, Kind, Luck, Stranger, rewrites};
 use crate::support::{conversation_id, key};
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Error, Sighting, Thread, Verification};
+use shared_inbox::{Certainty, Error, Lookup, Thread, Verification};
 
 /// How many creates meet one service before the next one takes its place.
 const LIFE: usize = 8;
@@ -62,8 +62,12 @@ async fn stranger(rng: &mut StdRng) -> Stranger {
     stranger
 }
 
-/// What else happens before a create.
-fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) {
+/// Machines of the service disagree by less than a minute, so it may date what is as old as this like our own.
+const SAME_TIME: u64 = 65_000;
+
+/// What else happens before a create. Says whether another process has made the same at the same time, by a clock that may be
+/// off: then theirs may be taken for ours, and the text stands there once.
+fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) -> bool {
     match rng.random_range(0..12) {
         0 => stranger.teammate_notes("Anna", text, Duration::from_secs(1)),
         1 => stranger.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),
@@ -73,6 +77,7 @@ fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) {
             stranger.twin_makes(kind, text);
             let ago = *[0, 1, 300, 999, 1_000, 2_000, 3_500, 30_000, 100_000].choose(rng).unwrap();
             stranger.clock.leap(Duration::from_millis(ago));
+            return ago <= SAME_TIME;
         }
         5 => {
             let date = &mut stranger.state().manners.date;
@@ -81,10 +86,11 @@ fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) {
         6 => stranger.clock.leap(Duration::from_secs(rng.random_range(0..900))),
         _ => {}
     }
+    false
 }
 
 async fn create(thread: &Thread, rng: &mut StdRng, kind: Kind, text: &str) -> Result<bool, Error> {
-    let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::Verified };
+    let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::ReadBack };
     match kind {
         Kind::Note => thread.add_note(text).verification(way).await.map(|made| made.recovered()),
         Kind::Draft => thread.reply(text).verification(way).await.map(|made| made.recovered()),
@@ -133,7 +139,7 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
                 let _ = thread.get().await;
             }
             let kind = *KINDS.choose(&mut rng).unwrap();
-            meanwhile(&mut rng, &stranger, kind, &text);
+            let by_another = meanwhile(&mut rng, &stranger, kind, &text);
             let posts: Vec<Luck> = (0..rng.random_range(0..4)).map(|_| luck(&mut rng)).collect();
             let gets = (0..rng.random_range(0..4)).map(|_| match luck(&mut rng) {
                 Luck::Claims(_) | Luck::Says(_) => Luck::Good,
@@ -159,7 +165,7 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
             }
             match &result {
                 Ok(recovered) => {
-                    assert_eq!(made, 1, "done: {}", case());
+                    assert!(made == 1 || (*recovered && by_another && made == 0), "done: {}", case());
                     tally.done += 1;
                     tally.recovered += usize::from(*recovered);
                 }
@@ -167,12 +173,12 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
                     assert!(made <= 1, "unknown, and there are {made}: {}", case());
                     stranger.clock.leap(Duration::from_secs(10));
                     let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
-                    match client.look_for(unconfirmed).await.expect("no fault is left") {
-                        Sighting::Found(_) => {
-                            assert_eq!(made, 1, "found later: {}", case());
+                    match client.find_unconfirmed(unconfirmed).await.expect("no fault is left") {
+                        Lookup::Found(_) => {
+                            assert!(made == 1 || by_another, "found later: {}", case());
                             tally.found_later += 1;
                         }
-                        Sighting::NotFound => assert_eq!(made, 0, "not found later: {}", case()),
+                        Lookup::NotFound => assert_eq!(made, 0, "not found later: {}", case()),
                         _ => {}
                     }
                     tally.unknown += 1;

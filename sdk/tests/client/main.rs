@@ -11,6 +11,7 @@ mod lost_answers_at_random;
 mod observability;
 mod operations;
 mod rate_limit;
+mod recovery;
 mod retries;
 mod stranger;
 mod support;

@@ -229,11 +229,11 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         TokioClock,
     )>();
     shared::<(Call<(), Me>, Call<input::ListConversations, Vec<ConversationSummary>>, Raw, RawAnswer)>();
-    shared::<(Create<input::Reply, ReplyResult>, Created<ReplyResult>, Unconfirmed, Sighting)>();
+    shared::<(Create<input::Reply, ReplyResult>, Created<ReplyResult>, UnconfirmedCreate, Lookup)>();
     shared::<(Wait<ForReply>, Wait<UntilSent>, Change, Gap, Conversation, Event, Problems)>();
     shared::<(std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
     // Compiled, not run.
-    let _ = |inbox: &Client, thread: &Thread, unconfirmed: &Unconfirmed, limiter: &MemoryLimiter| {
+    let _ = |inbox: &Client, thread: &Thread, unconfirmed: &UnconfirmedCreate, limiter: &MemoryLimiter| {
         moves(&inbox.tags().into_future());
         moves(&thread.add_note("").into_future());
         moves(&thread.wait_for_reply().into_future());
@@ -242,7 +242,7 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         moves(&inbox.changes().next());
         moves(&inbox.scopes());
         moves(&inbox.openapi());
-        moves(&inbox.look_for(unconfirmed));
+        moves(&inbox.find_unconfirmed(unconfirmed));
         moves(&limiter.acquire(Ask::new(Lane::Bulk)));
     };
 }

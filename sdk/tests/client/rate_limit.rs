@@ -566,13 +566,27 @@ async fn a_429_of_the_service_teaches_the_limiter() {
 
 #[tokio::test]
 async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
-    for verification in [Verification::Verified, Verification::ReadFirst] {
+    for verification in [Verification::ReadBack, Verification::ReadFirst] {
         let service = Service::start().await;
         service.fail_posts([Fault::DropBefore]);
         let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
         let thread = client.conversation(&conversation_id());
         let reply = thread.reply("Done.").verification(verification).await.unwrap();
         assert_eq!((reply.recovered(), service.items().len()), (false, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
+    for verification in [Verification::ReadBack, Verification::ReadFirst] {
+        let service = Service::start().await;
+        service.fail_posts([Fault::DropAfter]);
+        let client = service.builder().rate_limit(1).deadline(Duration::from_secs(3600)).build().unwrap();
+        let reply =
+            client.conversation(&conversation_id()).reply("Done.").verification(verification).await.unwrap();
+        assert!(reply.recovered(), "{verification:?}");
+        let waited: Duration = service.clock.slept().iter().sum();
+        assert!(waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
     }
 }
 

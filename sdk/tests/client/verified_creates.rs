@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::{Fault, NAME, Service, conversation_id};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    Certainty, Conversation, MessageStatus, RetryPolicy, Sighting, Thread, TimelineItem, Unconfirmed,
+    Certainty, Conversation, Lookup, MessageStatus, RetryPolicy, Thread, TimelineItem, UnconfirmedCreate,
     Verification,
 };
 
@@ -87,8 +87,9 @@ async fn an_identical_older_item_is_not_taken_for_the_new_one() {
     let service = Service::start().await;
     service.add_note(NAME, TEXT);
     service.add_message("outbound", Some("draft"), TEXT);
-    service.fail_posts([Fault::DropBefore, Fault::None, Fault::DropBefore]);
     let thread = service.client().conversation(&conversation_id());
+    thread.get().await.unwrap();
+    service.fail_posts([Fault::DropBefore, Fault::None, Fault::DropBefore]);
 
     let note = thread.add_note(TEXT).await.unwrap();
     let reply = thread.reply(TEXT).await.unwrap();
@@ -101,6 +102,7 @@ async fn an_identical_older_item_is_not_taken_for_the_new_one() {
 async fn an_identical_older_item_does_not_hide_the_new_one() {
     let service = Service::start().await;
     service.add_message("outbound", Some("draft"), TEXT);
+    service.clock.leap(Duration::from_secs(62));
     service.fail_posts([Fault::DropAfter]);
     let reply = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap();
     assert!(reply.recovered());
@@ -248,7 +250,6 @@ async fn the_read_back_failing_for_good_is_an_unknown_outcome_and_nothing_is_sen
     for fault in [Fault::DropAfter, Fault::DropBefore] {
         let service = Service::start().await;
         service.fail_posts([fault.clone()]);
-        service.fail_gets([Fault::None]);
         service.fail_gets(std::iter::repeat_n(Fault::Before(500), 200));
         let client = service.client();
 
@@ -261,11 +262,11 @@ async fn the_read_back_failing_for_good_is_an_unknown_outcome_and_nothing_is_sen
         // What the error carries survives the process, and settles the matter when the service is back.
         let stored = serde_json::to_string(error.unconfirmed().unwrap()).unwrap();
         service.world.lock().unwrap().gets.clear();
-        let unconfirmed: Unconfirmed = serde_json::from_str(&stored).unwrap();
-        let sighting = service.client().look_for(&unconfirmed).await.unwrap();
+        let unconfirmed: UnconfirmedCreate = serde_json::from_str(&stored).unwrap();
+        let lookup = service.client().find_unconfirmed(&unconfirmed).await.unwrap();
         match fault {
-            Fault::DropAfter => assert!(matches!(sighting, Sighting::Found(_))),
-            _ => assert_eq!(sighting, Sighting::NotFound),
+            Fault::DropAfter => assert!(matches!(lookup, Lookup::Found(_))),
+            _ => assert_eq!(lookup, Lookup::NotFound),
         }
     }
 }
@@ -276,17 +277,17 @@ async fn looking_later_does_not_take_the_item_of_another_create_for_the_lost_one
     let client = service.client();
     let thread = client.conversation(&conversation_id());
     service.fail_posts([Fault::DropBefore]);
-    service.fail_gets([Fault::None, Fault::Before(404)]);
+    service.fail_gets([Fault::Before(404)]);
     let lost = thread.add_note(TEXT).await.unwrap_err();
     thread.add_note(TEXT).await.unwrap();
-    assert_eq!(client.look_for(lost.unconfirmed().unwrap()).await.unwrap(), Sighting::NotFound);
+    assert_eq!(client.find_unconfirmed(lost.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
 }
 
 #[tokio::test]
 async fn a_conversation_that_is_gone_at_the_read_back_is_an_unknown_outcome() {
     let service = Service::start().await;
     service.fail_posts([Fault::DropAfter]);
-    service.fail_gets([Fault::None, Fault::Before(404)]);
+    service.fail_gets([Fault::Before(404)]);
     let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert!(error.unconfirmed().is_some());
@@ -322,7 +323,11 @@ async fn what_became_of_a_dropped_create_can_be_found_out() {
     let thread = client.conversation(&conversation_id());
     let create = thread.add_note(TEXT).seen(&thread.get().await.unwrap());
     let unconfirmed = create.unconfirmed();
-    assert_eq!(client.look_for(&unconfirmed).await.unwrap(), Sighting::NotFound, "the older note is not it");
+    assert_eq!(
+        client.find_unconfirmed(&unconfirmed).await.unwrap(),
+        Lookup::NotFound,
+        "the older note is not it"
+    );
 
     service.fail_posts([Fault::Hang]);
     service.world.lock().unwrap().slow = Duration::from_secs(3);
@@ -333,43 +338,8 @@ async fn what_became_of_a_dropped_create_can_be_found_out() {
     create.abort();
     assert!(create.await.unwrap_err().is_cancelled());
 
-    let found = client.look_for(&unconfirmed).await.unwrap();
-    assert!(matches!(found, Sighting::Found(TimelineItem::Note(note)) if note.id.as_str() == "not_2"));
-}
-
-#[tokio::test]
-async fn a_dropped_create_that_had_read_first_is_found_by_what_it_read() {
-    for verification in [Verification::ReadFirst, Verification::Verified] {
-        let service = Service::start().await;
-        let client = service.client();
-        client.mailboxes().await.unwrap();
-        service.add_note(NAME, TEXT);
-        let thread = client.conversation(&conversation_id());
-        let create = thread.add_note(TEXT).verification(verification);
-        let unconfirmed = create.unconfirmed();
-        service.fail_posts([Fault::Hang]);
-        let create = tokio::spawn(create.into_future());
-        while service.items().len() < 2 {
-            service.committed.notified().await;
-        }
-        create.abort();
-        assert!(create.await.unwrap_err().is_cancelled());
-        let found = client.look_for(&unconfirmed).await.unwrap();
-        match verification {
-            Verification::ReadFirst => {
-                let id = found_note(&found);
-                assert_eq!(id, Some("not_2"), "{found:?}");
-            }
-            _ => assert_eq!(found, Sighting::Unclear, "two of the same second"),
-        }
-    }
-}
-
-fn found_note(sighting: &Sighting) -> Option<&str> {
-    match sighting {
-        Sighting::Found(TimelineItem::Note(note)) => Some(note.id.as_str()),
-        _ => None,
-    }
+    let found = client.find_unconfirmed(&unconfirmed).await.unwrap();
+    assert!(matches!(found, Lookup::Found(TimelineItem::Note(note)) if note.id.as_str() == "not_2"));
 }
 
 #[tokio::test]
@@ -406,7 +376,7 @@ async fn something_much_like_it_is_unclear_and_nothing_is_sent_again() {
     let error = thread.reply(TEXT).seen(&before).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert_eq!(service.count("POST"), 1);
-    assert_eq!(client.look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+    assert_eq!(client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap(), Lookup::Unclear);
 }
 
 #[tokio::test]
@@ -447,11 +417,11 @@ async fn a_mail_that_has_moved_on_is_still_the_one_that_was_to_be_sent() {
         let service = Service::start().await;
         let client = service.client();
         service.fail_posts([Fault::DropAfter]);
-        service.fail_gets([Fault::None, Fault::Before(404)]);
+        service.fail_gets([Fault::Before(404)]);
         let error = client.conversation(&conversation_id()).reply(TEXT).and_send().await.unwrap_err();
         service.set_status("msg_1", status);
-        let sighting = client.look_for(error.unconfirmed().unwrap()).await.unwrap();
-        let Sighting::Found(TimelineItem::Message(mail)) = sighting else { panic!("{status}: {sighting:?}") };
+        let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+        let Lookup::Found(TimelineItem::Message(mail)) = lookup else { panic!("{status}: {lookup:?}") };
         assert_eq!(mail.status.unwrap().as_str(), status);
     }
 }
@@ -460,6 +430,7 @@ async fn a_mail_that_has_moved_on_is_still_the_one_that_was_to_be_sent() {
 async fn a_mail_of_the_same_words_from_before_the_request_is_unknown() {
     for status in ["scheduled", "sending", "sent", "failed"] {
         let (service, thread, before) = with_a_mail_meanwhile(status).await;
+        service.clock.leap(Duration::from_secs(6));
         let error = thread.reply(TEXT).and_send().seen(&before).await.unwrap_err();
         assert_eq!((error.certainty(), service.count("POST")), (Certainty::Unknown, 1), "{status}");
     }
@@ -476,7 +447,7 @@ async fn a_lost_mail_that_shows_late_is_not_taken_for_a_draft_of_the_same_words(
     let draft = thread.reply(TEXT).await;
     // The one item there is the mail. Nobody may be told that it is a draft, and the mail that it is not there.
     assert_eq!(draft.unwrap_err().certainty(), Certainty::Unknown);
-    assert_ne!(client.look_for(mail.unconfirmed().unwrap()).await.unwrap(), Sighting::NotFound);
+    assert_ne!(client.find_unconfirmed(mail.unconfirmed().unwrap()).await.unwrap(), Lookup::NotFound);
     assert_eq!(service.items().len(), 1);
 }
 
@@ -506,7 +477,7 @@ async fn a_refusal_is_certain_and_costs_no_read_back() {
     let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Rejected);
     assert!(error.unconfirmed().is_none());
-    assert_eq!((service.count("POST"), service.count("GET")), (1, 1));
+    assert_eq!((service.count("POST"), service.count("GET")), (1, 0));
 }
 
 #[tokio::test]
@@ -515,7 +486,7 @@ async fn a_429_is_repeated_without_a_read_back() {
     service.fail_posts([Fault::Before(429)]);
     let created = service.client().conversation(&conversation_id()).add_note(TEXT).await.unwrap();
     assert!(!created.recovered());
-    assert_eq!((service.count("POST"), service.count("GET"), service.items().len()), (2, 1, 1));
+    assert_eq!((service.count("POST"), service.count("GET"), service.items().len()), (2, 0, 1));
 }
 
 #[tokio::test]
@@ -526,14 +497,15 @@ async fn without_verification_a_create_is_one_request_and_a_lost_answer_an_error
     let error = thread.add_note(TEXT).verification(Verification::Never).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown);
     assert_eq!(service.requests(), ["POST /conversations/cnv_1/notes"]);
-    // Nobody looked before, so even an identical item cannot be told from an older one.
-    assert_eq!(service.client().look_for(error.unconfirmed().unwrap()).await.unwrap(), Sighting::Unclear);
+    let lookup = service.client().find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+    assert!(matches!(lookup, Lookup::Found(_)), "{lookup:?}");
 }
 
 #[tokio::test]
 async fn an_unverified_note_that_shows_late_is_not_taken_for_the_next_one() {
     let service = Service::start().await;
     service.add_note(NAME, TEXT);
+    service.clock.leap(Duration::from_secs(6));
     service.world.lock().unwrap().shows_after = Duration::from_secs(3);
     let thread = service.client().conversation(&conversation_id());
     thread.add_note(TEXT).verification(Verification::Never).await.unwrap();
@@ -557,7 +529,7 @@ async fn looking_later_waits_for_a_create_under_way_but_not_longer_than_the_dead
     while service.count("POST") < 2 {
         service.committed.notified().await;
     }
-    let look = tokio::spawn(async move { client.look_for(lost.unconfirmed().unwrap()).await });
+    let look = tokio::spawn(async move { client.find_unconfirmed(lost.unconfirmed().unwrap()).await });
     tokio::task::yield_now().await;
     service.clock.leap(Duration::from_secs(101));
     let error = look.await.unwrap().unwrap_err();
@@ -569,16 +541,43 @@ async fn looking_later_waits_for_a_create_under_way_but_not_longer_than_the_dead
 async fn a_failed_read_before_the_create_means_that_nothing_was_sent() {
     let service = Service::start().await;
     service.fail_gets(std::iter::repeat_n(Fault::DropBefore, 5));
-    let error = service.client().conversation(&conversation_id()).add_note(TEXT).await.unwrap_err();
+    let thread = service.client().conversation(&conversation_id());
+    let error = thread.add_note(TEXT).verification(Verification::ReadFirst).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::NotSent);
     assert_eq!(service.count("POST"), 0);
 }
 
 #[tokio::test]
-async fn a_conversation_read_a_moment_ago_saves_the_read_before() {
+async fn the_first_call_of_a_client_is_one_request_too() {
     let service = Service::start().await;
     let thread = service.client().conversation(&conversation_id());
-    let conversation = thread.get().await.unwrap();
-    thread.add_note(TEXT).seen(&conversation).await.unwrap();
-    assert_eq!(service.requests(), ["GET /conversations/cnv_1", "POST /conversations/cnv_1/notes"]);
+    thread.add_note(TEXT).await.unwrap();
+    thread.reply(TEXT).await.unwrap();
+    assert_eq!(service.requests(), ["POST /conversations/cnv_1/notes", "POST /conversations/cnv_1/replies"]);
+}
+
+#[tokio::test]
+async fn the_error_of_an_unknown_outcome_says_what_to_do() {
+    let service = Service::start().await;
+    service.fail_posts([Fault::DropAfter]);
+    service.fail_gets([Fault::Before(404)]);
+    let error = service.client().conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("find_unconfirmed") && text.contains("ReadFirst") && text.contains("#lost-responses"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_never_heard_its_service_finds_the_create_when_it_is_back() {
+    let service = Service::start().await;
+    let client = service.client();
+    service.fail_posts([Fault::DropAfter]);
+    service.fail_gets(std::iter::repeat_n(Fault::DropBefore, 200));
+    let error = client.conversation(&conversation_id()).reply(TEXT).await.unwrap_err();
+    service.world.lock().unwrap().gets.clear();
+    service.clock.leap(Duration::from_secs(3600));
+    let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+    assert!(matches!(lookup, Lookup::Found(_)), "{lookup:?}");
 }

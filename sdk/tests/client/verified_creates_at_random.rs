@@ -62,6 +62,8 @@ proptest! {
         gets in proptest::collection::vec(prop_oneof![3 => Just(Fault::None), 1 => fault()], 0..12),
         late_ms in prop_oneof![Just(0_u64), 0..9_000_u64],
         older in 0..3_usize,
+        // Longer ago than the service's clock can tell.
+        ago_secs in prop_oneof![Just(6_u64), 6..100_u64],
         at_once in any::<bool>(),
         // How long a request is under way whose answer is lost.
         slow_ms in prop_oneof![Just(0_u64), 0..5_000_u64],
@@ -73,6 +75,7 @@ proptest! {
                 service.add_note(crate::support::NAME, texts[0]);
                 service.add_message("outbound", Some("scheduled"), texts[0]);
             }
+            service.clock.leap(Duration::from_secs(ago_secs));
             service.world.lock().unwrap().shows_after = Duration::from_millis(late_ms);
             service.world.lock().unwrap().slow = Duration::from_millis(slow_ms);
             let client = service.client();

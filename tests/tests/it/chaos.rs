@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use shared_inbox::{
-    AssignTo, Certainty, Client, ConversationId, Error, Operation, Reference, Scope, Sighting, Status,
+    AssignTo, Certainty, Client, ConversationId, Error, Lookup, Operation, Reference, Scope, Status,
     http::Method, input::DocumentItem,
 };
 use shared_inbox_mock::{Approval, Control, Effect, FaultRule, InboundMail, MockServer, NewKey};
@@ -181,11 +181,11 @@ impl Chaos {
             Err(error) if error.certainty() == Certainty::Unknown => {
                 assert!(made <= 1, "{operation:?} is unknown, and there are {made}");
                 let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
-                let sighting = self.live.look_for(unconfirmed).await.expect("no fault is left");
+                let lookup = self.live.find_unconfirmed(unconfirmed).await.expect("no fault is left");
                 // Something else that is new may leave it to a person; what is said is so.
-                match sighting {
-                    Sighting::Found(_) => assert_eq!(made, 1, "{operation:?}: found later"),
-                    Sighting::NotFound => assert_eq!(made, 0, "{operation:?}: not found later"),
+                match lookup {
+                    Lookup::Found(_) => assert_eq!(made, 1, "{operation:?}: found later"),
+                    Lookup::NotFound => assert_eq!(made, 0, "{operation:?}: not found later"),
                     _ => self.tally.unclear += 1,
                 }
                 self.tally.unknown += 1;

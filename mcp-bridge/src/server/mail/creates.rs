@@ -6,8 +6,8 @@ use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
-    Conversation, ConversationId, Created, Done, Error, Operation, ReplyResult, Sighting, TimelineItem,
-    Unconfirmed,
+    Conversation, ConversationId, Created, Done, Error, Lookup, Operation, ReplyResult, TimelineItem,
+    UnconfirmedCreate,
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -91,8 +91,8 @@ impl Mailroom {
             Fate::None => return Ok(slot),
             Fate::Made(at, answer) => (*at, answer.clone()),
             Fate::Unknown(at, unconfirmed) => match look_for(linked, unconfirmed, *at).await {
-                Ok(Sighting::Found(item)) => (*at, seen(&item)),
-                Ok(Sighting::NotFound) => {
+                Ok(Lookup::Found(item)) => (*at, seen(&item)),
+                Ok(Lookup::NotFound) => {
                     *slot = Fate::None;
                     return Ok(slot);
                 }
@@ -154,11 +154,11 @@ fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
 }
 
 /// Looks for a create of unknown effect until it is there, or would be.
-async fn look_for(linked: &Linked, unconfirmed: &Unconfirmed, since: Instant) -> Result<Sighting, Error> {
+async fn look_for(linked: &Linked, unconfirmed: &UnconfirmedCreate, since: Instant) -> Result<Lookup, Error> {
     loop {
-        let sighting = linked.client.look_for(unconfirmed).await?;
-        let left = linked.client.settle().saturating_sub(since.elapsed());
-        if sighting != Sighting::NotFound || left.is_zero() {
+        let sighting = linked.client.find_unconfirmed(unconfirmed).await?;
+        let left = linked.client.visibility_timeout().saturating_sub(since.elapsed());
+        if sighting != Lookup::NotFound || left.is_zero() {
             return Ok(sighting);
         }
         tokio::time::sleep(left.min(LOOK_AGAIN)).await;

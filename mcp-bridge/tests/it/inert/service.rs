@@ -85,7 +85,8 @@ impl Service {
         let url = format!("http://{}/api/v1", listener.local_addr().unwrap());
         let serving = tokio::spawn(self.serve(listener));
         let key = format!("rk_live_{}", "a".repeat(48));
-        let client = shared_inbox::Client::builder(url, key).settle(Duration::ZERO).build().unwrap();
+        let client =
+            shared_inbox::Client::builder(url, key).visibility_timeout(Duration::ZERO).build().unwrap();
         (client, serving.abort_handle())
     }
 

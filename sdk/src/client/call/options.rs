@@ -38,7 +38,7 @@ macro_rules! call_options {
         /// Fails at once when the client's own rate limit is used up, with an error that names the wait, instead of
         /// waiting.
         pub fn no_wait(mut self) -> Self {
-            self.options.wait = false;
+            self.options.max_wait = std::time::Duration::ZERO;
             self
         }
     };

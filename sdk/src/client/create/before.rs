@@ -1,24 +1,37 @@
-//! What was in a conversation before a create was sent: known by what was read, or by the service's clock.
+//! Which items of a conversation a create may have made: told by what was read before, and by the service's clock.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::time::Instant;
 
-use crate::TimelineItem;
-use crate::client::engine::{SKEW, at};
+use crate::client::engine::{ServiceClock, dated_at};
 use crate::client::error::Before;
-
-/// What is lost when an item's time is cut to the second.
-const ROUNDING: Duration = Duration::from_secs(1);
+use crate::{TimelineItem, Timestamp};
 
 impl Before {
-    /// Whether an item may have come after the create was sent.
-    pub(super) fn is_new(&self, key: &str, item: &TimelineItem) -> bool {
-        let older = self.sent.zip(at(item)).is_some_and(|(sent, at)| at < sent - SKEW - ROUNDING);
-        !self.keys.contains(key) && !older
+    /// What is known when a create is sent now.
+    pub(super) fn new(keys: BTreeSet<String>, whole: bool, now: Instant, clock: &ServiceClock) -> Self {
+        let window = clock.reading().map(|reading| reading.window(now));
+        Self { keys, whole, window, sent: Some(now) }
     }
 
-    /// Whether a new item surely came while the create was under way, and not before.
-    pub(super) fn is_over(&self, item: &TimelineItem) -> bool {
-        let meanwhile = self.under_way.zip(at(item)).is_some_and(|((from, to), at)| from <= at && at <= to);
-        self.whole || meanwhile
+    /// The same by what the service's clock has shown since.
+    pub(super) fn updated(&self, clock: &ServiceClock) -> Self {
+        let heard = clock.reading().zip(self.sent).filter(|(reading, sent)| reading.last >= *sent);
+        let window = heard.map(|(reading, sent)| reading.window(sent)).or(self.window);
+        Self { window, ..self.clone() }
+    }
+
+    /// Whether an item is new: the create may have made it.
+    pub(super) fn may_be_ours(&self, key: &str, item: &TimelineItem) -> bool {
+        let is_older = self.window.zip(dated_at(item)).is_some_and(|(window, at)| at < window.possible_from);
+        !self.keys.contains(key) && !is_older
+    }
+
+    /// Whether a new item that fits came with the create and not before it. `latest` is what the service's clock shows at
+    /// most: an item that is dated later is dated by a clock that nobody knows.
+    pub(super) fn is_ours(&self, item: &TimelineItem, latest: Option<Timestamp>) -> bool {
+        let at = dated_at(item);
+        let is_recent = self.window.zip(at).is_some_and(|(window, at)| window.certain_from <= at);
+        self.whole || (is_recent && latest.zip(at).is_none_or(|(latest, at)| at <= latest))
     }
 }

@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
 use super::created::Created;
-use super::ledger::Ledgers;
+use super::recent_creates::CreateLog;
 use crate::client::call::{Payload, body, call_options, label};
-use crate::client::engine::{Core, keyed};
-use crate::client::error::{Before, Expected, Result, Unconfirmed};
+use crate::client::engine::{Core, item_keys};
+use crate::client::error::{Before, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options, Verification};
 use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 /// A create that is made by awaiting it. `I` is its input, `O` what it gives.
 ///
 /// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
-/// claims that nothing happened when something did; see [Verified creates](crate#verified-creates).
+/// claims that nothing happened when something did; see [Lost responses](crate#lost-responses).
 ///
 /// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
 /// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
@@ -42,7 +42,7 @@ use crate::{
 #[must_use = "a call is made by awaiting it"]
 pub struct Create<I, O> {
     pub(super) core: Arc<Core>,
-    pub(super) ledgers: Arc<Ledgers>,
+    pub(super) log: Arc<CreateLog>,
     pub(super) conversation: ConversationId,
     pub(super) input: I,
     pub(super) kind: Kind<I, O>,
@@ -80,7 +80,7 @@ impl<I, O> Copy for Kind<I, O> {}
 impl Create<AddNote, Done> {
     pub(crate) fn note(
         core: &Arc<Core>,
-        ledgers: &Arc<Ledgers>,
+        log: &Arc<CreateLog>,
         conversation: &ConversationId,
         input: AddNote,
     ) -> Self {
@@ -92,7 +92,7 @@ impl Create<AddNote, Done> {
             recover: |item| item.as_note().map(|_| Done { ok: true }),
             id: |_| None,
         };
-        Self::make(core, ledgers, conversation, input, kind)
+        Self::make(core, log, conversation, input, kind)
     }
 
     /// Takes the whole input at once.
@@ -105,7 +105,7 @@ impl Create<AddNote, Done> {
 impl Create<Reply, ReplyResult> {
     pub(crate) fn reply(
         core: &Arc<Core>,
-        ledgers: &Arc<Ledgers>,
+        log: &Arc<CreateLog>,
         conversation: &ConversationId,
         input: Reply,
     ) -> Self {
@@ -117,14 +117,14 @@ impl Create<Reply, ReplyResult> {
             recover: message,
             id: |result| Some(result.message_id.to_string()),
         };
-        Self::make(core, ledgers, conversation, input, kind)
+        Self::make(core, log, conversation, input, kind)
     }
 }
 
 impl Create<RequestDocuments, ReplyResult> {
     pub(crate) fn document_request(
         core: &Arc<Core>,
-        ledgers: &Arc<Ledgers>,
+        log: &Arc<CreateLog>,
         conversation: &ConversationId,
         input: RequestDocuments,
     ) -> Self {
@@ -136,7 +136,7 @@ impl Create<RequestDocuments, ReplyResult> {
             recover: message,
             id: |result| Some(result.message_id.to_string()),
         };
-        Self::make(core, ledgers, conversation, input, kind)
+        Self::make(core, log, conversation, input, kind)
     }
 }
 
@@ -153,14 +153,14 @@ fn message(item: &TimelineItem) -> Option<ReplyResult> {
 impl<I, O> Create<I, O> {
     fn make(
         core: &Arc<Core>,
-        ledgers: &Arc<Ledgers>,
+        log: &Arc<CreateLog>,
         conversation: &ConversationId,
         input: I,
         kind: Kind<I, O>,
     ) -> Self {
         Self {
             core: Arc::clone(core),
-            ledgers: Arc::clone(ledgers),
+            log: Arc::clone(log),
             conversation: conversation.clone(),
             input,
             kind,
@@ -169,18 +169,18 @@ impl<I, O> Create<I, O> {
         }
     }
 
-    /// What to do when the answer is lost, instead of what the client does.
+    /// How to find out what became of a lost response, instead of what the client does.
     pub fn verification(mut self, verification: Verification) -> Self {
         self.options.verification = verification;
         self
     }
 
-    /// What is in `conversation`, as it was read before, is not new. Helps to settle a lost answer where another client
-    /// has read it; what this client has read, it knows.
+    /// Says that what is in `conversation`, as it was read before, is not new. Helps to recover a lost response where another
+    /// client has read it; this client knows what it has read itself.
     ///
     /// A read of another conversation is refused when the create is awaited, before anything is sent.
     pub fn seen(mut self, conversation: &Conversation) -> Self {
-        let keys = keyed(conversation).map(|(key, _)| key).collect();
+        let keys = item_keys(conversation).map(|(key, _)| key).collect();
         self.seen = Some(Seen { conversation: conversation.id.clone(), keys });
         self
     }
@@ -192,20 +192,19 @@ impl<I, O> Create<I, O> {
         seen.flat_map(|seen| &seen.keys).chain(&*read).cloned().collect()
     }
 
-    /// All that is needed to find out later whether this create took effect, for a caller that may drop the future before
-    /// there is a result. What is older than this moment by the service's clock is told from it, and what comes later is
-    /// taken for it; a client that has not heard that clock yet goes by [`seen`](Self::seen), or can tell nothing.
+    /// Returns what is needed to find out later whether this create took effect, for a caller that may drop the future before
+    /// there is a result. Items that are older than this moment by the service's clock are told from it.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-    /// use shared_inbox::Sighting;
+    /// use shared_inbox::Lookup;
     /// use std::time::Duration;
     ///
     /// let thread = inbox.conversation(&id);
     /// let note = thread.add_note("Refund is approved").seen(&thread.get().await?);
     /// let unconfirmed = note.unconfirmed();
     /// if tokio::time::timeout(Duration::from_secs(2), note).await.is_err()
-    ///     && let Sighting::Found(_) = inbox.look_for(&unconfirmed).await?
+    ///     && let Lookup::Found(_) = inbox.find_unconfirmed(&unconfirmed).await?
     /// {
     ///     println!("the note is there all the same");
     /// }
@@ -213,16 +212,12 @@ impl<I, O> Create<I, O> {
     /// # }
     /// ```
     #[must_use]
-    pub fn unconfirmed(&self) -> Unconfirmed {
-        let now = self.core.clock.now();
-        let reading = self.core.service_clock.reading();
-        let before = Before {
-            keys: self.seen_keys(),
-            whole: reading.is_none() && self.seen.is_some(),
-            sent: reading.map(|reading| reading.earliest(now)),
-            under_way: reading.and_then(|reading| reading.under_way(now, self.options.ends(now))),
-        };
-        Unconfirmed::new(&self.conversation, &(self.kind.expect)(&self.input), before)
+    pub fn unconfirmed(&self) -> UnconfirmedCreate {
+        let clock = &self.core.service_clock;
+        let whole = self.seen.is_some() && clock.reading().is_none();
+        let before = Before::new(self.seen_keys(), whole, self.core.clock.now(), clock);
+        let expected = (self.kind.expect)(&self.input);
+        UnconfirmedCreate { conversation: self.conversation.clone(), expected, before }
     }
 
     call_options!();
@@ -247,7 +242,7 @@ impl<I: Clone, O> Clone for Create<I, O> {
     fn clone(&self) -> Self {
         Self {
             core: Arc::clone(&self.core),
-            ledgers: Arc::clone(&self.ledgers),
+            log: Arc::clone(&self.log),
             conversation: self.conversation.clone(),
             input: self.input.clone(),
             kind: self.kind,

@@ -1,18 +1,18 @@
-//! Calls that must not happen twice: a note, a reply, a document request. `builder` is what users see, `verified` how it is
-//! carried out, `look` how a lost answer is settled.
+//! Calls that must not happen twice: a note, a reply, a document request. `builder` is what users see, `execute` how it is
+//! carried out, `read_back` how a lost response is recovered.
 
 mod before;
 mod builder;
 mod created;
-mod expected;
-mod ledger;
-mod look;
+mod execute;
+mod match_item;
+mod read_back;
+mod recent_creates;
 mod settings;
-mod verified;
 mod words;
 
 pub use builder::Create;
 pub use created::Created;
-pub(crate) use ledger::Ledgers;
-pub use look::Sighting;
-pub(crate) use look::look_for;
+pub use read_back::Lookup;
+pub(crate) use read_back::find_unconfirmed;
+pub(crate) use recent_creates::CreateLog;

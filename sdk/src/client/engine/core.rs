@@ -1,7 +1,6 @@
 //! All that it takes to run a request. Shared by every clone of a client.
 
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::Arc;
 
 use http::HeaderValue;
 use tokio::sync::OnceCell;
@@ -26,8 +25,6 @@ pub(crate) struct Core {
     pub(crate) check_scopes: bool,
     pub(crate) service_clock: ServiceClock,
     pub(crate) reads: Reads,
-    /// When an attempt last failed for no fault of ours.
-    pub(crate) trouble: Mutex<Option<Instant>>,
     /// Whose key this is, once that was asked.
     pub(crate) me: OnceCell<Me>,
 }

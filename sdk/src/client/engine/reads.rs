@@ -9,7 +9,7 @@ use super::core::Core;
 use super::service_clock::SKEW;
 use crate::{Conversation, ConversationId, Direction, TimelineItem, Timestamp};
 
-/// Items that are older than this when they are read need not be remembered.
+/// Items that are older than this when they are read, and reads that are older, need not be remembered.
 const NEWEST: Duration = SKEW.saturating_mul(3);
 /// No more conversations are remembered.
 const MOST: usize = 1_000;
@@ -30,18 +30,18 @@ impl Core {
         // The time of incoming mail may be its sender's.
         let own =
             |item: &&TimelineItem| item.as_message().is_none_or(|mail| mail.direction != Direction::Inbound);
-        if let Some(latest) = conversation.timeline.iter().filter(own).filter_map(at).max() {
+        if let Some(latest) = conversation.timeline.iter().filter(own).filter_map(dated_at).max() {
             self.service_clock.stamped(latest, now);
         }
-        // Without the service's time a create reads first in any case.
+        // Where the service does not tell the time, a create reads first in any case.
         let Some(reading) = self.service_clock.reading() else { return };
-        let since = reading.earliest(now) - NEWEST;
+        let since = reading.window(now).possible_from - NEWEST;
         let is_new = |item: &TimelineItem| {
-            !matches!(item, TimelineItem::Event(_)) && at(item).is_none_or(|at| at >= since)
+            !matches!(item, TimelineItem::Event(_)) && dated_at(item).is_none_or(|at| at >= since)
         };
         // Most reads show nothing that is new, and cost nothing here.
         let newest: BTreeSet<String> = match conversation.timeline.iter().any(is_new) {
-            true => keyed(conversation).filter(|(_, item)| is_new(item)).map(|(key, _)| key).collect(),
+            true => item_keys(conversation).filter(|(_, item)| is_new(item)).map(|(key, _)| key).collect(),
             false => BTreeSet::new(),
         };
         let mut reads = self.reads.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl Reads {
 
 /// What a create can make, each with what it is known by: its id, or all that is shown of it and how often that came
 /// before.
-pub(crate) fn keyed(conversation: &Conversation) -> impl Iterator<Item = (String, &TimelineItem)> {
+pub(crate) fn item_keys(conversation: &Conversation) -> impl Iterator<Item = (String, &TimelineItem)> {
     let mut nameless: HashMap<String, u32> = HashMap::new();
     conversation.timeline.iter().filter_map(move |item| {
         let key = match item {
@@ -90,7 +90,7 @@ pub(crate) fn keyed(conversation: &Conversation) -> impl Iterator<Item = (String
 }
 
 /// When an item was made, by the service's clock.
-pub(crate) fn at(item: &TimelineItem) -> Option<Timestamp> {
+pub(crate) fn dated_at(item: &TimelineItem) -> Option<Timestamp> {
     match item {
         TimelineItem::Message(message) => Some(message.at),
         TimelineItem::Note(note) => Some(note.at),

@@ -1,6 +1,5 @@
 //! A call from first to last: the rate limit, the attempts, the waits between them.
 
-use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
@@ -9,14 +8,11 @@ use tracing::Instrument;
 use super::attempts::{Budget, Next, next};
 use super::core::Core;
 use super::wire::{Answer, Outgoing};
-use crate::Repeat;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{Ask, Options, Permit};
 
 /// No attempt takes longer, whatever its time.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// Where one answer was lost, more may be.
-const TROUBLE: Duration = Duration::from_secs(300);
 
 impl Core {
     /// Sends until it is answered, or nothing more can be done.
@@ -76,7 +72,7 @@ impl Core {
         if left.is_zero() {
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
-        let patience = if options.wait { left } else { Duration::ZERO };
+        let patience = left.min(options.max_wait);
         let lasts = held.saturating_add(options.timeout).min(LONGEST);
         let ask = Ask::new(options.lane).patience(patience).lasts(lasts).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
@@ -104,22 +100,9 @@ impl Core {
             Err(error) if error.status() == Some(StatusCode::TOO_MANY_REQUESTS) => {
                 place.permit.throttled(budget.asked(error));
             }
-            Err(error) if next(error, Repeat::Harmless) == Next::Again => {
-                place.permit.finished();
-                *self.trouble() = Some(self.clock.now());
-            }
             _ => place.permit.finished(),
         }
         result
-    }
-
-    fn trouble(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether no attempt has failed lately, by the service or on the way to it.
-    pub(crate) fn goes_well(&self) -> bool {
-        self.trouble().is_none_or(|at| self.clock.now().saturating_duration_since(at) >= TROUBLE)
     }
 }
 

@@ -1,5 +1,5 @@
-//! The service's clock, as far as its answers (`Date`) and its items (`at`) tell. With it, what was in a conversation before
-//! a request can be told from what came after, without having read it before.
+//! The service's clock, as far as its responses (`Date`) and its items (`at`) tell. With it, what was in a conversation
+//! before a request is told from what came after, without a read beforehand.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,17 +7,20 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, header};
 
 use crate::Timestamp;
+use crate::client::error::SentWindow;
 
-/// The service's machines may disagree on the time by this much. What is further off has jumped.
+/// The service's machines may disagree on the time by this much. A clock that is further off has jumped.
 pub(crate) const SKEW: Duration = Duration::from_secs(60);
+/// An item that is dated earlier than this before the request, by the clock of the latest response, is not surely its item.
+const MAX_UNCERTAINTY: Duration = Duration::from_secs(5);
 /// A `Date` is cut to the second, and some servers write it anew only once a second.
-const TICK: Duration = Duration::from_secs(2);
-/// An answer that took longer does not say what the time was at most.
-const QUICK: Duration = Duration::from_secs(2);
-/// What was heard longer ago than twice this is forgotten: clocks drift.
+const DATE_TICK: Duration = Duration::from_secs(2);
+/// What is lost when an item's time is cut to the second.
+const ROUNDING: Duration = Duration::from_secs(1);
+/// What was heard longer ago is forgotten: clocks drift.
 const WINDOW: Duration = Duration::from_secs(600);
-/// Items may be dated by another clock than answers, a wrong time zone for one, but by no more than this.
-const ASTRAY: Duration = Duration::from_secs(86_400);
+/// Items may be dated by another clock than responses, in a wrong time zone for one, but by no more than this.
+const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
 
 #[derive(Debug)]
 pub(crate) struct ServiceClock {
@@ -26,34 +29,27 @@ pub(crate) struct ServiceClock {
     heard: Mutex<Heard>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Heard {
-    /// In the present window, and in the one before.
-    present: Option<Span>,
-    past: Option<Span>,
-    last: Option<Instant>,
-    /// Nobody knows whether a clock that has jumped was right before or is right now, so it is not believed again.
-    jumped: bool,
+    reading: Option<Reading>,
+    /// Whether the latest response did not tell the time.
+    is_silent: bool,
 }
 
-/// How far ahead of this client's clock the service's was, in milliseconds.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    since: Instant,
-    /// At least, and at most, by its answers.
-    low: i64,
-    high: Option<i64>,
-    /// At least, by the latest of its items.
-    stamped: i64,
-}
-
-/// What is known of the service's clock at present.
+/// How far ahead of this client's clock the service's is, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     origin: Instant,
-    span: Span,
+    /// When the window began.
+    since: Instant,
     /// When it was last heard.
     pub(crate) last: Instant,
+    /// At least, by all responses in the window.
+    low: i64,
+    /// At most, by the latest ones.
+    high: i64,
+    /// At least, by the latest of its items.
+    stamped: i64,
 }
 
 impl ServiceClock {
@@ -66,82 +62,73 @@ impl ServiceClock {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the time from an answer whose head has just arrived. The service wrote it between `sent` and `now`.
+    /// Takes the time from a response whose head has just arrived. The service wrote it between `sent` and `now`.
     pub(crate) fn hear(&self, headers: &HeaderMap, sent: Instant, now: Instant) {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
-        let Some(date) = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok()) else { return };
-        let date = date.timestamp().as_millisecond();
-        let low = date - millis(now, self.origin);
-        let high = date + span(TICK) - millis(sent, self.origin);
+        let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
         let mut heard = self.state();
-        let apart = |whole: Span| {
-            whole.high.is_some_and(|most| low > most + span(SKEW)) || high < whole.low - span(SKEW)
-        };
-        heard.jumped |= heard.whole().is_some_and(apart);
-        if heard.present.is_some_and(|span| now.saturating_duration_since(span.since) >= WINDOW) {
-            heard.past = heard.present.take();
-        }
-        let high = (now.saturating_duration_since(sent) <= QUICK).then_some(high);
-        let new = Span { since: now, low, high, stamped: i64::MIN };
-        heard.present = Some(heard.present.map_or(new, |present| present.and(new)));
-        heard.last = heard.last.max(Some(now));
+        heard.is_silent = date.is_none();
+        let Some(date) = date.map(|date| date.timestamp().as_millisecond()) else { return };
+        let low = date - millis(now, self.origin);
+        let high = date + span(DATE_TICK) - millis(sent, self.origin);
+        let new = Reading { origin: self.origin, since: now, last: now, low, high, stamped: i64::MIN };
+        heard.reading = Some(heard.reading.map_or(new, |before| before.then(new)));
     }
 
     /// Takes the time from an item that was just read: it was made before that. What is dated ahead says nothing.
     pub(crate) fn stamped(&self, at: Timestamp, now: Instant) {
         let ahead = at.as_millis() - millis(now, self.origin);
-        if let Some(present) = self.state().present.as_mut().filter(|present| Some(ahead) <= present.high) {
-            present.stamped = present.stamped.max(ahead);
+        if let Some(reading) = self.state().reading.as_mut().filter(|reading| ahead <= reading.high) {
+            reading.stamped = reading.stamped.max(ahead);
         }
     }
 
-    /// `None` when it was never heard, or has jumped.
+    /// `None` when it was never heard.
     pub(crate) fn reading(&self) -> Option<Reading> {
-        let heard = *self.state();
-        let span = heard.whole().filter(|_| !heard.jumped)?;
-        Some(Reading { origin: self.origin, span, last: heard.last? })
+        self.state().reading
     }
-}
 
-impl Heard {
-    fn whole(&self) -> Option<Span> {
-        match (self.past, self.present) {
-            (Some(past), Some(present)) => Some(past.and(present)),
-            (one, other) => one.or(other),
-        }
-    }
-}
-
-impl Span {
-    fn and(self, later: Span) -> Span {
-        Span {
-            since: self.since,
-            low: self.low.min(later.low),
-            high: self.high.max(later.high),
-            stamped: self.stamped.max(later.stamped),
-        }
+    /// Whether the service does not tell the time.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.state().is_silent
     }
 }
 
 impl Reading {
-    /// The earliest that an item can be dated which is made at this moment, as far as the clocks agree that were heard.
-    pub(crate) fn earliest(&self, at: Instant) -> Timestamp {
-        let Span { low, stamped, .. } = self.span;
-        self.shows(at, low.min(stamped.max(low - span(ASTRAY))))
+    /// What is known after one more response.
+    fn then(self, new: Self) -> Self {
+        // Either clock may have been wrong, before or now; the dates of items have yet to show which.
+        let jumped = new.low > self.high + span(SKEW) || new.high < self.low - span(SKEW);
+        let expired = new.last.saturating_duration_since(self.since) >= WINDOW;
+        Self {
+            since: if jumped || expired { new.since } else { self.since },
+            last: self.last.max(new.last),
+            low: if jumped || !expired { self.low.min(new.low) } else { new.low },
+            // A slow response says little, unless it shows that the clock is ahead of what was thought.
+            high: if expired || new.low > self.high { new.high } else { self.high.min(new.high) },
+            stamped: if jumped { i64::MIN } else { self.stamped },
+            ..new
+        }
     }
 
-    /// The latest that the service's clock can have shown at these two moments.
-    pub(crate) fn under_way(&self, sent: Instant, ended: Instant) -> Option<(Timestamp, Timestamp)> {
-        self.span.high.map(|high| (self.shows(sent, high), self.shows(ended, high)))
+    /// When an item of a request that was sent at this moment can be dated.
+    pub(crate) fn window(&self, sent: Instant) -> SentWindow {
+        // Until an item was seen whose date fits this clock, items may be dated by another.
+        let items = self.low.min(self.stamped.max(self.low - span(MAX_ITEM_OFFSET)));
+        let certain = (self.low - span(ROUNDING)).max(self.high - span(MAX_UNCERTAINTY));
+        SentWindow {
+            possible_from: self.shows(sent, items) - SKEW - ROUNDING,
+            certain_from: self.shows(sent, certain),
+        }
+    }
+
+    /// The latest that the clock can show at this moment.
+    pub(crate) fn latest(&self, at: Instant) -> Timestamp {
+        self.shows(at, self.high)
     }
 
     fn shows(&self, at: Instant, ahead: i64) -> Timestamp {
         Timestamp::from_millis(millis(at, self.origin).saturating_add(ahead))
-    }
-
-    /// Whether the time is known as exactly as this.
-    pub(crate) fn is_within(&self, spread: Duration) -> bool {
-        self.span.high.is_some_and(|high| high - self.span.low <= span(spread))
     }
 }
 
@@ -159,85 +146,105 @@ mod tests {
 
     const T0: i64 = 1_772_357_400;
 
-    /// The clock after answers that came so many seconds after the start and showed the time since then plus so much.
-    fn clock(answers: &[(u64, i64)]) -> (ServiceClock, Instant) {
+    /// The clock after responses that came so many seconds after the start and showed the time since then plus so much.
+    fn clock(responses: &[(u64, i64)]) -> (ServiceClock, Instant) {
         let origin = Instant::now();
         let clock = ServiceClock::new(origin);
-        for (after, off) in answers {
-            let date = jiff::Timestamp::from_second(T0 + *after as i64 + off).unwrap();
-            let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-            let headers = HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]);
-            clock.hear(&headers, at(origin, *after), at(origin, *after));
+        for (after, off) in responses {
+            hear(&clock, origin, (*after, *after), T0 + *after as i64 + off);
         }
         (clock, origin)
+    }
+
+    fn hear(clock: &ServiceClock, origin: Instant, (sent, now): (u64, u64), date: i64) {
+        let date = jiff::Timestamp::from_second(date).unwrap();
+        let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        let headers = HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]);
+        clock.hear(&headers, at(origin, sent), at(origin, now));
     }
 
     fn at(origin: Instant, secs: u64) -> Instant {
         origin + Duration::from_secs(secs)
     }
 
+    /// The window of a request sent so many seconds after the start, in seconds before it by the service's clock.
+    fn window(clock: &ServiceClock, origin: Instant, sent: u64) -> (i64, i64) {
+        let window = clock.reading().unwrap().window(at(origin, sent));
+        let before = |at: Timestamp| T0 + sent as i64 - at.as_secs();
+        (before(window.possible_from), before(window.certain_from))
+    }
+
+    fn stamp(clock: &ServiceClock, origin: Instant, after: u64, off: i64) {
+        clock.stamped(Timestamp::from_millis((T0 + after as i64 + off) * 1000), at(origin, after));
+    }
+
     #[test]
     fn what_was_never_heard_is_not_known() {
         let (clock, origin) = clock(&[]);
-        assert!(clock.reading().is_none());
+        assert!(clock.reading().is_none() && !clock.is_silent());
         clock.hear(&HeaderMap::from_iter([(header::DATE, "noon".parse().unwrap())]), origin, origin);
-        assert!(clock.reading().is_none());
+        assert!(clock.reading().is_none() && clock.is_silent());
     }
 
     #[test]
-    fn the_earliest_and_the_latest_of_all_that_was_heard_count() {
-        let (clock, origin) = clock(&[(0, 0), (10, -20), (20, 5)]);
-        clock.stamped(Timestamp::from_millis((T0 + 20) * 1000), at(origin, 20));
-        let reading = clock.reading().unwrap();
-        assert_eq!(reading.earliest(at(origin, 30)).as_secs(), T0 + 30 - 20);
-        let (sent, ended) = reading.under_way(at(origin, 30), at(origin, 40)).unwrap();
-        assert_eq!((sent.as_secs(), ended.as_secs()), (T0 + 30 + 5 + 2, T0 + 40 + 5 + 2));
-        assert!(reading.is_within(Duration::from_secs(27)) && !reading.is_within(Duration::from_secs(26)));
-        assert_eq!(reading.last, at(origin, 20));
+    fn machines_that_disagree_widen_the_window_up_to_five_seconds() {
+        for (off, certain) in [(0, 1), (-1, 2), (-2, 3), (-3, 3), (-20, 3), (3, 1), (20, 1)] {
+            let (clock, origin) = clock(&[(0, 0), (10, off), (10, 0)]);
+            stamp(&clock, origin, 10, 0);
+            // Two seconds of the five are those that `Date` does not tell.
+            assert_eq!(window(&clock, origin, 10), (61 - off.min(0), certain), "{off}");
+        }
     }
 
     #[test]
-    fn a_slow_answer_says_what_the_time_is_at_least() {
-        let (clock, origin) = clock(&[]);
-        let date = HeaderMap::from_iter([(header::DATE, "Sun, 01 Mar 2026 09:30:10 GMT".parse().unwrap())]);
-        let ago = |reading: Reading| reading.earliest(at(origin, 30)).as_secs() - T0 + 86_400;
-        let latest =
-            |reading: Reading| reading.under_way(origin, origin).map(|(sent, _)| sent.as_secs() - T0);
-        clock.hear(&date, at(origin, 0), at(origin, 30));
-        let reading = clock.reading().unwrap();
-        assert_eq!((ago(reading), latest(reading)), (10, None));
-        clock.hear(&date, at(origin, 10), at(origin, 12));
-        let reading = clock.reading().unwrap();
-        assert_eq!((ago(reading), latest(reading)), (10, Some(2)));
-        clock.hear(&date, at(origin, 0), at(origin, 20));
-        assert_eq!(latest(clock.reading().unwrap()), Some(2), "it says nothing new");
+    fn a_clock_that_stands_still_is_followed() {
+        let standing: Vec<_> = (0..10).map(|n| (n * 20, -20 * n as i64)).collect();
+        let (clock, origin) = clock(&standing);
+        // Sent at 180 s, when the clock still showed the start.
+        assert_eq!(window(&clock, origin, 180).1, 180 + 1);
+    }
+
+    #[test]
+    fn a_slow_response_says_little() {
+        let (clock, origin) = clock(&[(0, 0)]);
+        hear(&clock, origin, (10, 40), T0 + 40);
+        assert_eq!(window(&clock, origin, 10).1, 1);
+        hear(&clock, origin, (40, 70), T0 + 40);
+        assert_eq!(window(&clock, origin, 40).1, 3);
     }
 
     #[test]
     fn items_that_are_dated_by_another_clock_count_by_that_clock() {
         let (clock, origin) = clock(&[(0, 0)]);
-        let earliest = || clock.reading().unwrap().earliest(origin).as_secs() - T0;
-        assert_eq!(earliest(), -86_400, "none was seen");
+        let possible = || 61 - window(&clock, origin, 0).0;
+        assert_eq!(possible(), -86_400, "none was seen");
         for (at, expected) in [(3600, -86_400), (-90_000, -86_400), (-7200, -7200), (-10, -10), (1, 0)] {
-            clock.stamped(Timestamp::from_millis((T0 + at) * 1000), origin);
-            assert_eq!(earliest(), expected, "{at}");
+            stamp(&clock, origin, 0, at);
+            assert_eq!(possible(), expected, "{at}");
         }
     }
 
     #[test]
-    fn a_clock_that_has_jumped_is_not_believed_again() {
-        for jump in [-3600, -63, 63, 3600] {
-            let (clock, _) = clock(&[(0, 0), (10, jump), (20, jump), (90_000, jump), (180_000, 0)]);
-            assert!(clock.reading().is_none(), "{jump}");
+    fn a_clock_that_has_jumped_is_believed_and_its_items_once_one_fits() {
+        for jump in [-3600, -63, 75, 3600] {
+            let (clock, origin) = clock(&[(0, 0), (10, 0)]);
+            stamp(&clock, origin, 10, 0);
+            hear(&clock, origin, (20, 20), T0 + 20 + jump);
+            let (possible, certain) = window(&clock, origin, 20);
+            assert!(possible >= 86_400 - jump.max(0), "{jump}: {possible}");
+            assert!((1..=3).contains(&(certain + jump)), "{jump}: {certain}");
+            hear(&clock, origin, (700, 700), T0 + 700 + jump);
+            stamp(&clock, origin, 700, jump);
+            assert_eq!(window(&clock, origin, 700), (61 - jump, 1 - jump), "{jump}");
         }
     }
 
     #[test]
     fn clocks_that_drift_apart_over_hours_are_followed() {
         // A second in five minutes, for a day.
-        let answers: Vec<_> = (0..288_u64).map(|n| (n * 300, n as i64)).collect();
-        let (clock, _) = clock(&answers);
-        let reading = clock.reading().unwrap();
-        assert!(reading.is_within(Duration::from_secs(7)), "{reading:?}");
+        let responses: Vec<_> = (0..288_u64).map(|n| (n * 300, n as i64)).collect();
+        let (clock, origin) = clock(&responses);
+        let off = 287 - window(&clock, origin, 287 * 300).1.abs();
+        assert!((0..=3).contains(&off), "{off}");
     }
 }

@@ -66,7 +66,8 @@ impl fmt::Display for Error {
         self.0.cause.fmt(f)?;
         if self.0.unconfirmed.is_some() {
             f.write_str(
-                "; whether it took effect is not known: look at the conversation before calling again",
+                "; whether it took effect is not known: look with `Client::find_unconfirmed` before calling again, or choose \
+                 `Verification::ReadFirst` for an exact answer (https://docs.rs/shared-inbox/latest/shared_inbox/#lost-responses)",
             )?;
         } else if self.0.certainty == Certainty::Unknown {
             f.write_str("; it may have taken effect")?;

@@ -16,8 +16,8 @@ use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
 
 pub(crate) use answered::Answered;
-pub use unconfirmed::Unconfirmed;
-pub(crate) use unconfirmed::{Before, Expected};
+pub use unconfirmed::UnconfirmedCreate;
+pub(crate) use unconfirmed::{Before, Expected, SentWindow};
 
 /// The result of a call.
 ///
@@ -77,7 +77,7 @@ struct Inner {
     /// What had to come first, if that is what failed.
     first: Option<String>,
     attempts: u32,
-    unconfirmed: Option<Unconfirmed>,
+    unconfirmed: Option<UnconfirmedCreate>,
 }
 
 pub(crate) enum Cause {
@@ -135,7 +135,7 @@ impl Error {
         self.for_call(call, 0)
     }
 
-    pub(crate) fn with_unconfirmed(mut self, unconfirmed: Unconfirmed) -> Self {
+    pub(crate) fn with_unconfirmed(mut self, unconfirmed: UnconfirmedCreate) -> Self {
         self.0.unconfirmed = Some(unconfirmed);
         self
     }
@@ -177,9 +177,9 @@ impl Error {
     }
 
     /// For a create whose effect is unknown: what is needed to find out later, with
-    /// [`Client::look_for`](crate::Client::look_for).
+    /// [`Client::find_unconfirmed`](crate::Client::find_unconfirmed).
     #[must_use]
-    pub fn unconfirmed(&self) -> Option<&Unconfirmed> {
+    pub fn unconfirmed(&self) -> Option<&UnconfirmedCreate> {
         self.0.unconfirmed.as_ref()
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +10,19 @@ use crate::{ConversationId, Timestamp};
 
 /// A create whose effect is unknown, and all that is needed to find out later.
 ///
-/// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::look_for`](crate::Client::look_for) looks. It can be stored as JSON and
+/// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::find_unconfirmed`](crate::Client::find_unconfirmed) looks. It can be stored as JSON and
 /// used by another process. That JSON holds the text of the note or mail; `Debug` does not show it.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
-/// let unconfirmed: shared_inbox::Unconfirmed = serde_json::from_str(&stored)?;
-/// let sighting = inbox.look_for(&unconfirmed).await?;
+/// let unconfirmed: shared_inbox::UnconfirmedCreate = serde_json::from_str(&stored)?;
+/// let lookup = inbox.find_unconfirmed(&unconfirmed).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unconfirmed {
+pub struct UnconfirmedCreate {
     pub(crate) conversation: ConversationId,
     pub(crate) expected: Expected,
     pub(crate) before: Before,
@@ -35,17 +36,24 @@ pub(crate) struct Before {
     pub(crate) keys: BTreeSet<String>,
     /// Whether that is all that was there, the moment before it was sent.
     pub(crate) whole: bool,
-    /// What the service's clock showed at least when it was sent, if it can be believed.
-    pub(crate) sent: Option<Timestamp>,
-    /// What it showed at most when it was sent, and when its answer was lost.
-    pub(crate) under_way: Option<(Timestamp, Timestamp)>,
+    /// When it was sent, by the service's clock.
+    pub(crate) window: Option<SentWindow>,
+    /// The same by the clock of this process.
+    #[serde(skip)]
+    pub(crate) sent: Option<Instant>,
 }
 
-impl Unconfirmed {
-    pub(crate) fn new(conversation: &ConversationId, expected: &Expected, before: Before) -> Self {
-        Self { conversation: conversation.clone(), expected: expected.clone(), before }
-    }
+/// From when on, by the service's clock, an item may be what a request made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SentWindow {
+    /// What is dated earlier was there before.
+    pub(crate) possible_from: Timestamp,
+    /// What is dated from here on came with the request, or so few seconds before it that the clock cannot tell.
+    pub(crate) certain_from: Timestamp,
+}
 
+impl UnconfirmedCreate {
     /// The conversation in which it may be.
     #[must_use]
     pub fn conversation(&self) -> &ConversationId {
@@ -59,9 +67,9 @@ impl Unconfirmed {
     }
 }
 
-impl fmt::Debug for Unconfirmed {
+impl fmt::Debug for UnconfirmedCreate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unconfirmed")
+        f.debug_struct("UnconfirmedCreate")
             .field("conversation", &self.conversation)
             .field("is_note", &self.is_note())
             .finish_non_exhaustive()

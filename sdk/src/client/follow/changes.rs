@@ -123,8 +123,8 @@ impl Changes {
     fn take(&mut self, page: Vec<ConversationSummary>) {
         let full = page.len() >= self.input.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         let tell = self.looked || self.with_existing;
-        let (reading, now) = (self.core.service_clock.reading(), self.core.clock.now());
-        let now = reading.and_then(|reading| reading.under_way(now, now)).map(|(latest, _)| latest);
+        let now = self.core.clock.now();
+        let now = self.core.service_clock.reading().map(|reading| reading.latest(now));
         let changes = self.memory.compare(page, full, now);
         self.ready
             .extend(changes.into_iter().filter(|change| tell || matches!(change, Change::Gap(_))).map(Ok));

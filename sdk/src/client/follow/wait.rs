@@ -177,7 +177,7 @@ impl Wait<ForReply> {
 }
 
 /// The goal of a wait for a message to go out: its status is `sent`. One that failed, or was removed and stayed away for
-/// [`settle`](crate::ClientBuilder::settle), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
+/// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
 ///
 /// ```no_run
 /// # async fn run(thread: shared_inbox::Thread, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
@@ -195,20 +195,20 @@ pub struct UntilSent {
     /// Since when it is missing.
     missing: Option<Instant>,
     /// How long a read may lag behind.
-    settle: Duration,
+    visibility_timeout: Duration,
 }
 
 impl Wait<UntilSent> {
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
-        let settle = core.options.settle;
-        let goal = UntilSent { message: message.clone(), seen: false, missing: None, settle };
+        let visibility_timeout = core.options.visibility_timeout;
+        let goal = UntilSent { message: message.clone(), seen: false, missing: None, visibility_timeout };
         let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
         let wait = Self::new(core, conversation, goal, |goal, conversation, now| {
             let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
             let Some(message) = messages.find(|message| message.id == goal.message) else {
                 // It may show late, and a read may be older than the one before; what stays away is gone.
                 let since = *goal.missing.get_or_insert(now);
-                let gone = goal.seen && now.saturating_duration_since(since) >= goal.settle;
+                let gone = goal.seen && now.saturating_duration_since(since) >= goal.visibility_timeout;
                 return gone.then(|| Err(Error::new(Cause::Vanished, Certainty::Rejected)));
             };
             (goal.seen, goal.missing) = (true, None);

@@ -1,7 +1,7 @@
 //! Setting up a client. Everything that can be wrong with a key, an address or a setting is found here, before any request.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -9,7 +9,6 @@ use tokio::sync::OnceCell;
 
 use super::client::Client;
 use crate::client::config::{ApiKey, BaseUrl};
-use crate::client::create::Ledgers;
 use crate::client::engine::{Core, Reads, ServiceClock};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{
@@ -128,8 +127,8 @@ impl ClientBuilder {
         self
     }
 
-    /// What to do when the answer to a create (note, reply, document request) is lost: look and then decide
-    /// ([`Verified`](Verification::Verified), unless set), or give up at once.
+    /// How to find out what became of a create (note, reply, document request) whose response was lost: by reading the
+    /// conversation back ([`ReadBack`](Verification::ReadBack)), unless set.
     pub fn verification(mut self, verification: Verification) -> Self {
         self.options.verification = verification;
         self
@@ -137,14 +136,13 @@ impl ClientBuilder {
 
     /// How long the service may take to show what it has created, 10 seconds unless set. A create whose answer was lost
     /// is sent again, once, only if nothing that could be it has shown up by then.
-    pub fn settle(mut self, settle: Duration) -> Self {
-        self.options.settle = settle;
+    pub fn visibility_timeout(mut self, visibility_timeout: Duration) -> Self {
+        self.options.visibility_timeout = visibility_timeout;
         self
     }
 
     /// How many requests may be sent in any 60 seconds, for a key whose limit is shared with others by agreement. The
-    /// service's own limit, 120, unless set; at least 2, since a create may have to look while it holds its place. No
-    /// effect together with [`rate_limiter`](Self::rate_limiter).
+    /// service's own limit, 120, unless set. No effect together with [`rate_limiter`](Self::rate_limiter).
     pub fn rate_limit(mut self, requests: u32) -> Self {
         self.rate = requests;
         self
@@ -191,8 +189,8 @@ impl ClientBuilder {
         let agent = self.user_agent.map_or_else(|| AGENT.to_owned(), |product| format!("{product} {AGENT}"));
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
-        if self.limiter.is_none() && self.rate < 2 {
-            return Err(Error::config("rate limit", "must be at least 2 requests a minute"));
+        if self.limiter.is_none() && self.rate < 1 {
+            return Err(Error::config("rate limit", "must be at least 1 request a minute"));
         }
         let http = match self.http {
             Some(http) => http,
@@ -210,7 +208,6 @@ impl ClientBuilder {
             user_agent,
             test_key: key.is_test(),
             service_clock: ServiceClock::new(clock.now()),
-            trouble: Mutex::default(),
             reads: Reads::default(),
             clock,
             limiter,
@@ -219,7 +216,7 @@ impl ClientBuilder {
             check_scopes: self.check_scopes,
             me: OnceCell::new(),
         };
-        Ok(Client { core: Arc::new(core), ledgers: Arc::new(Ledgers::default()) })
+        Ok(Client { core: Arc::new(core), create_log: Arc::default() })
     }
 }
 

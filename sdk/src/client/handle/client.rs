@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Scope;
 use crate::client::call::identity;
-use crate::client::create::Ledgers;
+use crate::client::create::CreateLog;
 use crate::client::engine::Core;
 use crate::client::error::Result;
 
@@ -26,7 +26,7 @@ use crate::client::error::Result;
 #[derive(Clone)]
 pub struct Client {
     pub(super) core: Arc<Core>,
-    pub(super) ledgers: Arc<Ledgers>,
+    pub(super) create_log: Arc<CreateLog>,
 }
 
 impl Client {
@@ -37,11 +37,11 @@ impl Client {
     }
 
     /// How long the service may take to show what it has created; a
-    /// [`Sighting::NotFound`](crate::Sighting::NotFound) means little before. See
-    /// [`ClientBuilder::settle`](crate::ClientBuilder::settle).
+    /// [`Lookup::NotFound`](crate::Lookup::NotFound) means little before. See
+    /// [`ClientBuilder::visibility_timeout`](crate::ClientBuilder::visibility_timeout).
     #[must_use]
-    pub fn settle(&self) -> Duration {
-        self.core.options.settle
+    pub fn visibility_timeout(&self) -> Duration {
+        self.core.options.visibility_timeout
     }
 
     /// Whether the key is one for the sandbox.

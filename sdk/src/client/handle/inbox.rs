@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::client::Client;
 use super::thread::Thread;
 use crate::client::call::{Call, List, Raw};
-use crate::client::create::{Sighting, look_for};
-use crate::client::error::{Result, Unconfirmed};
+use crate::client::create::{Lookup, find_unconfirmed};
+use crate::client::error::{Result, UnconfirmedCreate};
 use crate::client::follow::{Changes, Sweep};
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
@@ -126,16 +126,16 @@ impl Client {
 
     /// Looks whether a create of unknown effect is in its conversation now.
     ///
-    /// Give the service a while ([`settle`](Self::settle)) before you trust a [`Sighting::NotFound`].
+    /// Give the service a while ([`visibility_timeout`](Self::visibility_timeout)) before you trust a [`Lookup::NotFound`].
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-    /// use shared_inbox::Sighting;
+    /// use shared_inbox::Lookup;
     ///
     /// if let Err(error) = inbox.conversation(&id).reply("Your refund is on its way.").and_send().await {
     ///     let Some(unconfirmed) = error.unconfirmed() else { return Err(error) };
-    ///     match inbox.look_for(unconfirmed).await? {
-    ///         Sighting::Found(_) => println!("it went through"),
+    ///     match inbox.find_unconfirmed(unconfirmed).await? {
+    ///         Lookup::Found(_) => println!("it went through"),
     ///         _ => println!("ask a person to look at {}", unconfirmed.conversation()),
     ///     }
     /// }
@@ -146,7 +146,7 @@ impl Client {
     /// # Errors
     ///
     /// When the conversation, or for a note the key's name, cannot be read.
-    pub async fn look_for(&self, unconfirmed: &Unconfirmed) -> Result<Sighting> {
-        look_for(&self.core, &self.ledgers, unconfirmed).await
+    pub async fn find_unconfirmed(&self, unconfirmed: &UnconfirmedCreate) -> Result<Lookup> {
+        find_unconfirmed(&self.core, &self.create_log, unconfirmed).await
     }
 }

@@ -44,7 +44,7 @@ impl Thread {
 
     /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.
     pub fn add_note(&self, body: impl Into<String>) -> Create<AddNote, Done> {
-        Create::note(&self.client.core, &self.client.ledgers, &self.id, AddNote::new(body))
+        Create::note(&self.client.core, &self.client.create_log, &self.id, AddNote::new(body))
     }
 
     /// Sets the status. Setting the same again changes nothing.
@@ -70,7 +70,7 @@ impl Thread {
     /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; to mail the customer,
     /// say [`and_send`](Create::and_send).
     pub fn reply(&self, body: impl Into<String>) -> Create<Reply, ReplyResult> {
-        Create::reply(&self.client.core, &self.client.ledgers, &self.id, Reply::new(body))
+        Create::reply(&self.client.core, &self.client.create_log, &self.id, Reply::new(body))
     }
 
     /// Asks the customer for documents, at most 20. Awaiting it makes a draft that a person approves; to mail the
@@ -81,7 +81,7 @@ impl Thread {
     ) -> Create<RequestDocuments, ReplyResult> {
         Create::document_request(
             &self.client.core,
-            &self.client.ledgers,
+            &self.client.create_log,
             &self.id,
             RequestDocuments::new(documents),
         )

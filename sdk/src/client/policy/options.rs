@@ -8,13 +8,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use super::limiter::Lane;
 use super::retry::RetryPolicy;
 
-/// What to do when the answer to a create is lost.
+/// How the client finds out what became of a create whose response was lost.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
 /// use shared_inbox::Verification;
 ///
-/// // One request, whatever happens; a note twice or not at all would be no harm.
+/// // One request, whatever happens: it does not matter whether this note is there.
 /// inbox.conversation(&id).add_note("Seen.").verification(Verification::Never).await?;
 /// # Ok(())
 /// # }
@@ -22,17 +22,15 @@ use super::retry::RetryPolicy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {
-    /// One request when all goes well. Look at the conversation, and send again, once, only what cannot be there. What was
-    /// there before is told by the service's clock and by what this client has read and made. That clock shows seconds, so
-    /// the item of a request whose answer was lost within two is not known for sure, and the outcome is
-    /// [`Unknown`](crate::Certainty::Unknown). Where the clock cannot tell, and for five minutes after any answer was
-    /// lost, the conversation is read first.
+    /// Reads the conversation back after a lost response. One item that is new, of the right kind, with the words that were
+    /// sent, is the one that was created. If nothing is new that could be it, the request is sent once more. One request
+    /// when nothing is lost.
     #[default]
-    Verified,
-    /// The same, and the conversation is read before each create, right before it is sent: two requests, and what is new
-    /// afterwards is ours. For programs that would rather know than save the request.
+    ReadBack,
+    /// Reads the conversation before each create, too, so that what is new afterwards is known exactly. Two requests, for
+    /// programs whose own words may stand in the conversation already by another hand.
     ReadFirst,
-    /// Send once. No reads; a lost answer is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
+    /// Sends once and reads nothing. A lost response is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
     Never,
 }
 
@@ -46,11 +44,11 @@ pub(crate) struct Options {
     /// When the call that this one is a part of must be over.
     pub(crate) must_end: Option<Instant>,
     pub(crate) retry: RetryPolicy,
-    /// Whether to wait for the client's own rate limit.
-    pub(crate) wait: bool,
+    /// How long to wait for the client's own rate limit.
+    pub(crate) max_wait: Duration,
     pub(crate) verification: Verification,
     /// How long a create may take to show in the timeline.
-    pub(crate) settle: Duration,
+    pub(crate) visibility_timeout: Duration,
     /// What goes out beside the client's own headers.
     pub(crate) headers: Headers,
 }
@@ -63,9 +61,9 @@ impl Default for Options {
             deadline: Duration::from_secs(120),
             must_end: None,
             retry: RetryPolicy::default(),
-            wait: true,
-            verification: Verification::Verified,
-            settle: Duration::from_secs(10),
+            max_wait: Duration::MAX,
+            verification: Verification::ReadBack,
+            visibility_timeout: Duration::from_secs(10),
             headers: Headers::default(),
         }
     }

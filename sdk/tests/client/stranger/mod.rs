@@ -1,15 +1,17 @@
 //! A service that is not the mock and shares no type with the crate: written from the API's document alone, on plain sockets,
 //! with JSON put together by hand. It does what ours would never do: it stores other words than it was given, shows them
 //! under other names and in other forms, late or by a wrong clock, and answers what it likes.
-#![allow(unreachable_pub, reason = "a module of a test")]
+#![allow(dead_code, unreachable_pub, reason = "a module of tests and benches")]
 
+pub mod losses;
 pub mod rewrites;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use shared_inbox::{Client, ClientBuilder, Clock};
+use shared_inbox::input::DocumentItem;
+use shared_inbox::{Client, ClientBuilder, Clock, Error, Thread};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -27,6 +29,10 @@ pub enum Luck {
     After(u16),
     /// The effect, that status, and so many seconds to wait.
     AfterAsking(u16, u32),
+    /// The effect, and no response ever.
+    Hangs,
+    /// The effect, and the start of the response.
+    Truncated,
     /// This for an answer, after the effect or without it.
     Says(&'static str),
     Claims(&'static str),
@@ -34,7 +40,7 @@ pub enum Luck {
 
 impl Luck {
     fn takes_effect(self) -> bool {
-        matches!(self, Luck::Good | Luck::LostAfter | Luck::After(_) | Luck::AfterAsking(..) | Luck::Says(_))
+        !matches!(self, Luck::LostBefore | Luck::Before(_) | Luck::Claims(_))
     }
 }
 
@@ -50,8 +56,9 @@ pub struct Manners {
     pub shown_as: Option<&'static str>,
     /// How long it takes to show what was created.
     pub shows_after: Duration,
-    /// How long a request is under way that meets bad luck.
+    /// How long a request is under way that meets bad luck, before it takes effect and after.
     pub takes: Duration,
+    pub lingers: Duration,
     /// Whether it tells the time, and how far from its own that is.
     pub date: Option<i64>,
     /// How far the clock is off that the next items are stamped by, in seconds.
@@ -100,6 +107,7 @@ impl Stranger {
             shown_as: None,
             shows_after: Duration::ZERO,
             takes: Duration::from_secs(3),
+            lingers: Duration::ZERO,
             date: Some(0),
             stamp_off: 0,
             echoes: false,
@@ -196,6 +204,19 @@ pub enum Kind {
 }
 
 pub const KINDS: [Kind; 4] = [Kind::Note, Kind::Draft, Kind::Mail, Kind::Request];
+
+/// Creates one with default settings, and says whether its response was lost and recovered.
+pub async fn create(thread: &Thread, kind: Kind, text: &str) -> Result<bool, Error> {
+    match kind {
+        Kind::Note => thread.add_note(text).await.map(|made| made.recovered()),
+        Kind::Draft => thread.reply(text).await.map(|made| made.recovered()),
+        Kind::Mail => thread.reply(text).and_send().await.map(|made| made.recovered()),
+        Kind::Request => {
+            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
+            request.await.map(|made| made.recovered())
+        }
+    }
+}
 
 impl Stranger {
     /// Another process makes the same with the same key.
@@ -337,17 +358,21 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
         let now = clock.now();
         let json = serde_json::from_str(&body).unwrap_or_default();
         let answer = luck.takes_effect().then(|| state.answer(&path, &json, now, started));
+        if luck != Luck::Good {
+            clock.leap(state.manners.lingers);
+        }
+        let now = clock.now();
         let failed = match state.manners.echoes {
             true => format!(r#"{{"error":{}}}"#, quoted(&format!("{} sent {body}", key()))),
             false => r#"{"error":"Try again shortly."}"#.to_owned(),
         };
         let answer = match (luck, answer) {
-            (Luck::LostBefore | Luck::LostAfter, _) => None,
+            (Luck::LostBefore | Luck::LostAfter | Luck::Hangs, _) => None,
             (Luck::Before(status) | Luck::After(status) | Luck::AfterAsking(status, _), _) => {
                 Some((status, failed))
             }
             (Luck::Says(text) | Luck::Claims(text), _) => Some((201, text.to_owned())),
-            (Luck::Good, answer) => answer,
+            (Luck::Good | Luck::Truncated, answer) => answer,
         };
         let date = state.manners.date.map(|off| {
             let at = jiff::Timestamp::from_second(seconds(now, started, off)).unwrap();
@@ -355,6 +380,9 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
         });
         (luck, answer, date.unwrap_or_default())
     };
+    if luck == Luck::Hangs {
+        return std::future::pending().await;
+    }
     let Some((status, text)) = answer else { return };
     let wait = if let Luck::AfterAsking(_, wait) = luck {
         format!("retry-after: {wait}\r\n")
@@ -362,6 +390,7 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
         String::new()
     };
     let length = text.len();
+    let text = if luck == Luck::Truncated { &text[..length / 2] } else { &text };
     let answer = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{date}{wait}\r\n{text}"
     );

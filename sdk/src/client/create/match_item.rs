@@ -1,4 +1,4 @@
-//! What a create looks like in the timeline: what could be it, and what surely is.
+//! What a create looks like in the timeline: which item could be it, and which surely is if it came at the right time.
 
 use super::words::{same, same_with_checklist};
 use crate::client::error::Expected;
@@ -45,7 +45,7 @@ impl Expected {
     }
 
     /// Whether it is surely this, if it came at the right time.
-    pub(super) fn is(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
+    pub(super) fn matches(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
         match (self, item) {
             (Self::Note { body }, TimelineItem::Note(note)) => us.are(&note.author) && same(body, &note.body),
             (Self::Message { body, labels, send }, TimelineItem::Message(message)) => {

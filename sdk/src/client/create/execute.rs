@@ -1,0 +1,256 @@
+//! How a create is carried out: it is never repeated blindly. After a lost response the conversation is read until the item
+//! shows, or until it would have shown. Then, with a place in the rate limit reserved, one more read decides: when nothing is
+//! new that could be it, it is sent again at once, and never a third time.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use super::builder::Create;
+use super::created::Created;
+use super::read_back::{Lookup, look, read_back, recent_creates};
+use super::recent_creates::RecentCreates;
+use crate::client::call::{check_scope, invalid, outgoing};
+use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
+use crate::client::error::{Before, Certainty, Result, UnconfirmedCreate};
+use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
+use crate::{Problem, Problems, Repeat, Scope};
+
+/// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
+const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
+/// How long a place in the rate limit is kept for the read before it is used.
+const RESERVATION_TIMEOUT: Duration = Duration::from_secs(120);
+/// A place that is in use is free again after more than a minute. Whoever has one and waits for another no longer than this
+/// does not wait for its own.
+const MAX_WAIT_WITH_PLACE: Duration = Duration::from_secs(60);
+/// A read that is older than this does not say what was there when the request was sent.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What a create has come to.
+struct Progress {
+    create: UnconfirmedCreate,
+    /// How many requests were lost.
+    lost: u32,
+    certainty: Certainty,
+}
+
+/// What the read-backs after a lost response have shown.
+enum Outcome<O> {
+    Found(O),
+    /// Nothing; here is a place to send it again.
+    SendAgain(Place),
+    /// It cannot be told, or it may not be sent again.
+    Unknown,
+}
+
+impl<I, O: DeserializeOwned> Create<I, O> {
+    pub(super) async fn create(mut self, label: String) -> Result<Created<O>> {
+        let payload =
+            (self.kind.prepare)(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
+        let payload = payload.map_err(|problems| invalid(problems, &label))?;
+        self.options = self.options.started(self.core.clock.now());
+        let mut budget = self.core.budget(&self.options);
+        let scope = self.scope();
+        let checked = check_scope(&self.core, self.kind.operation, scope, &self.options).await;
+        checked.map_err(|error| error.before(&label))?;
+        let out = outgoing(&self.core, self.kind.operation, Some(&self.conversation), payload, scope)?;
+
+        let recent = recent_creates(&self.core, &self.log, &self.conversation, budget.left()).await;
+        let mut recent = recent.map_err(|error| error.before(&label))?;
+        recent.begin(self.core.clock.now());
+        let mut progress = Progress { create: self.unconfirmed(), lost: 0, certainty: Certainty::NotSent };
+        let result = self.execute(&out, &mut progress, &mut budget, &mut recent).await;
+        result.map_err(|error| {
+            if progress.certainty < Certainty::Unknown {
+                recent.cancel();
+                return error.for_call(&label, budget.attempts());
+            }
+            recent.begin(self.core.clock.now());
+            let before = progress.create.before.updated(&self.core.service_clock);
+            error
+                .at_least(Certainty::Unknown)
+                .with_unconfirmed(UnconfirmedCreate { before, ..progress.create })
+                .for_call(&label, budget.attempts())
+        })
+    }
+
+    async fn execute(
+        &self,
+        out: &Outgoing,
+        progress: &mut Progress,
+        budget: &mut Budget,
+        recent: &mut RecentCreates,
+    ) -> Result<Created<O>> {
+        let mut reserved = None;
+        loop {
+            let place = match reserved.take() {
+                Some(place) => place,
+                None => self.reserve(out, progress, budget, recent).await?,
+            };
+            recent.send(&progress.create.expected, &progress.create.before, self.core.clock.now());
+            let answer = self.core.send_in(place, out, &self.options, budget).await;
+            let error = match answer.and_then(|answer| Ok((decode(&answer)?, answer))) {
+                Ok((value, answer)) => {
+                    match (self.kind.id)(&value) {
+                        Some(id) => recent.found(&progress.create.expected, id, self.core.clock.now()),
+                        None => recent.confirm(progress.create.before.updated(&self.core.service_clock)),
+                    }
+                    return Ok(Created::answered(value, answer, budget.attempts()));
+                }
+                Err(error) => error,
+            };
+            progress.certainty = progress.certainty.max(error.certainty());
+            progress.lost += u32::from(error.certainty() == Certainty::Unknown);
+            let pause = match next(&error, out.repeat) {
+                Next::Again => match budget.pause_after(&error) {
+                    Some(pause) => pause,
+                    None => return Err(error),
+                },
+                Next::Look if self.options.verification != Verification::Never => {
+                    self.options.visibility_timeout.max(budget.asked(&error).unwrap_or_default())
+                }
+                Next::Look | Next::Stop => return Err(error),
+            };
+            if progress.lost == 0 {
+                self.core.pause(&error, pause).await;
+                continue;
+            }
+            // What will not pass, and an answer in the 200s, which says that it was done, are looked into and not repeated.
+            let again = progress.lost == 1 && next(&error, Repeat::Harmless) == Next::Again;
+            match self.recover(progress, recent, budget, pause, again).await {
+                Outcome::Found(value) => return Ok(Created::found(value, budget.attempts())),
+                Outcome::SendAgain(free) => {
+                    tracing::debug!("error.type" = %error.kind(), "not in the conversation; sending again");
+                    reserved = Some(free);
+                }
+                Outcome::Unknown => return Err(error),
+            }
+        }
+    }
+
+    fn scope(&self) -> &'static Scope {
+        let operation = self.kind.operation;
+        let sending = operation.scope_when_sending().filter(|_| (self.kind.sends)(&self.input));
+        sending.unwrap_or(operation.scope())
+    }
+
+    /// A read of another conversation says nothing about this one.
+    fn check_seen(&self) -> Result<(), Problems> {
+        match &self.seen {
+            Some(seen) if seen.conversation != self.conversation => {
+                Err(Problem::new("seen", "must be a read of the conversation in which this is created")
+                    .into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for a place in the rate limit. Reads the conversation first where that was asked for, where the service does not
+    /// tell the time, and where an item of the same words by this client has yet to show.
+    async fn reserve(
+        &self,
+        out: &Outgoing,
+        progress: &mut Progress,
+        budget: &Budget,
+        recent: &mut RecentCreates,
+    ) -> Result<Place> {
+        let clock = &self.core.clock;
+        let mut place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+        let expected = &progress.create.expected;
+        let reads_first = match self.options.verification {
+            Verification::Never => false,
+            Verification::ReadFirst => true,
+            Verification::ReadBack => self.core.service_clock.is_silent() || recent.may_own(expected, 0),
+        };
+        if !reads_first {
+            progress.create.before =
+                Before::new(self.seen_keys(), false, clock.now(), &self.core.service_clock);
+            return Ok(place);
+        }
+        let options =
+            Options { max_wait: self.options.max_wait.min(MAX_WAIT_WITH_PLACE), ..self.options.clone() };
+        let mut read = read_back(&self.core, &self.conversation, expected, &options, recent).await;
+        let mut read_at = clock.now();
+        if let Err(error) = &read {
+            place.give_up();
+            if error.is_busy() && options.max_wait < self.options.max_wait {
+                // There is no second place beside this one, so they are taken one after the other.
+                read = read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
+                read_at = clock.now();
+            }
+            read = Ok(read.map_err(|error| error.before(&out.label))?);
+            place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+        }
+        let conversation = read?;
+        let now = clock.now();
+        recent.forget(read_at, self.options.visibility_timeout);
+        let keys = item_keys(&conversation).map(|(key, _)| key).collect();
+        let whole = now.saturating_duration_since(read_at) < FRESH;
+        progress.create.before = Before::new(keys, whole, now, &self.core.service_clock);
+        Ok(place)
+    }
+
+    /// Reads the conversation until the item is there, or the time is over in which it would show. The last read is made with
+    /// a place for sending it `again` in hand.
+    async fn recover(
+        &self,
+        progress: &Progress,
+        recent: &mut RecentCreates,
+        budget: &Budget,
+        until: Duration,
+        again: bool,
+    ) -> Outcome<O> {
+        let clock = &self.core.clock;
+        let until = clock.now() + until;
+        let mut interval = FIRST_LOOK_INTERVAL;
+        // Uses the capacity that is kept for read-backs.
+        let mut options = Options {
+            lane: Lane::ReadBack,
+            retry: RetryPolicy::never(),
+            max_wait: Duration::MAX,
+            ..self.options.clone()
+        };
+        loop {
+            let left = until.saturating_duration_since(clock.now());
+            let pause = if left.is_zero() { interval } else { interval.min(left) };
+            if pause >= budget.left() {
+                return Outcome::Unknown;
+            }
+            clock.sleep(pause).await;
+            interval = (interval * 2).min(MAX_LOOK_INTERVAL);
+            let is_last = clock.now() >= until;
+            let mut place = None;
+            if again && is_last && budget.may_send_again() {
+                match self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await {
+                    Ok(free) => place = Some(free),
+                    Err(_) => return Outcome::Unknown,
+                }
+                options.max_wait = MAX_WAIT_WITH_PLACE;
+            }
+            let lookup = look(&self.core, &progress.create, &options, recent, 0).await;
+            if let Some(place) = place {
+                if let Ok(Lookup::NotFound) = lookup {
+                    return Outcome::SendAgain(place);
+                }
+                place.give_up();
+            }
+            match lookup {
+                Ok(Lookup::Found(item)) => {
+                    return (self.kind.recover)(&item).map_or(Outcome::Unknown, Outcome::Found);
+                }
+                Ok(_) if is_last => return Outcome::Unknown,
+                Ok(_) => {}
+                // What cannot be read may be a page of a proxy that is having a bad moment.
+                Err(error)
+                    if next(&error, Repeat::Harmless) == Next::Again
+                        || (error.is_unreadable() && !is_last) =>
+                {
+                    tracing::debug!("error.type" = %error.kind(), "the read-back failed");
+                }
+                // The conversation, or the key, is gone: no later read will tell more.
+                Err(_) => return Outcome::Unknown,
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Whether a create is in its conversation. The API has no idempotency header, so this is how a lost response is recovered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::match_item::Us;
+use super::recent_creates::{CreateLog, RecentCreates};
+use crate::client::call::{identity, read};
+use crate::client::engine::{Core, item_keys};
+use crate::client::error::{Cause, Certainty, Error, Expected, Result, UnconfirmedCreate};
+use crate::client::policy::{BoxFuture, Options};
+use crate::{Conversation, ConversationId, TimelineItem};
+
+/// What the conversation shows of a create.
+///
+/// ```
+/// use shared_inbox::Lookup;
+///
+/// fn may_be_sent_again(lookup: &Lookup) -> bool {
+///     matches!(lookup, Lookup::NotFound)
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Lookup {
+    /// It is there.
+    Found(TimelineItem),
+    /// It is not there: nothing is new that could be it.
+    NotFound,
+    /// Something is there that may be it or not. A person can tell.
+    Unclear,
+}
+
+/// Looks whether a create of unknown effect is in its conversation now. Boxed, so that its depth is not its callers'.
+pub(crate) fn find_unconfirmed<'a>(
+    core: &'a Arc<Core>,
+    log: &'a CreateLog,
+    unconfirmed: &'a UnconfirmedCreate,
+) -> BoxFuture<'a, Result<Lookup>> {
+    Box::pin(async move {
+        let options = core.options.clone().started(core.clock.now());
+        // Waits for a create under way in this conversation, whose item might be taken for the lost one.
+        let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
+        recent.begin(core.clock.now());
+        // One of the lost ones is this.
+        look(core, unconfirmed, &options, &mut recent, 1).await
+    })
+}
+
+/// What was created lately in a conversation, as soon as no other create holds it.
+pub(super) async fn recent_creates(
+    core: &Core,
+    log: &CreateLog,
+    conversation: &ConversationId,
+    patience: Duration,
+) -> Result<OwnedMutexGuard<RecentCreates>> {
+    let recent = log.of(conversation, core.clock.now());
+    tokio::select! {
+        biased;
+        recent = recent.lock_owned() => Ok(recent),
+        () = core.clock.sleep(patience) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+    }
+}
+
+/// Reads the conversation, and finds the items of earlier notes in it, whose responses did not name them.
+pub(super) async fn read_back(
+    core: &Arc<Core>,
+    conversation: &ConversationId,
+    expected: &Expected,
+    options: &Options,
+    recent: &mut RecentCreates,
+) -> Result<Conversation> {
+    let conversation = read(core, conversation, options).await?;
+    if matches!(expected, Expected::Note { .. }) && recent.has_confirmed() {
+        let us = Us::new(Some(identity(core, options).await?), &conversation.team);
+        recent.resolve(&conversation, &us, core.clock.now());
+    }
+    Ok(conversation)
+}
+
+/// Reads the conversation and looks for a create in it. So many lost creates of the same words are this one.
+///
+/// The one new item of its kind, with its words and our name on a note, that came with it or a few seconds before is it. That
+/// nothing is there is said only when nothing new could be it, whatever it says.
+pub(super) async fn look(
+    core: &Arc<Core>,
+    create: &UnconfirmedCreate,
+    options: &Options,
+    recent: &mut RecentCreates,
+    lost: usize,
+) -> Result<Lookup> {
+    let expected = &create.expected;
+    let conversation = read_back(core, &create.conversation, expected, options, recent).await?;
+    // Only notes show who wrote them.
+    let me = match expected {
+        Expected::Note { .. } => Some(identity(core, options).await?),
+        Expected::Message { .. } => None,
+    };
+    let us = Us::new(me, &conversation.team);
+    let now = core.clock.now();
+    let before = create.before.updated(&core.service_clock);
+    let latest = core.service_clock.reading().map(|reading| reading.latest(now));
+    let candidates: Vec<_> = item_keys(&conversation)
+        .filter(|(key, item)| !recent.owns(key) && before.may_be_ours(key, item))
+        .filter(|(_, item)| expected.could_be(item, &us))
+        .collect();
+    let mut matching = candidates.iter().filter(|(_, item)| expected.matches(item, &us));
+    Ok(match (matching.next(), matching.next()) {
+        _ if candidates.is_empty() => Lookup::NotFound,
+        (Some((key, item)), None) if before.is_ours(item, latest) && !recent.may_own(expected, lost) => {
+            recent.found(expected, key.clone(), now);
+            Lookup::Found((*item).clone())
+        }
+        _ => Lookup::Unclear,
+    })
+}

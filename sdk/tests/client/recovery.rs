@@ -1,0 +1,121 @@
+//! A lost response is recovered with default settings, at a service that is not ours and behaves: each way to lose one, for
+//! each kind of create. `cargo bench -p shared-inbox --bench creates` prints the table.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng, seq::IndexedRandom};
+
+use crate::stranger::losses::{LOSSES, measure};
+use crate::stranger::{KINDS, Luck, Stranger, create};
+use crate::support::conversation_id;
+use shared_inbox::{Certainty, Verification};
+
+#[tokio::test]
+async fn every_way_to_lose_a_response_is_recovered_within_a_second() {
+    for loss in &LOSSES {
+        for kind in KINDS {
+            let measured = measure(loss, kind, 20, |builder| builder).await;
+            let case = format!("{}, {kind:?}: {measured:?}", loss.name);
+            assert_eq!((measured.recovered, measured.duplicates, measured.false_words), (20, 0, 0), "{case}");
+            // Of an attempt whose time is over, the clock of the client has passed nothing.
+            assert!(measured.median() <= Duration::from_secs(1), "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_finds_what_was_lost_in_this_process_and_in_another() {
+    for loss in &LOSSES {
+        for kind in KINDS {
+            let measured = measure(loss, kind, 5, |builder| builder.verification(Verification::Never)).await;
+            let found = (measured.unknown, measured.found_later, measured.found_elsewhere);
+            assert_eq!(found, (5, 5, 5), "{}, {kind:?}: {measured:?}", loss.name);
+        }
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    calls: usize,
+    recovered: usize,
+    /// Creates whose item is in the conversation, and of these, those whose outcome is unknown.
+    there: usize,
+    unknown: usize,
+}
+
+/// `CHAOS_SEED=7 CHAOS_CALLS=10000 cargo test -p shared-inbox --test client a_third` plays another run.
+#[tokio::test]
+async fn when_a_third_of_calls_meets_a_fault_nearly_every_create_is_known() {
+    let from_env = |name, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let (seed, calls): (u64, u64) = (from_env("CHAOS_SEED", 24), from_env("CHAOS_CALLS", 1_000));
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut tally = Tally::default();
+    for _ in 0..calls.div_ceil(10) {
+        let stranger = Stranger::start().await;
+        let thread = stranger.builder().build().unwrap().conversation(&conversation_id());
+        for _ in 0..10 {
+            stranger.clock.leap(Duration::from_millis(rng.random_range(0..20_000)));
+            stranger.state().manners.takes =
+                Duration::from_millis(*[0, 0, 40, 3_000].choose(&mut rng).unwrap());
+            stranger.state().manners.lingers =
+                Duration::from_millis(*[0, 0, 900, 4_000].choose(&mut rng).unwrap());
+            stranger.state().manners.shows_after =
+                Duration::from_secs(*[0, 0, 0, 3].choose(&mut rng).unwrap());
+            if rng.random_bool(0.1) {
+                stranger.teammate_notes("Anna", "Called them back", Duration::from_secs(1));
+            }
+            for queue in 0..2 {
+                let faults: Vec<Luck> = (0..4)
+                    .map(|_| if rng.random_bool(0.33) { fault(&mut rng) } else { Luck::Good })
+                    .collect();
+                match queue {
+                    0 => stranger.next_posts(faults),
+                    _ => stranger.state().manners.gets.extend(faults),
+                }
+            }
+            let kind = *KINDS.choose(&mut rng).unwrap();
+            let text = format!("Words {} of this run", rng.random_range(0..20));
+            let before = stranger.stored();
+            let result = create(&thread, kind, &text).await;
+            let made = stranger.stored() - before;
+            stranger.state().manners.posts.clear();
+            stranger.state().manners.gets.clear();
+            let case = || format!("seed {seed}, {kind:?}, {text}: {result:?}\n{}", stranger.describe());
+            tally.calls += 1;
+            tally.there += usize::from(made == 1);
+            match &result {
+                Ok(recovered) => {
+                    assert_eq!(made, 1, "done: {}", case());
+                    tally.recovered += usize::from(*recovered);
+                }
+                Err(error) if error.certainty() == Certainty::Unknown => {
+                    assert!(made <= 1, "unknown, and there are {made}: {}", case());
+                    tally.unknown += made;
+                }
+                Err(error) => assert_eq!(made, 0, "{error} claims that nothing happened: {}", case()),
+            }
+        }
+    }
+    println!("CHAOS_SEED={seed} CHAOS_CALLS={calls} {tally:?}");
+    assert!(tally.recovered > tally.calls / 20, "{tally:?}");
+    assert!(tally.unknown * 100 <= tally.there, "{tally:?}");
+}
+
+fn fault(rng: &mut StdRng) -> Luck {
+    *[
+        Luck::LostBefore,
+        Luck::LostAfter,
+        Luck::LostAfter,
+        Luck::Before(429),
+        Luck::Before(500),
+        Luck::Before(503),
+        Luck::After(500),
+        Luck::After(502),
+        Luck::AfterAsking(503, 25),
+        Luck::Truncated,
+        Luck::Says("<html>Bad gateway</html>"),
+    ]
+    .choose(rng)
+    .unwrap()
+}
