@@ -19,6 +19,7 @@ mod digest;
 pub mod doctor;
 #[doc(hidden)]
 pub mod logging;
+mod patience;
 mod recent;
 pub mod render;
 #[cfg(feature = "sandbox")]

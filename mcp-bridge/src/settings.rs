@@ -4,9 +4,9 @@
 
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
+use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, limits};
 
-use crate::audit::Audit;
+use crate::{audit::Audit, patience::PatientLimiter};
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -147,6 +147,7 @@ impl Access {
     fn client(&self, base_url: String, key: String) -> Result<Client, String> {
         let client = Client::builder(base_url, key)
             .deadline(CALL_WITHIN)
+            .rate_limiter(PatientLimiter::new(limits::REQUESTS_PER_MINUTE))
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
         client.build().map_err(|error| {

@@ -22,6 +22,7 @@ use super::{
     arguments,
     mail::{Create, Mail},
     tools,
+    trace::traced,
 };
 use crate::render;
 
@@ -35,7 +36,7 @@ impl Bridge {
         request: CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
-        let linked = self.link.get().await.map_err(failed)?;
+        let linked = &traced(self.link.get().await.map_err(failed)?, ctx);
         self.tell_of_tools(ctx);
         if let Some(why) = self.filter.hides(operation, linked.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));

@@ -15,6 +15,7 @@ mod resources;
 mod seen;
 mod skills;
 mod tools;
+mod trace;
 mod watch;
 
 use std::{

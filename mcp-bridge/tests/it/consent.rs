@@ -137,6 +137,12 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
             arguments[word] = true.into();
         }
         let result = client.call("reply", arguments).await;
+        assert!(
+            is_error(&result) && text(&result).contains("unknown argument `consent`"),
+            "{era:?}: {}",
+            text(&result)
+        );
+        let result = client.call("reply", reply(&desk)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         let structured = result.structured_content.as_ref().unwrap();
         assert_eq!(structured["status"], "draft", "{era:?}");

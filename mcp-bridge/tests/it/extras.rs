@@ -200,7 +200,7 @@ async fn resources_carry_the_same_fenced_text() {
     for era in ERAS {
         let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
         let listed = client.service.list_all_resources().await.unwrap();
-        assert_eq!(listed.len(), 4, "{era:?}");
+        assert_eq!(listed.len(), 5, "{era:?}: with the skill");
         for one in &listed {
             assert!(!resource(&client, &one.uri).await.is_empty(), "{era:?} {}", one.uri);
         }

@@ -28,3 +28,4 @@ mod sizes;
 mod skills;
 mod telling;
 mod tokens;
+mod traces;
