@@ -103,7 +103,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         _ = writeln!(out, "Snoozed until {}.", minute(&until));
     }
     if let Some(urgency) = &c.urgency {
-        _ = writeln!(out, "Urgency: {}.", own(urgency.as_str()));
+        _ = writeln!(out, "Urgency: {}.", quoted(urgency.as_str()));
     }
     if !c.tags.is_empty() {
         _ = writeln!(out, "Tags: {}.", some(&c.tags, scale.of(caps::TAGS), |tag| quoted(tag)));

@@ -61,7 +61,7 @@ impl Bridge {
         let mut said = vec![
             format!("Today is {today} (UTC)."),
             format!(
-                "You are the agent {} {data}, with the scopes {}.",
+                "You are the agent {} with the scopes {} {data}.",
                 quoted(&linked.me.agent.name),
                 scopes.join(", ")
             ),
