@@ -53,6 +53,7 @@ class Line extends Panel {
 			h('span.what', {}, h('b', {}, it.kind.replace('-', ' ')), ' ', words(it.what)),
 			it.id ? (it.id === id ? h('code.id', {}, it.id) : h('a.id', { href: at('line', it.id) }, it.id)) : null,
 			it.kind === 'request' ? h('a', { href: at('requests', it.id) }, 'Show it') : null,
+			it.traceparent ? words(it.traceparent, 'code', { class: 'hint', title: 'traceparent' }) : null,
 			it.conversationId && it.kind !== 'event' ? h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Show it') : null,
 			it.dueAt ? badge('waits', 'waiting') : null,
 			h('span.gap'), it.dueAt ? until(it.dueAt) : h('span.hint', { title: `${dayAndTime(it.at)} UTC` }, timeOfDay(it.at)));

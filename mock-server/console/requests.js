@@ -44,7 +44,7 @@ class Requests extends Panel {
 		this.classList.toggle('has-one', Boolean(this.route.id));
 		patch(this.bar, [
 			part('search', [], () => {
-				const field = h('input', { type: 'search', placeholder: 'Path, tool or words of the body', 'aria-label': 'Search requests', value: q, oninput: () => replace(refined({ q: field.value.slice(0, 200) })) });
+				const field = h('input', { type: 'search', placeholder: 'Path, tool, trace or words of the body', 'aria-label': 'Search requests', value: q, oninput: () => replace(refined({ q: field.value.slice(0, 200) })) });
 				return h('div.search', {}, field, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty'), { title: 'Forget all requests so far' }));
 			}),
 			part('selects', [this.filters, this.route.id], () => h('div.selects', {},
@@ -93,7 +93,7 @@ class Requests extends Panel {
 		return h('div.detail', {}, this.back(),
 			h('header', {}, h('h1', {}, statusBadge(it.status), ' ', h('span.mono', {}, it.transport === 'mcp' ? `MCP ${shown(it.tool ?? '')}` : `${it.method} ${shown(it.path)}`))),
 			h('div.actions', {}, lineLink(it.id, 'What it led to'), copier('Copy as curl', () => curl(it, root)), copier('Copy as a Rust test', test)),
-			facts([['At', `${dayAndTime(it.at)} UTC`], ['Took', `${it.durationMs} ms`], ['Key of', key ? words(key.name) : it.agentId ?? 'no valid key'], ['Conversation', id ? ident(id) : null], ['Answer', it.status ?? 'none: the connection closed'], ['Id', h('code', {}, it.id)]]),
+			facts([['At', `${dayAndTime(it.at)} UTC`], ['Took', `${it.durationMs} ms`], ['Key of', key ? words(key.name) : it.agentId ?? 'no valid key'], ['Conversation', id ? ident(id) : null], ['Answer', it.status ?? 'none: the connection closed'], ['Trace', it.traceparent ? h('a.mono', { href: at('requests', null, { q: it.traceparent.split('-')[1] ?? it.traceparent }), title: 'All requests of this trace' }, shown(it.traceparent)) : null], ['Id', h('code', {}, it.id)]]),
 			it.query ? [h('h2', {}, 'Query'), facts([...new URLSearchParams(it.query)].map(([name, value]) => [shown(name), words(value)]))] : null,
 			it.requestBody === null ? null : [h('h2', {}, 'Body'), json(it.requestBody)],
 			it.responseBody === null || it.responseBody === undefined ? null : [h('h2', {}, 'Answer'), json(it.responseBody)]);

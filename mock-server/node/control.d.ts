@@ -103,7 +103,7 @@ export type Item = { at: string; attachments: Array<Attachment>; author?: string
 /** A job in the list of the control API. */
 export type JobEntry = { dueAt: string; job: string; subject: string };
 /** A request of the journal. */
-export type JournalEntry = { agentId: string | null; at: string; durationMs: number; id: string; method: string; path: string; query: string; requestBody: unknown; status: number | null; tool: string | null; transport: Transport };
+export type JournalEntry = { agentId: string | null; at: string; durationMs: number; id: string; method: string; path: string; query: string; requestBody: unknown; status: number | null; tool: string | null; traceparent: string | null; transport: Transport };
 /** A key in the list of the control API. */
 export type KeyEntry = { agentId: string; createdBy: string | null; livemode: boolean; name: string; revoked: boolean; scopes: Array<string> };
 /** How late an answer is. */
@@ -113,7 +113,7 @@ export type Line = { id: string; steps: Array<LineStep> };
 /** The way of an event to one webhook. */
 export type LineDelivery = { nextTryAt: string | null; outcome: DeliveryOutcome; tries: Array<Try>; url: string; webhookId: string };
 /** One step of a line. */
-export type LineStep = { at: string; cause: number | null; conversationId: string | null; deliveries?: Array<LineDelivery> | null; dueAt?: string | null; id: string; kind: StepKind; number: number; what: string };
+export type LineStep = { at: string; cause: number | null; conversationId: string | null; deliveries?: Array<LineDelivery> | null; dueAt?: string | null; id: string; kind: StepKind; number: number; traceparent?: string | null; what: string };
 /** A key that was made. */
 export type MadeKey = { agentId: string; key: string };
 /** An inbox in the list of the control API. */

@@ -16,7 +16,7 @@ pub(super) struct Linked {
     pub(super) client: Client,
     pub(super) me: Me,
     /// Tells the key from another.
-    key: Option<Digest>,
+    pub(super) key: Option<Digest>,
 }
 
 impl Linked {
@@ -57,7 +57,7 @@ impl Link {
         let mut made = self.made.lock().await;
         match &*made {
             // Another call was first.
-            Some(linked) if !Arc::ptr_eq(linked, refused) => return Some(linked.clone()),
+            Some(linked) if linked.key != refused.key => return Some(linked.clone()),
             _ if self.access.key_digest() == refused.key => return None,
             _ => {}
         }

@@ -403,6 +403,7 @@ class JournalEntry(TypedDict):
     requestBody: Any
     status: int | None
     tool: str | None
+    traceparent: str | None
     transport: Transport
 
 class KeyEntry(TypedDict):
@@ -444,6 +445,7 @@ class LineStep(TypedDict):
     id: str
     kind: StepKind
     number: int
+    traceparent: NotRequired[str | None]
     what: str
 
 class MadeKey(TypedDict):

@@ -8,7 +8,7 @@ use crate::{
     server::journal::{JournalEntry, RequestFilter},
     world::{
         ConversationEntry, ConversationFilter, ConversationView, DeliveryDetail, DeliveryFilter,
-        DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal,
+        DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal, StepKind,
     },
 };
 
@@ -123,6 +123,11 @@ impl Control {
     /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.
     pub async fn line(&self, id: impl AsRef<str>) -> Line {
         let id = id.as_ref();
-        Line { id: id.to_owned(), steps: self.read(|world, _| world.line(id)) }
+        let mut steps = self.read(|world, _| world.line(id));
+        for step in steps.iter_mut().filter(|step| step.kind == StepKind::Request) {
+            step.traceparent =
+                self.realm.journal(|journal| journal.find(&step.id)).and_then(|entry| entry.traceparent);
+        }
+        Line { id: id.to_owned(), steps }
     }
 }

@@ -185,6 +185,7 @@ struct Record {
     method: http::Method,
     target: Box<str>,
     agent: Option<shared_inbox::AgentId>,
+    traceparent: Option<Box<str>>,
     status: Option<u16>,
     body: Bytes,
 }
@@ -213,6 +214,7 @@ impl Record {
             // A copy: what came in is a part of the buffer that the connection reads into.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
             agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
+            traceparent: traceparent(parts),
             status: None,
             body: Bytes::new(),
         };
@@ -223,6 +225,13 @@ impl Record {
         self.status = Some(response.status().as_u16());
         response.into()
     }
+}
+
+/// The trace that a request is a part of, if its header has a length that such headers have.
+fn traceparent(parts: &Parts) -> Option<Box<str>> {
+    const MAX_LENGTH: usize = 256;
+    let header = parts.headers.get("traceparent")?.to_str().ok()?;
+    (header.len() <= MAX_LENGTH).then(|| header.into())
 }
 
 impl Drop for Record {
@@ -239,6 +248,7 @@ impl Drop for Record {
             method: self.method.clone(),
             target: std::mem::take(&mut self.target),
             agent: self.agent.take(),
+            traceparent: self.traceparent.take(),
             status: self.status,
             duration,
             body: self.body.clone(),

@@ -63,6 +63,8 @@ pub struct JournalEntry {
     pub tool: Option<String>,
     /// Whose key it was; `None` when it had no valid key.
     pub agent_id: Option<AgentId>,
+    /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
+    pub traceparent: Option<String>,
     /// The status of the answer; `None` when the connection closed without one.
     pub status: Option<u16>,
     /// How long it took.
@@ -80,6 +82,7 @@ impl std::fmt::Debug for JournalEntry {
             .field("path", &self.path)
             .field("tool", &self.tool)
             .field("agent_id", &self.agent_id)
+            .field("traceparent", &self.traceparent)
             .field("status", &self.status)
             .finish_non_exhaustive()
     }
@@ -104,7 +107,7 @@ pub struct RequestFilter {
     /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// Those with this text in the path, the query or the body.
+    /// Those with this text in the path, the query, the body or the `traceparent`.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Oldest first unless said.
@@ -153,7 +156,7 @@ impl RequestFilter {
         self
     }
 
-    /// Those with this text in the path, the query or the body.
+    /// Those with this text in the path, the query, the body or the `traceparent`.
     pub fn text(mut self, q: impl Into<String>) -> Self {
         self.q = Some(q.into());
         self
@@ -207,6 +210,8 @@ pub(crate) struct Entry {
     /// The path, and the query behind it.
     pub(crate) target: Box<str>,
     pub(crate) agent: Option<AgentId>,
+    /// The header of this name.
+    pub(crate) traceparent: Option<Box<str>>,
     pub(crate) status: Option<u16>,
     pub(crate) duration: Duration,
     pub(crate) body: Bytes,
@@ -217,7 +222,9 @@ impl Entry {
     fn has(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
-        has(&self.target) || has(&String::from_utf8_lossy(&self.body))
+        has(&self.target)
+            || self.traceparent.as_deref().is_some_and(has)
+            || has(&String::from_utf8_lossy(&self.body))
     }
 
     fn size(&self) -> usize {
@@ -237,6 +244,12 @@ impl Entry {
             }
             _ => None,
         };
+        let in_meta = || match self.transport {
+            Transport::Mcp => request_body["params"]["_meta"]["traceparent"].as_str().map(str::to_owned),
+            Transport::Rest => None,
+        };
+        let traceparent = self.traceparent.as_deref().map(|header| without_keys(header).into_owned());
+        let traceparent = traceparent.or_else(in_meta);
         let (path, query) = parted(&self.target);
         JournalEntry {
             id: call_id(self.number),
@@ -247,6 +260,7 @@ impl Entry {
             query: without_keys(query).into_owned(),
             tool,
             agent_id: self.agent.clone(),
+            traceparent,
             status: self.status,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
             request_body,
@@ -370,6 +384,7 @@ mod tests {
             method: http::Method::GET,
             target: "/api/v1/me".into(),
             agent: None,
+            traceparent: None,
             status: Some(200),
             duration: Duration::ZERO,
             body,

@@ -88,6 +88,9 @@ pub struct LineStep {
     /// The way of an event to each webhook that hears it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<LineDelivery>>,
+    /// Of a request: the trace that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// The way of an event to one webhook.
@@ -339,6 +342,7 @@ impl World {
                 conversation_id: conversation_id(step.conversation),
                 due_at: None,
                 deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+                traceparent: None,
             })
             .collect();
         let next = self.lines.gone + self.lines.steps.len() as u64;
@@ -356,6 +360,7 @@ impl World {
             conversation_id: None,
             due_at: Some(due),
             deliveries: None,
+            traceparent: None,
         }));
         steps
     }

@@ -11,10 +11,9 @@ mod transport;
 mod wire;
 
 pub(crate) use attempts::{Budget, Next, next};
-pub(crate) use contact::Contact;
 pub(crate) use core::Core;
 pub(crate) use decode::decode;
-pub(crate) use reads::{Reads, dated_at, item_keys};
+pub(crate) use reads::{dated_at, item_keys};
 pub(crate) use run::Place;
 pub(crate) use service_clock::ServiceClock;
 pub(crate) use wire::{Answer, Outgoing};

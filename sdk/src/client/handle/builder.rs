@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tokio::sync::OnceCell;
 
 use super::client::Client;
 use crate::client::config::{ApiKey, BaseUrl};
-use crate::client::engine::{Contact, Core, Reads, ServiceClock};
+use crate::client::engine::{Core, ServiceClock};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{
     Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
@@ -207,15 +206,15 @@ impl ClientBuilder {
             key: key.fingerprint(),
             user_agent,
             test_key: key.is_test(),
-            service_clock: ServiceClock::new(clock.now()),
-            reads: Reads::default(),
-            contact: Contact::default(),
+            service_clock: Arc::new(ServiceClock::new(clock.now())),
+            reads: Arc::default(),
+            contact: Arc::default(),
             clock,
             limiter,
             options: self.options,
             max_body: self.max_body,
             check_scopes: self.check_scopes,
-            me: OnceCell::new(),
+            me: Arc::default(),
         };
         Ok(Client { core: Arc::new(core), create_log: Arc::default() })
     }
