@@ -297,13 +297,18 @@ async fn the_journal_shows_each_request_and_no_key() {
     let names = [
         "agentId",
         "at",
+        "conversationId",
+        "customer",
         "durationMs",
         "id",
         "method",
         "path",
         "query",
         "requestBody",
+        "responseBody",
+        "responseHeaders",
         "status",
+        "subject",
         "tool",
         "transport",
     ];
