@@ -79,8 +79,26 @@ export function patch(parent, wanted) {
 	}
 }
 
+/**
+ * Makes an element what another is, in place: what is the same stays, with its focus and its listeners.
+ * @param {any} old @param {any} fresh
+ */
+export function morph(old, fresh) {
+	if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+	if (old.nodeType === Node.TEXT_NODE) {
+		if (old.data !== fresh.data) old.data = fresh.data;
+		return;
+	}
+	for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'tabindex') old.removeAttribute(name);
+	for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+	if (old.tick) return old.tick();
+	const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
+	after.forEach((child, i) => (before[i] ? morph(before[i], child) : old.append(child)));
+	before.slice(after.length).forEach((child) => child.remove());
+}
+
 // Characters that turn the direction of a text, or hide in it.
-const TRICKS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const TRICKS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * A text with the characters made visible that would deceive the eye.

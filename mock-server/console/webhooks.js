@@ -4,9 +4,7 @@ import { fill, h, icon, part, patch, words } from './dom.js';
 import './deliveries.js';
 import { Panel } from './panel.js';
 import { at, go } from './route.js';
-import { ask, attempt, badge, button, confirm, dialog, empty, facts, failed, reveal } from './ui.js';
-
-const EVENTS = ['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test'];
+import { ask, attempt, badge, button, confirm, dialog, empty, EVENTS, facts, failed, reveal } from './ui.js';
 
 class Webhooks extends Panel {
 	side = h('section.pane.list-pane', { 'aria-label': 'Webhooks' });
@@ -43,6 +41,10 @@ class Webhooks extends Panel {
 			patch(one, [part('hook', hook, () => this.about(hook, users)), part(`log-${hook.id}`, 0, () => this.log)]);
 			this.log.show({ ...this.route, hook });
 		}
+	}
+
+	leave() {
+		this.log.leave();
 	}
 
 	/** @param {any} it @param {any[]} users */
