@@ -22,7 +22,6 @@ class Approvals extends Panel {
 		return this.api.get('/approvals');
 	}
 
-	/** @param {any[]} queue */
 	draw(queue) {
 		this.queue = queue;
 		if (!this.list.isConnected) {
@@ -39,7 +38,6 @@ class Approvals extends Panel {
 		patch(this.head, [part('head', queue.length > 0, () => h('header.panel-head', {}, h('h1', {}, 'Approvals'), h('p', {}, queue.length ? 'Nothing of this reaches a customer before a person has said yes. You are that person.' : '')))]);
 	}
 
-	/** @param {any} it */
 	card(it) {
 		const now = () => this.queue.find((one) => one.messageId === it.messageId) ?? it;
 		return h('article.card.draft', { 'aria-label': `Draft for ${it.customer ?? 'a customer'}` },

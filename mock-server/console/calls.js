@@ -70,7 +70,7 @@ export function describe(request, conversation, key) {
 	const { status } = request;
 	const refused = request.transport === 'mcp' && request.responseBody?.result?.isError === true;
 	const natural = [400, 401, 403, 404, 405, 413, 414, 415];
-	const first = conversation?.timeline.find((/** @type {any} */ it) => it.type === 'message' && it.direction === 'inbound');
+	const first = conversation?.timeline.find((it) => it.type === 'message' && it.direction === 'inbound');
 	const sandbox = key ? !key.livemode : name === 'sandbox_inbound';
 	const from = String(first?.from.email ?? conversation?.contact.email ?? 'vera@customer.example');
 	const there = conversation && !(status === 404 || (refused && /no such/i.test(JSON.stringify(request.responseBody))));

@@ -13,7 +13,7 @@ import { ask, attempt, button, toast } from './ui.js';
  */
 export async function writeIn({ api, ready }, conversation, then) {
 	if (conversation?.mailbox.sandbox) return writeToSandbox(api, ready, conversation);
-	const mailboxes = (await api.get('/mailboxes')).filter((/** @type {any} */ it) => !it.sandbox);
+	const mailboxes = (await api.get('/mailboxes')).filter((it) => !it.sandbox);
 	const to = conversation?.mailbox.address ?? mailboxes[0]?.address;
 	ask(conversation ? 'Write in as the customer' : 'A customer writes', [
 		{ name: 'to', label: 'To', value: to, required: true, hint: 'An inbox, with or without a plus tag such as help+order-17@…', props: { list: 'inboxes' } },
@@ -37,7 +37,7 @@ export async function writeIn({ api, ready }, conversation, then) {
 		});
 		toast(got.created ? 'A new conversation has begun' : 'The mail joined a conversation');
 		then?.(got.conversationId);
-	}, { intro: h('datalist', { id: 'inboxes' }, mailboxes.map((/** @type {any} */ it) => h('option', { value: it.address }, it.name))) });
+	}, { intro: h('datalist', { id: 'inboxes' }, mailboxes.map((it) => h('option', { value: it.address }, it.name))) });
 }
 
 /** Mail in the sandbox comes through the service, with the test key. @param {import('./api.js').Api} api @param {any} ready @param {any} conversation */
@@ -71,7 +71,7 @@ export function composer({ api }, id, conversation) {
 	}
 	let kind = kinds.find(([name]) => name === kept.kind) ?? kinds[0];
 	const keep = () => (area.value ? sessionStorage.setItem(place, JSON.stringify({ kind: kind[0], text: area.value })) : sessionStorage.removeItem(place));
-	const people = conversation.team.people.map((/** @type {any} */ it) => /** @type {[string, string]} */ ([it.id.replace('user:', ''), it.name]));
+	const people = conversation.team.people.map((it) => /** @type {[string, string]} */ ([it.id.replace('user:', ''), it.name]));
 	const area = h('textarea', { rows: 3, dir: 'auto', 'aria-label': 'Text', placeholder: kind[2], 'data-focus': 'composer', value: kept.text ?? '', oninput: keep, onkeydown: (/** @type {KeyboardEvent} */ event) => {
 		if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send.click();
 	} });

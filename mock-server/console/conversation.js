@@ -54,7 +54,6 @@ class Conversation extends Panel {
 		return h('a.back', { href: at('inbox', null, this.route.query) }, icon('back'), 'Conversations');
 	}
 
-	/** @param {any} it */
 	draw(it) {
 		if (!this.parts) {
 			this.parts = { head: h('header.one-head'), timeline: h('div.timeline', { role: 'region', 'aria-label': 'Timeline', tabindex: 0 }), foot: h('div'), said: h('p.unseen', { role: 'status' }) };
@@ -71,9 +70,9 @@ class Conversation extends Panel {
 				it.snoozedUntil ? h('span.badge.b-snoozed', {}, 'wakes ', until(it.snoozedUntil)) : null,
 				it.topic ? h('span.badge', {}, words(it.topic)) : null, it.urgency && it.urgency !== 'normal' ? badge(it.urgency) : null,
 				it.reference ? h('span.badge', { title: 'The reference of your app' }, 'ref ', words(it.reference, 'code')) : null)),
-			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.length ? h('ul', {}, it.riskReasons.map((/** @type {string} */ why) => words(why, 'li'))) : null))) : null,
+			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.length ? h('ul', {}, it.riskReasons.map((why) => words(why, 'li'))) : null))) : null,
 			part('actions', [it.status, it.assignee, it.team, it.tags, it.snoozedUntil], () => this.actions(it)),
-			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => h('div.asked', {}, it.documentRequests.map((/** @type {any} */ request) => checklist(this.api, request, it.documents)))) : null,
+			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => h('div.asked', {}, it.documentRequests.map((request) => checklist(this.api, request, it.documents)))) : null,
 		]);
 		const near = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 120;
 		const earlier = this.all ? 0 : Math.max(0, it.timeline.length - SHOWN);
@@ -82,7 +81,7 @@ class Conversation extends Panel {
 				this.all = true;
 				return this.refresh();
 			})) : null,
-			...it.timeline.slice(earlier).map((/** @type {any} */ entry, /** @type {number} */ i) => part(entry.id ?? `event-${earlier + i}`, entry, () => item(this.context, entry, it))),
+			...it.timeline.slice(earlier).map((entry, i) => part(entry.id ?? `event-${earlier + i}`, entry, () => item(this.context, entry, it))),
 		]);
 		patch(foot, [part(`composer-${it.id}`, [it.team.people], () => composer(this.context, it.id, it))]);
 		if (this.length !== it.timeline.length && (near || this.length < 0)) {
@@ -95,11 +94,10 @@ class Conversation extends Panel {
 		this.opened(head);
 	}
 
-	/** @param {any} it */
 	actions(it) {
 		const path = `/conversations/${it.id}`;
 		const status = /** @type {[string, string][]} */ ([['open', 'Open'], ['waiting', 'Waiting'], ['closed', 'Closed']]);
-		const people = /** @type {[string, string][]} */ ([['none', 'Nobody'], ...it.team.people.map((/** @type {any} */ one) => [one.id, one.name]), ...it.team.agents.map((/** @type {any} */ one) => [one.id, `${one.name} (agent)`])]);
+		const people = /** @type {[string, string][]} */ ([['none', 'Nobody'], ...it.team.people.map((one) => [one.id, one.name]), ...it.team.agents.map((one) => [one.id, `${one.name} (agent)`])]);
 		const has = it.assignee ? `${it.assignee.type}:${it.assignee.id}` : 'none';
 		if (!people.some(([value]) => value === has)) people.push([has, it.assignee.name]);
 		return h('div.actions', {},
@@ -107,7 +105,7 @@ class Conversation extends Panel {
 			choose('Assigned to', people, has, (to) => attempt(() => this.api.post(`${path}/assign`, { to }))),
 			it.snoozedUntil ? button('Wake up', () => attempt(() => this.api.post(`${path}/snooze`, { until: null }))) : button('Snooze', () => this.snooze(path)),
 			button('Mail from customer', () => writeIn(this.context, it)),
-			h('span.tags', {}, it.tags.map((/** @type {string} */ tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(`${path}/tags`, { remove: [tag] })) }, '×'))),
+			h('span.tags', {}, it.tags.map((tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(`${path}/tags`, { remove: [tag] })) }, '×'))),
 				button('+ Tag', () => ask('Add a tag', [{ name: 'tag', label: 'Tag', required: true, props: { maxlength: 40 } }], 'Add', ({ tag }) => this.api.post(`${path}/tags`, { add: [tag] })), { kind: 'quiet' })));
 	}
 

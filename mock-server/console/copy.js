@@ -7,7 +7,7 @@ import { isObject } from './calls.js';
 /** A word of a shell, without characters that a terminal would act on. @param {string} text */
 function quoted(text) {
 	if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
-	const bytes = (/** @type {string} */ c) => [...new TextEncoder().encode(c)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
+	const bytes = (c) => [...new TextEncoder().encode(c)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 	return `$'${text.replace(/[\\'\u0000-\u001f\u007f-\u009f]/g, (c) => (c === '\\' || c === "'" ? `\\${c}` : c === '\n' ? '\\n' : c === '\0' ? '' : bytes(c)))}'`;
 }
 
@@ -39,9 +39,9 @@ function literal(text, escape) {
 	const plain = /[\p{L}\p{N}\p{P}\p{S} ]/u;
 	return `"${String(text).replace(/[^]/gu, (c) => short[c] ?? (plain.test(c) && !/\p{Cs}/u.test(c) ? c : escape(/\p{Cs}/u.test(c) ? 'fffd' : /** @type {number} */ (c.codePointAt(0)).toString(16))))}"`;
 }
-const rust = (/** @type {unknown} */ text) => literal(text, (hex) => `\\u{${hex}}`);
-const python = (/** @type {unknown} */ text) => literal(text, (hex) => `\\U${hex.padStart(8, '0')}`);
-const script = (/** @type {unknown} */ text) => literal(text, (hex) => `\\u{${hex}}`);
+const rust = (text) => literal(text, (hex) => `\\u{${hex}}`);
+const python = (text) => literal(text, (hex) => `\\U${hex.padStart(8, '0')}`);
+const script = (text) => literal(text, (hex) => `\\u{${hex}}`);
 
 /** What comes of it, for the name of a test. @param {Description} it */
 function outcome({ status, refused }) {
@@ -53,12 +53,12 @@ function word(type, known, word) {
 	return known.includes(word) ? `${type}::${word.charAt(0).toUpperCase()}${word.slice(1)}` : `${type}::from(${rust(word)})`;
 }
 
-const text = (/** @type {unknown} */ value) => typeof value === 'string' && value !== '';
-const texts = (/** @type {unknown} */ value) => Array.isArray(value) && value.every((it) => typeof it === 'string');
-const flag = (/** @type {unknown} */ value) => typeof value === 'boolean';
-const whole = (/** @type {unknown} */ value) => /^[1-9]\d{0,8}$/.test(String(value)) && !Array.isArray(value);
-const date = (/** @type {unknown} */ value) => typeof value === 'string' && /^[12]\d{3}-\d\d-\d\d$/.test(value) && new Date(`${value}T00:00:00Z`).toJSON()?.slice(0, 10) === value;
-const items = (/** @type {unknown} */ value) => Array.isArray(value) && value.every((it) => isObject(it) && text(it.label) && (it.description === undefined || text(it.description)) && (it.required === undefined || flag(it.required)));
+const text = (value) => typeof value === 'string' && value !== '';
+const texts = (value) => Array.isArray(value) && value.every((it) => typeof it === 'string');
+const flag = (value) => typeof value === 'boolean';
+const whole = (value) => /^[1-9]\d{0,8}$/.test(String(value)) && !Array.isArray(value);
+const date = (value) => typeof value === 'string' && /^[12]\d{3}-\d\d-\d\d$/.test(value) && new Date(`${value}T00:00:00Z`).toJSON()?.slice(0, 10) === value;
+const items = (value) => Array.isArray(value) && value.every((it) => isObject(it) && text(it.label) && (it.description === undefined || text(it.description)) && (it.required === undefined || flag(it.required)));
 
 /** What the fields of each operation must be for the client to take them; `!` marks those that it needs. @type {Record<string, Record<string, (value: any) => boolean>>} */
 const SHAPES = {
@@ -85,7 +85,6 @@ function isTyped({ name, input, fault, unknownKey, status, id }) {
 	});
 }
 
-/** @param {any} item */
 function documentItem(item) {
 	return `DocumentItem::new(${rust(item.label)})${item.description ? `.description(${rust(item.description)})` : ''}${item.required === false ? '.nice_to_have()' : ''}`;
 }
@@ -105,18 +104,18 @@ const CALLS = {
 	set_status: ({ status }) => `.set_status(${word('Status', STATUSES, status)})`,
 	tag_conversation: ({ add = [], remove = [] }) => `.edit_tags()${each('add', add)}${each('remove', remove)}`,
 	assign_conversation: ({ to }, { user }) => `.assign(${to === 'me' ? 'AssignTo::Me' : to === 'none' ? 'AssignTo::Nobody' : user ? 'user.parse::<AssignTo>().unwrap()' : `AssignTo::Unknown(${rust(to)}.into())`})`,
-	reply: ({ body, send, summary, documents = [] }) => `.reply(${rust(body)})${when('summary', summary)}${documents.map((/** @type {any} */ it) => `.document(${documentItem(it)})`).join('')}${send ? '.and_send()' : ''}`,
+	reply: ({ body, send, summary, documents = [] }) => `.reply(${rust(body)})${when('summary', summary)}${documents.map((it) => `.document(${documentItem(it)})`).join('')}${send ? '.and_send()' : ''}`,
 	request_documents: ({ documents, message, dueDate, send }) => `.request_documents([${documents.map(documentItem).join(', ')}])${when('message', message)}${dueDate ? `.due_date(${rust(dueDate)}.parse().unwrap())` : ''}${send ? '.and_send()' : ''}`,
 	record_sent: ({ messageId, reference, to, subject, text: plain, html }) => `.record_sent(${rust(messageId)}, ${rust(reference)}.parse().unwrap(), [${to.map(rust).join(', ')}]${to.length ? '' : ' as [&str; 0]'}, ${rust(subject)})${when('text', plain)}${when('html', html)}`,
 	sandbox_inbound: ({ from, text: plain, name, subject }) => `.sandbox_inbound(${rust(from)}, ${rust(plain)})${when('name', name)}${when('subject', subject)}`,
 };
 
-/** Types that a test names, and where they are. @type {[RegExp, string, string][]} */
+/** Types that a test names, and where they are. @type {[RegExp, string][]} */
 const IMPORTS = [
-	[/\b(AssignTo|Assigned|ConversationId|DocumentKind|Scope|Status|View)::|: (ConversationId) =/, 'shared_inbox', ''],
-	[/\b(DocumentItem)::/, 'shared_inbox::input', ''],
-	[/\b(Method)::/, 'shared_inbox::http', ''],
-	[/\b(Effect|FaultRule|InboundMail|MockServer|NewKey|NewUser|Plan)::/, 'shared_inbox_mock', ''],
+	[/\b(AssignTo|Assigned|ConversationId|DocumentKind|Scope|Status|View)\b/, 'shared_inbox'],
+	[/\b(DocumentItem)\b/, 'shared_inbox::input'],
+	[/\b(Method)\b/, 'shared_inbox::http'],
+	[/\b(Effect|FaultRule|InboundMail|MockServer|NewKey|NewUser|Plan)\b/, 'shared_inbox_mock'],
 ];
 
 /** A test that makes the same call against a server of its own. @param {Description} it */
@@ -143,7 +142,7 @@ export function rustTest(it) {
 		else if (it.refused) lines.push(`let error = ${call}.unwrap_err();`, 'assert!(error.is_invalid_input() || error.is_forbidden() || error.is_not_found(), "{error}");');
 		else lines.push(`${call}.unwrap();`);
 	} else {
-		const placed = (/** @type {string} */ plain) => changes(it, rust(plain), plain, (old, by) => `.replace(${rust(old)}, ${by})`, { id: 'id.as_str()', user: '&user', mailbox: 'mailbox.as_str()' });
+		const placed = (plain) => changes(it, rust(plain), plain, (old, by) => `.replace(${rust(old)}, ${by})`, { id: 'id.as_str()', user: '&user', mailbox: 'mailbox.as_str()' });
 		if (it.fault) lines.push(`mock.control().add_fault(FaultRule::new(${status === null ? 'Effect::drop_before()' : `Effect::status(${Number(status)})`}).always()).await.unwrap();`);
 		lines.push(`let url = format!("{}{}", mock.base_url(), ${placed(http.path)});`, `let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(${`b${/^[A-Z]+$/.test(http.method) ? `"${http.method}"` : '"GET"'}`}).unwrap(), url).bearer_auth(${key});`);
 		if (http.body !== null) lines.push(`let request = request.header("content-type", "application/json").body(${placed(http.body)});`);
@@ -153,7 +152,7 @@ export function rustTest(it) {
 	const plain = lines.join('\n').replace(/"(\\[^]|[^"\\])*"/g, '""');
 	/** @type {Record<string, Set<string>>} */
 	const used = {};
-	for (const [pattern, crate] of IMPORTS) for (const found of plain.matchAll(new RegExp(pattern, 'g'))) (used[crate] ??= new Set()).add(found[1] ?? found[2]);
+	for (const [pattern, crate] of IMPORTS) for (const found of plain.matchAll(new RegExp(pattern, 'g'))) (used[crate] ??= new Set()).add(found[1]);
 	const uses = Object.entries(used).sort(([a], [b]) => (a < b ? -1 : 1)).map(([crate, names]) => `use ${crate}::${names.size > 1 ? `{${[...names].sort().join(', ')}}` : [...names][0]};`);
 	return [...uses, '', '#[tokio::test]', `async fn ${it.name}_${outcome(it)}() {`, ...lines.map((line) => `    ${line}`), '}', ''].join('\n');
 }
@@ -195,7 +194,7 @@ export function pytest(it) {
 	const { http, sandbox, status } = it;
 	const lines = ['world = shared_inbox'];
 	const { mail, rest } = before(it);
-	const placed = (/** @type {string} */ plain) => changes(it, python(plain), plain, (old, by) => `.replace(${python(old)}, ${by})`, { id: 'conversation', user: 'user', mailbox: 'mailbox' });
+	const placed = (plain) => changes(it, python(plain), plain, (old, by) => `.replace(${python(old)}, ${by})`, { id: 'conversation', user: 'user', mailbox: 'mailbox' });
 	if (mail && sandbox) lines.push('headers = {"Authorization": f"Bearer {world.test_key}", "Content-Type": "application/json"}', `mail = urllib.request.Request(world.base_url + "/sandbox/inbound", ${python(JSON.stringify(mail))}.encode(), headers)`, 'conversation = json.load(urllib.request.urlopen(mail))["conversationId"]');
 	else if (mail) lines.push(`conversation = world.control.inbound({"to": world.inbox(), ${data(mail, python, true).slice(1)})["conversationId"]`);
 	if (it.user) lines.push('user = "user:" + world.control.create_user({"name": "Anna"})["id"]');
@@ -217,7 +216,7 @@ export function vitest(it) {
 	const { http, sandbox, status } = it;
 	const lines = [];
 	const { mail, rest } = before(it);
-	const placed = (/** @type {string} */ plain) => changes(it, script(plain), plain, (old, by) => `.replaceAll(${script(old)}, () => ${by})`, { id: 'conversationId', user: 'user', mailbox: 'mailbox' });
+	const placed = (plain) => changes(it, script(plain), plain, (old, by) => `.replaceAll(${script(old)}, () => ${by})`, { id: 'conversationId', user: 'user', mailbox: 'mailbox' });
 	if (mail && sandbox) lines.push(`const mail = { method: 'POST', headers: { Authorization: \`Bearer \${world.testKey}\`, 'Content-Type': 'application/json' }, body: ${script(JSON.stringify(mail))} };`, "const { conversationId } = await (await fetch(world.baseUrl + '/sandbox/inbound', mail)).json();");
 	else if (mail) lines.push(`const { conversationId } = await world.control.inbound({ to: await world.inbox(), ${data(mail, script, false).slice(2)});`);
 	if (it.user) lines.push("const user = `user:${(await world.control.createUser({ name: 'Anna' })).id}`;");

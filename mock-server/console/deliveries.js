@@ -47,7 +47,7 @@ class Deliveries extends Panel {
 		const id = /** @type {string} */ (this.route.id);
 		patch(this.bar, [part('bar', [this.filters, this.route.more], () => h('div.selects', {}, h('h2', {}, 'Deliveries'), this.pause, h('span.gap'),
 			choose('Outcome', [['', 'All'], ['pending', 'Pending'], ['delivered', 'Delivered'], ['failed', 'Failed']], outcome, (value) => go(refined({ outcome: value }))),
-			choose('Event', [['', 'Any event'], ...hook.events.map((/** @type {string} */ name) => [name, name])], type, (value) => go(refined({ type: value })))))]);
+			choose('Event', [['', 'Any event'], ...hook.events.map((name) => [name, name])], type, (value) => go(refined({ type: value })))))]);
 		const wanted = JSON.stringify([id, this.filters]);
 		this.list.chosen = this.route.more ?? '';
 		if (wanted !== this.listed) {
@@ -74,13 +74,12 @@ class Deliveries extends Panel {
 		}
 	}
 
-	/** @param {any} it */
 	one(it) {
 		const { url, id } = this.hook;
 		return h('div', {}, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
 			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), lineLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
 			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextTryAt ? until(it.nextTryAt) : null]]),
-			h('ol.tries', {}, it.tries.map((/** @type {any} */ made, /** @type {number} */ i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
+			h('ol.tries', {}, it.tries.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
 				made.responseBody ? h('div.answer', {}, h('h3', {}, 'The receiver answered'), body('answer', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver answered without a body.') : null,
 				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the answer'), json(lines(made.responseHeaders))) : null,

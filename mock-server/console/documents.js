@@ -24,7 +24,7 @@ class Documents extends Panel {
 
 	async load() {
 		const requests = await this.api.get('/document-requests');
-		return { requests: requests.filter((/** @type {any} */ it) => !it.completedAt) };
+		return { requests: requests.filter((it) => !it.completedAt) };
 	}
 
 	get filters() {
@@ -64,7 +64,6 @@ class Documents extends Panel {
 		});
 	}
 
-	/** @param {any} it */
 	row(it) {
 		const { vendor, amount, currency, date, dueDate, reference } = it.fields;
 		const read = [vendor, amount === null || amount === undefined ? null : `${amount} ${currency ?? ''}`, date, dueDate && `due ${dueDate}`, reference].filter(Boolean).join(' · ');

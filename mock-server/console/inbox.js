@@ -47,7 +47,7 @@ class Inbox extends Panel {
 		const { view, mailbox, tag, q } = this.filters;
 		this.classList.toggle('has-one', Boolean(this.route.id));
 		this.classList.toggle('has-start', !this.context.called);
-		const count = (/** @type {any} */ it) => `${it.name}${it.sandbox ? ' (sandbox)' : it.owner ? ' (private)' : ''} · ${it.open}`;
+		const count = (it) => `${it.name}${it.sandbox ? ' (sandbox)' : it.owner ? ' (private)' : ''} · ${it.open}`;
 		patch(this.bar, [
 			part('search', [], () => h('div.search', {}, searchField('Search mail', 'Search mail', (words) => replace(refined({ q: words }))), button([icon('plus'), 'Mail'], () => this.write(), { kind: 'primary', title: 'Write in as a customer' }))),
 			part('views', [view, mailbox, tag, q, this.route.id], () => tabs('View', VIEWS, view, (value) => this.with({ view: value }))),
@@ -81,7 +81,6 @@ class Inbox extends Panel {
 		return writeIn(this.context, null, (id) => go(at('inbox', id, { view: 'all' })));
 	}
 
-	/** @param {any} it */
 	row(it) {
 		const who = it.contact.name || it.contact.email || 'Somebody';
 		return h('a.row.conversation-row', { href: at('inbox', it.id, this.addressed()) },
@@ -89,7 +88,7 @@ class Inbox extends Panel {
 			h('span.second', {}, words(it.subject || '(no subject)')),
 			h('span.third', {}, it.risk ? badge(it.risk, 'risk') : null, it.drafts ? badge(it.drafts === 1 ? 'draft' : `${it.drafts} drafts`, 'draft') : null,
 				it.urgency === 'high' ? badge('urgent', 'high') : null, it.sandbox ? badge('sandbox', 'sandbox') : null, this.filters.view === 'all' ? badge(it.snoozedUntil ? 'snoozed' : it.status) : null,
-				it.tags.slice(0, 2).map((/** @type {string} */ tag) => h('span.tag', {}, words(tag))), words(it.snippet, 'span', { class: 'snippet' })));
+				it.tags.slice(0, 2).map((tag) => h('span.tag', {}, words(tag))), words(it.snippet, 'span', { class: 'snippet' })));
 	}
 
 	addressed() {

@@ -64,8 +64,8 @@ class Line extends Panel {
 			it.dueAt ? badge('waits', 'waiting') : null,
 			h('span.gap'), it.dueAt ? until(it.dueAt) : h('span.hint', { title: `${dayAndTime(it.at)} UTC` }, timeOfDay(it.at)));
 		if (!it.deliveries?.length) return box;
-		return h('div', {}, box, h('ul.deliveries', {}, it.deliveries.map((/** @type {any} */ to) => h('li', {}, icon('hook'), h('a', { href: at('webhooks', `${to.webhookId}/${it.id}`) }, words(to.url, 'span', { class: 'mono' })), badge(to.outcome, { pending: 'waiting', delivered: 'sent' }[/** @type {'pending'} */ (to.outcome)] ?? 'failed'),
-			h('span.tries-line', {}, to.tries.map((/** @type {any} */ made) => statusBadge(made.status))), to.nextTryAt ? h('span.hint', {}, 'next ', until(to.nextTryAt)) : null))));
+		return h('div', {}, box, h('ul.deliveries', {}, it.deliveries.map((to) => h('li', {}, icon('hook'), h('a', { href: at('webhooks', `${to.webhookId}/${it.id}`) }, words(to.url, 'span', { class: 'mono' })), badge(to.outcome, { pending: 'waiting', delivered: 'sent' }[/** @type {'pending'} */ (to.outcome)] ?? 'failed'),
+			h('span.tries-line', {}, to.tries.map((made) => statusBadge(made.status))), to.nextTryAt ? h('span.hint', {}, 'next ', until(to.nextTryAt)) : null))));
 	}
 }
 customElements.define('si-line', Line);

@@ -254,7 +254,7 @@ export class WindowedList extends HTMLElement {
 		const indexes = [];
 		for (let index = first; index <= last; index += 1) indexes.push(index);
 		// The row with the focus, or with the tab stop, stays even when it is out of sight.
-		const keyed = (/** @type {string} */ key) => (key ? this.items.findIndex((item) => item && source.key(item) === key) : -1);
+		const keyed = (key) => (key ? this.items.findIndex((item) => item && source.key(item) === key) : -1);
 		let stop = keyed(this.active);
 		if (stop < 0) {
 			stop = Math.max(keyed(this.chosen), 0);

@@ -19,7 +19,7 @@ class Outbox extends Panel {
 	}
 
 	async load() {
-		const mails = (await this.api.get('/outbox')).map((/** @type {any} */ it, /** @type {number} */ i) => ({ ...it, number: i + 1 })).reverse();
+		const mails = (await this.api.get('/outbox')).map((it, i) => ({ ...it, number: i + 1 })).reverse();
 		const { id } = this.route;
 		if (!id) return { mails };
 		try {
@@ -60,7 +60,6 @@ class Outbox extends Panel {
 		return h('a.back', { href: at('outbox') }, icon('back'), 'Outbox');
 	}
 
-	/** @param {any} it */
 	one(it) {
 		return h('div.detail', {}, this.back(), h('header', {}, words(it.subject, 'h1'), badge(it.outcome), it.kind === 'reply' ? null : badge(it.kind, 'kind')),
 			h('div.actions', {}, it.messageId ? lineLink(it.messageId, 'What led to it') : null, it.conversationId ? h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation') : null, copier('Copy the source', () => it.source)),

@@ -81,7 +81,6 @@ export class Panel extends HTMLElement {
 		return null;
 	}
 
-	/** @param {any} _data */
 	draw(_data) {}
 
 	/** Whether a request to the service changes what is shown here. */

@@ -62,8 +62,8 @@ class Requests extends Panel {
 				fetch: (offset, limit, signal) => this.api.page('/requests', { ...this.filters, order: 'newest', responses: false, offset, limit }, signal),
 				key: (it) => it.id,
 				row: (it) => h('a.row.call-row', { href: at('requests', it.id, this.filters) },
-					h('span.first', {}, statusBadge(it.status), words(title(it), 'b'), words(topic(it), 'span', { class: 'topic' }), h('span.gap'), h('span.hint.time', {}, timeOfDay(it.at))),
-					h('span.third.hint', {}, words(`${it.transport === 'mcp' ? 'MCP' : it.method} ${it.path.replace('/api/v1', '')}`, 'span', { class: 'path mono', title: it.path }), h('span.gap'), h('span', {}, `${it.durationMs} ms`))),
+					h('span.first', {}, statusBadge(it.status), words(title(it), 'b'), words(topic(it), 'span', { class: 'topic' })),
+					h('span.third.hint', {}, words(`${it.transport === 'mcp' ? 'MCP' : it.method} ${it.path.replace('/api/v1', '')}`, 'span', { class: 'path mono', title: it.path }), h('span.gap'), h('span.time', {}, `${it.durationMs} ms · ${timeOfDay(it.at)}`))),
 				empty: () => q || transport || method || status ? empty('list', 'Nothing fits', 'No request fits these filters.', h('a.button', { href: at('requests') }, 'Show all'))
 					: empty('list', 'Your app has not asked for anything yet', 'Each call of the REST API and of an MCP tool shows here at once. “Connect” has the addresses and keys.'),
 			});
@@ -84,7 +84,6 @@ class Requests extends Panel {
 		return h('a.back', { href: at('requests', null, this.filters) }, icon('back'), 'Requests');
 	}
 
-	/** @param {any} it @param {any[]} keys */
 	one(it, keys) {
 		const key = keys.find((one) => one.agentId === it.agentId);
 		const root = new URL(this.context.ready.base_url).origin;

@@ -11,16 +11,14 @@ const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes with
 /** @type {[string, string][]} */
 const OF_WEBHOOKS = [['twice', 'it arrives twice'], ['swap', 'it arrives after the one behind it'], ['late', 'it arrives late, on the world’s clock'], ['drop-before', 'nothing listens at the address'], ['drop-after', 'it arrives, and the receiver’s answer is lost'], ['status', 'an error status; the receiver is not asked'], ['status-after', 'it arrives, but counts as an error status'], ['truncate', 'its body is cut off'], ['delay', 'it takes long, in real time']];
 
-/** @param {any} v */
 const hook = (v) => v.about === 'webhooks';
-/** @param {any} v */
 const effectOf = (v) => (hook(v) ? v.hookEffect : v.effect);
 
 /** What the form asks. @param {any[]} keys @param {any[]} webhooks @param {string[]} events @returns {Field[]} */
 export function fields(keys, webhooks, events) {
 	/** @param {...string} names */
-	const one = (...names) => (/** @type {any} */ v) => names.includes(effectOf(v));
-	const request = (/** @type {any} */ v) => !hook(v);
+	const one = (...names) => (v) => names.includes(effectOf(v));
+	const request = (v) => !hook(v);
 	return [
 		{ name: 'about', label: 'What goes wrong', type: 'select', options: [['requests', 'requests of the app'], ['webhooks', 'deliveries of webhooks']], value: 'requests', required: true },
 		{ name: 'effect', label: 'What the client sees', type: 'select', options: OF_REQUESTS, required: true, shown: request },
@@ -47,7 +45,7 @@ export function fields(keys, webhooks, events) {
 			/** @type {Field} */ ({ name: 'percent', label: 'Chance in percent', type: 'number', value: '100', props: { min: 0, max: 100, step: 'any' } }),
 			/** @type {Field} */ ({ name: 'seed', label: 'Seed of the chance', type: 'number', props: { min: 0 } }),
 			/** @type {Field} */ ({ name: 'forSeconds', label: 'For so many seconds', type: 'number', hint: 'On the world’s clock', props: { min: 0, step: 'any' } }),
-		].map((it) => ({ ...it, shown: (/** @type {any} */ v) => Boolean(v.more) && (it.shown?.(v) ?? true) })),
+		].map((it) => ({ ...it, shown: (v) => Boolean(v.more) && (it.shown?.(v) ?? true) })),
 		{ name: 'delayMs', label: 'Milliseconds late', hint: 'A number, {"min": 50, "max": 900} or {"median": 80, "p99": 2000}', shown: (v) => v.more || one('delay')(v) },
 		{ name: 'headers', label: 'Headers of the answer', type: 'area', hint: 'One a line, such as Retry-After: 2', shown: (v) => !hook(v) && (v.more || one('headers')(v)), props: { rows: 2 } },
 	];
@@ -64,7 +62,7 @@ function read(text) {
 
 /** The rule that a form says. @param {Record<string, any>} v */
 export function rule(v) {
-	const number = (/** @type {any} */ text) => (text === undefined ? undefined : Number(text));
+	const number = (text) => (text === undefined ? undefined : Number(text));
 	const effects = /** @type {Record<string, any>} */ ({
 		'drop-after': { drop: 'after' }, 'drop-before': { drop: 'before' }, status: { status: number(v.status) }, 'status-after': { status: number(v.status), when: 'after' }, delay: { delayMs: 3_000 },
 		truncate: { truncate: number(v.bytes) }, body: { body: v.text ?? '' }, headers: {}, act: { act: read(v.calls), when: v.when }, twice: { twice: true }, swap: { swap: true }, late: { lateSeconds: number(v.lateSeconds) },
@@ -78,7 +76,6 @@ export function rule(v) {
 	};
 }
 
-/** @param {any} ms */
 function late(ms) {
 	if (typeof ms === 'number') return ms % 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
 	return 'min' in ms ? `${ms.min} to ${ms.max} ms` : `about ${ms.median} ms, now and then ${ms.p99} ms`;

@@ -37,10 +37,10 @@ class Time extends Panel {
 			this.append(this.head, this.list);
 			this.list.show({
 				label: 'What happens next',
-				height: 46,
+				height: 58,
 				fetch: whole(async () => this.jobs),
 				key: (it) => `${it.dueAt} ${it.job} ${it.subject}`,
-				row: (it) => h('a.row.request-row', { href: at('line', it.subject) }, h('b', {}, WORDS[it.job] ?? it.job), h('code.hint.path', {}, it.subject), h('span.gap'), until(it.dueAt), h('span.hint.time', {}, `${it.dueAt.slice(5, 10)} ${timeOfDay(it.dueAt)}`)),
+				row: (it) => h('a.row.job-row', { href: at('line', it.subject) }, h('span.first', {}, h('b', {}, WORDS[it.job] ?? it.job), h('span.gap'), until(it.dueAt)), h('span.third.hint', {}, h('code.path', {}, it.subject), h('span.gap'), h('span', {}, `${it.dueAt.slice(5, 10)} ${timeOfDay(it.dueAt)}`))),
 				empty: () => empty('clock', 'Nothing is due', 'Scheduled replies, reminders, snoozes and webhook retries wait here for their time.'),
 			});
 		} else this.list.refresh();
@@ -59,7 +59,6 @@ class Time extends Panel {
 		]);
 	}
 
-	/** @param {any} body */
 	move(body) {
 		return attempt(() => this.moved(this.api.post('/clock', body)));
 	}

@@ -283,7 +283,7 @@ export function tabs(label, choices, chosen, href) {
  * @param {string} label @param {[string, string][]} options @param {string} value @param {(value: string) => void} change
  */
 export function choose(label, options, value, change) {
-	return h('select', { 'aria-label': label, 'data-focus': label, onchange: (/** @type {any} */ event) => change(event.target.value) },
+	return h('select', { 'aria-label': label, 'data-focus': label, onchange: (event) => change(event.target.value) },
 		options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
 }
 

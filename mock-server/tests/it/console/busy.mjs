@@ -85,6 +85,8 @@ await run(async () => {
     same([await area.inputValue(), await page.evaluate(() => document.activeElement?.localName)], ['Half a sentence, typed while the app is at work', 'textarea'], 'what is typed');
 
     // With the keyboard it is a few stops from the list to the field, however long the list is.
+    await page.goto(`${page.url().split('#')[0]}#/inbox/${ids[5]}?view=all`);
+    await page.getByRole('heading', { name: 'Lamp 5', exact: true }).waitFor();
     await conversations.nth(3).focus();
     let stops = 0;
     do {

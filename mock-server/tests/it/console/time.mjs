@@ -15,7 +15,7 @@ await run(async () => {
 
     // The clock, what is due, and moving it.
     const page = await open('#/time');
-    const jobs = page.locator('.request-row');
+    const jobs = page.locator('.job-row');
     await until(async () => (await jobs.count()) === 2, 'two jobs wait');
     const now = async () => Date.parse((await get('/clock')).now);
     const start = await now();
