@@ -25,7 +25,7 @@ export async function writeIn({ api, ready }, conversation, then) {
 		{ name: 'is', label: 'This mail', type: 'checks', value: [], options: [['autoReply', 'is an automatic reply'], ['secure', 'came through a secure page'], ['fail', 'fails the DMARC check'], ['held', 'is held as a likely scam']] },
 	], 'Send it in', async ({ file, is, ...mail }) => {
 		const ending = String(file ?? '').split('.').pop()?.toLowerCase() ?? '';
-		const types = /** @type {Record<string, string>} */ ({ pdf: 'application/pdf', png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', txt: 'text/plain', csv: 'text/csv' });
+		const types = ({ pdf: 'application/pdf', png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', txt: 'text/plain', csv: 'text/csv' });
 		const got = await api.post('/inbound', {
 			...mail,
 			conversationId: conversation?.id,

@@ -42,7 +42,7 @@ class Conversation extends Panel {
 			if (turn === this.turn) this.draw(data);
 		} catch (error) {
 			if (turn !== this.turn) return;
-			const away = /** @type {any} */ (error).status === 0;
+			const away = error.status === 0;
 			if (away) this.context.live.become('lost');
 			if (away && this.parts) return;
 			this.parts = null;

@@ -35,13 +35,13 @@ export function curlTry(url, headers, body) {
 
 /** A string of a language, which writes a code point with `escape`. @param {unknown} text @param {(hex: string) => string} escape */
 function literal(text, escape) {
-	const short = /** @type {Record<string, string>} */ ({ '\\': '\\\\', '"': '\\"', '\n': '\\n', '\r': '\\r', '\t': '\\t' });
+	const short = ({ '\\': '\\\\', '"': '\\"', '\n': '\\n', '\r': '\\r', '\t': '\\t' });
 	const plain = /[\p{L}\p{N}\p{P}\p{S} ]/u;
 	return `"${String(text).replace(/[^]/gu, (c) => short[c] ?? (plain.test(c) && !/\p{Cs}/u.test(c) ? c : escape(/\p{Cs}/u.test(c) ? 'fffd' : /** @type {number} */ (c.codePointAt(0)).toString(16))))}"`;
 }
+/** Rust and JavaScript write strings in the same way. */
 const rust = (text) => literal(text, (hex) => `\\u{${hex}}`);
 const python = (text) => literal(text, (hex) => `\\U${hex.padStart(8, '0')}`);
-const script = (text) => literal(text, (hex) => `\\u{${hex}}`);
 
 /** What comes of it, for the name of a test. @param {Description} it */
 function outcome({ status, refused }) {
@@ -144,7 +144,7 @@ export function rustTest(it) {
 	} else {
 		const placed = (plain) => changes(it, rust(plain), plain, (old, by) => `.replace(${rust(old)}, ${by})`, { id: 'id.as_str()', user: '&user', mailbox: 'mailbox.as_str()' });
 		if (it.fault) lines.push(`mock.control().add_fault(FaultRule::new(${status === null ? 'Effect::drop_before()' : `Effect::status(${Number(status)})`}).always()).await.unwrap();`);
-		lines.push(`let url = format!("{}{}", mock.base_url(), ${placed(http.path)});`, `let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(${`b${/^[A-Z]+$/.test(http.method) ? `"${http.method}"` : '"GET"'}`}).unwrap(), url).bearer_auth(${key});`);
+		lines.push(`let url = format!("{}{}", mock.base_url(), ${placed(http.path)});`, `let request = shared_inbox::reqwest::Client::new().request(${rust(http.method)}.parse::<Method>().unwrap(), url).bearer_auth(${key});`);
 		if (http.body !== null) lines.push(`let request = request.header("content-type", "application/json").body(${placed(http.body)});`);
 		if (status === null) lines.push('assert!(request.send().await.is_err());');
 		else lines.push('let response = request.send().await.unwrap();', it.refused ? 'assert!(response.status().is_client_error());' : `assert_eq!(response.status(), ${Number(status)});`);
@@ -171,13 +171,12 @@ function changes(it, code, plain, replace, names) {
 /** What is done before the call, for languages that use the control API by its names. @param {Description} it */
 function before(it) {
 	const { mail, sandbox } = it;
-	/** @type {{ mail?: Record<string, string>, to?: string, rest: [string, any][] }} */
-	const steps = { rest: [] };
-	if (mail) steps.mail = { from: mail.from, subject: mail.subject, text: mail.text };
-	if (it.scopes && !it.free) steps.rest.push(['key', { name: 'App', scopes: it.scopes, livemode: !sandbox }]);
-	if (it.free) steps.rest.push(['plan', { plan: 'free' }]);
-	if (it.fault) steps.rest.push(['fault', { effect: it.status === null ? { drop: 'before' } : { status: Number(it.status) }, times: null }]);
-	return steps;
+	/** @type {[string, any][]} */
+	const rest = [];
+	if (it.scopes && !it.free) rest.push(['key', { name: 'App', scopes: it.scopes, livemode: !sandbox }]);
+	if (it.free) rest.push(['plan', { plan: 'free' }]);
+	if (it.fault) rest.push(['fault', { effect: it.status === null ? { drop: 'before' } : { status: Number(it.status) }, times: null }]);
+	return { mail: mail && { from: mail.from, subject: mail.subject, text: mail.text }, rest };
 }
 
 /** JSON as a language writes it. @param {any} value @param {(text: unknown) => string} string @param {boolean} snake @returns {string} */
@@ -199,7 +198,7 @@ export function pytest(it) {
 	else if (mail) lines.push(`conversation = world.control.inbound({"to": world.inbox(), ${data(mail, python, true).slice(1)})["conversationId"]`);
 	if (it.user) lines.push('user = "user:" + world.control.create_user({"name": "Anna"})["id"]');
 	if (it.mailbox) lines.push(`mailbox = next(it["id"] for it in world.control.list_mailboxes() if it["sandbox"] is ${sandbox ? 'True' : 'False'} and not it["owner"])`);
-	const calls = /** @type {Record<string, string>} */ ({ key: 'create_key', plan: 'set_plan', fault: 'add_fault' });
+	const calls = ({ key: 'create_key', plan: 'set_plan', fault: 'add_fault' });
 	for (const [kind, body] of rest) lines.push(`${kind === 'key' ? 'key = ' : ''}world.control.${calls[kind]}(${data(body, python, true)})${kind === 'key' ? '["key"]' : ''}`);
 	const key = it.unknownKey ? '"rk_live_unknown"' : rest.some(([kind]) => kind === 'key') ? 'key' : sandbox ? 'world.test_key' : 'world.live_key';
 	lines.push(`headers = {"Authorization": f"Bearer {${key.replaceAll('"', "'")}}", "Content-Type": "application/json"}`, `request = urllib.request.Request(world.base_url + ${placed(http.path)}, method=${python(http.method)}, headers=headers)`);
@@ -207,8 +206,8 @@ export function pytest(it) {
 	if (status === null) lines.push('with pytest.raises(OSError):', '    urllib.request.urlopen(request)');
 	else if (status < 300 && !it.refused) lines.push(`assert urllib.request.urlopen(request).status == ${Number(status)}`);
 	else lines.push('with pytest.raises(urllib.error.HTTPError) as error:', '    urllib.request.urlopen(request)', it.refused ? 'assert 400 <= error.value.code < 500' : `assert error.value.code == ${Number(status)}`);
-	const imports = [mail && sandbox ? 'import json' : '', status === null || (status < 300 && !it.refused) ? '' : 'import urllib.error', 'import urllib.request', ...(status === null || status >= 300 || it.refused ? ['', 'import pytest'] : [])];
-	return [...imports.filter((line, i) => line || i > 2), '', '', `def test_${it.name}_${outcome(it)}(shared_inbox):`, ...lines.map((line) => `    ${line}`), ''].join('\n');
+	const fails = status === null || status >= 300 || it.refused;
+	return [...(mail && sandbox ? ['import json'] : []), ...(fails && status !== null ? ['import urllib.error'] : []), 'import urllib.request', ...(fails ? ['', 'import pytest'] : []), '', '', `def test_${it.name}_${outcome(it)}(shared_inbox):`, ...lines.map((line) => `    ${line}`), ''].join('\n');
 }
 
 /** A test for vitest, with the fixture of the package. @param {Description} it */
@@ -216,15 +215,15 @@ export function vitest(it) {
 	const { http, sandbox, status } = it;
 	const lines = [];
 	const { mail, rest } = before(it);
-	const placed = (plain) => changes(it, script(plain), plain, (old, by) => `.replaceAll(${script(old)}, () => ${by})`, { id: 'conversationId', user: 'user', mailbox: 'mailbox' });
-	if (mail && sandbox) lines.push(`const mail = { method: 'POST', headers: { Authorization: \`Bearer \${world.testKey}\`, 'Content-Type': 'application/json' }, body: ${script(JSON.stringify(mail))} };`, "const { conversationId } = await (await fetch(world.baseUrl + '/sandbox/inbound', mail)).json();");
-	else if (mail) lines.push(`const { conversationId } = await world.control.inbound({ to: await world.inbox(), ${data(mail, script, false).slice(2)});`);
+	const placed = (plain) => changes(it, rust(plain), plain, (old, by) => `.replaceAll(${rust(old)}, () => ${by})`, { id: 'conversationId', user: 'user', mailbox: 'mailbox' });
+	if (mail && sandbox) lines.push(`const mail = { method: 'POST', headers: { Authorization: \`Bearer \${world.testKey}\`, 'Content-Type': 'application/json' }, body: ${rust(JSON.stringify(mail))} };`, "const { conversationId } = await (await fetch(world.baseUrl + '/sandbox/inbound', mail)).json();");
+	else if (mail) lines.push(`const { conversationId } = await world.control.inbound({ to: await world.inbox(), ${data(mail, rust, false).slice(2)});`);
 	if (it.user) lines.push("const user = `user:${(await world.control.createUser({ name: 'Anna' })).id}`;");
 	if (it.mailbox) lines.push(`const mailbox = (await world.control.listMailboxes()).find((it) => it.sandbox === ${sandbox} && !it.owner).id;`);
-	const calls = /** @type {Record<string, string>} */ ({ key: 'createKey', plan: 'setPlan', fault: 'addFault' });
-	for (const [kind, body] of rest) lines.push(`${kind === 'key' ? 'const { key } = ' : ''}await world.control.${calls[kind]}(${data(body, script, false)});`);
+	const calls = ({ key: 'createKey', plan: 'setPlan', fault: 'addFault' });
+	for (const [kind, body] of rest) lines.push(`${kind === 'key' ? 'const { key } = ' : ''}await world.control.${calls[kind]}(${data(body, rust, false)});`);
 	const key = it.unknownKey ? "'rk_live_unknown'" : rest.some(([kind]) => kind === 'key') ? 'key' : sandbox ? 'world.testKey' : 'world.liveKey';
-	lines.push(`const headers = { Authorization: \`Bearer \${${key}}\`, 'Content-Type': 'application/json' };`, `const call = fetch(world.baseUrl + ${placed(http.path)}, { method: ${script(http.method)}, headers${http.body === null ? '' : `, body: ${placed(http.body)}`} });`);
+	lines.push(`const headers = { Authorization: \`Bearer \${${key}}\`, 'Content-Type': 'application/json' };`, `const call = fetch(world.baseUrl + ${placed(http.path)}, { method: ${rust(http.method)}, headers${http.body === null ? '' : `, body: ${placed(http.body)}`} });`);
 	if (status === null) lines.push('await expect(call).rejects.toThrow();');
 	else if (it.refused) lines.push('expect(Math.floor((await call).status / 100)).toBe(4);');
 	else lines.push(`expect((await call).status).toBe(${Number(status)});`);

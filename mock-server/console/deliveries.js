@@ -9,7 +9,7 @@ import { at, go, refined } from './route.js';
 import { attempt, badge, body, button, choose, copier, empty, facts, failed, json, lineLink, pauser } from './ui.js';
 import { statusBadge } from './requests.js';
 
-const OUTCOMES = /** @type {Record<string, string>} */ ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
+const OUTCOMES = ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
 
 class Deliveries extends Panel {
 	listed = '';

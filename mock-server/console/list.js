@@ -137,7 +137,7 @@ export class WindowedList extends HTMLElement {
 		} catch (error) {
 			if (asked.signal.aborted) return;
 			// The page itself says that the server is away.
-			const away = /** @type {any} */ (error).status === 0;
+			const away = error.status === 0;
 			if (!away) this.total = Math.max(this.total, 0);
 			if (!away || this.total < 0) fill(this.note, away ? null : failed(error, () => this.read()));
 		} finally {
@@ -151,10 +151,7 @@ export class WindowedList extends HTMLElement {
 
 	/** Reads the beginning, and forgets what was known before. */
 	async read() {
-		for (const place of [...this.asked.keys()]) {
-			this.asked.get(place)?.abort();
-			this.asked.delete(place);
-		}
+		this.forget();
 		const part = await this.ask(-1, 0);
 		if (part) this.take(part);
 	}
@@ -292,7 +289,7 @@ export class WindowedList extends HTMLElement {
 			if (item && key === this.chosen) inside.setAttribute('aria-current', 'true');
 			else inside.removeAttribute('aria-current');
 			const reached = index === stop ? 0 : -1;
-			for (const one of [inside, ...inside.querySelectorAll('a, button')]) /** @type {HTMLElement} */ (one).tabIndex = reached;
+			for (const one of [inside, .../** @type {any} */ (inside.querySelectorAll('a, button'))]) one.tabIndex = reached;
 			rows.set(key, row);
 			wanted.push(element);
 		}
@@ -337,7 +334,7 @@ export class WindowedList extends HTMLElement {
 	/** @param {KeyboardEvent} event */
 	move(event) {
 		const focused = [...this.rows.values()].find(({ element }) => element.contains(document.activeElement));
-		const step = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -1e9, End: 1e9 })[event.key];
+		const step = ({ ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -1e9, End: 1e9 })[event.key];
 		if (!focused || !step) return;
 		event.preventDefault();
 		this.to(Math.min(this.total - 1, Math.max(0, Number(focused.element.getAttribute('aria-posinset')) - 1 + step)));

@@ -37,8 +37,14 @@ export class Live extends EventTarget {
 		setInterval(() => Date.now() - this.heard > SILENCE && this.become('lost'), 2_000);
 		// A browser grants locks only to pages that it trusts; elsewhere each tab reads for itself.
 		const { locks } = /** @type {{ locks?: LockManager }} */ (navigator);
-		if (locks) locks.request(name, () => this.lead());
-		else this.lead();
+		if (!locks) return void this.lead();
+		const wait = (/** @type {LockOptions} */ how) => locks.request(name, how, () => this.lead()).catch(() => {
+			this.leads = false;
+			wait({});
+		});
+		wait({});
+		// A tab in the background may sleep: whoever comes to the front and hears nothing takes over.
+		document.addEventListener('visibilitychange', () => !document.hidden && !this.leads && this.state === 'lost' && wait({ steal: true }));
 	}
 
 	/** Tells the other tabs, and this one. @param {{ state?: State, event?: string, detail?: any }} said */
@@ -66,7 +72,7 @@ export class Live extends EventTarget {
 
 	async lead() {
 		this.leads = true;
-		for (let failures = 0; ; failures += 1) {
+		for (let failures = 0; this.leads; failures += 1) {
 			const ended = await this.follow();
 			if (ended === 'heard') failures = 0;
 			this.share({ state: ended === 'gone' ? 'gone' : 'lost' });
@@ -87,7 +93,7 @@ export class Live extends EventTarget {
 			let text = '';
 			for (;;) {
 				const { done, value } = await reader.read();
-				if (done) return heard;
+				if (done || !this.leads) return heard;
 				this.share({ state: 'live', event: heard === 'silent' ? 'stale' : undefined });
 				heard = 'heard';
 				clearTimeout(watch);
@@ -98,7 +104,7 @@ export class Live extends EventTarget {
 				whole.forEach((block) => this.tell(block));
 			}
 		} catch (error) {
-			return /** @type {any} */ (error).status === 404 ? 'gone' : heard;
+			return error.status === 404 ? 'gone' : heard;
 		} finally {
 			clearTimeout(watch);
 		}

@@ -59,7 +59,7 @@ function connection() {
 	fill(sign, h('i'), texts[live.state]);
 	document.body.classList.toggle('lost', live.state === 'lost' || live.state === 'gone');
 	document.getElementById('lost')?.remove();
-	const texted = /** @type {Record<string, any>} */ ({
+	const texted = ({
 		lost: `The server cannot be reached since ${live.since.toTimeString().slice(0, 8)}. What you see is from before; it is read anew as soon as the server answers.`,
 		gone: [`There is no world ${api.world} any more: it was deleted, or the server was started anew. `, h('a', { href: '/' }, 'Go to the main world')],
 	})[live.state];
@@ -180,7 +180,7 @@ async function start() {
 			context.called = calls.total > 0;
 			context.ready = ready;
 		} catch (error) {
-			const { status, message } = /** @type {any} */ (error);
+			const { status, message } = error;
 			if (status === 401) return;
 			if (status !== 404 || !api.world) live.become('lost');
 			else live.become('gone');

@@ -68,7 +68,7 @@ export class Panel extends HTMLElement {
 		} catch (error) {
 			if (turn !== this.turn || !this.isConnected) return;
 			// That the server is away is said once, above.
-			const away = /** @type {any} */ (error).status === 0;
+			const away = error.status === 0;
 			if (away) this.context.live.become('lost');
 			if (away && this.shown) return;
 			this.shown = false;

@@ -6,10 +6,10 @@
 const PATHS = [['', 'any path'], ['/conversations', 'list conversations'], ['/conversations/*', 'read a conversation'], ['/conversations/*/notes', 'notes'], ['/conversations/*/replies', 'replies'], ['/conversations/*/document-requests', 'document requests'], ['/conversations/*/status', 'status'], ['/conversations/*/tags', 'tags'], ['/conversations/*/assign', 'assign'], ['/mcp', 'MCP'], ['?', 'another path']];
 
 /** @type {[string, string][]} */
-const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes without an answer'], ['drop-before', 'the connection closes, and nothing happens'], ['status', 'an error status, and nothing happens'], ['status-after', 'it happens, then an error status'], ['delay', 'a late answer'], ['truncate', 'only a part of the answer'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];
+const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes'], ['drop-before', 'the connection closes, nothing happens'], ['status', 'an error, nothing happens'], ['status-after', 'it happens, then an error'], ['delay', 'a late answer'], ['truncate', 'only a part of the answer'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];
 
 /** @type {[string, string][]} */
-const OF_WEBHOOKS = [['twice', 'it arrives twice'], ['swap', 'it arrives after the one behind it'], ['late', 'it arrives late, on the world’s clock'], ['drop-before', 'nothing listens at the address'], ['drop-after', 'it arrives, and the receiver’s answer is lost'], ['status', 'an error status; the receiver is not asked'], ['status-after', 'it arrives, but counts as an error status'], ['truncate', 'its body is cut off'], ['delay', 'it takes long, in real time']];
+const OF_WEBHOOKS = [['twice', 'it arrives twice'], ['swap', 'it arrives after the one behind it'], ['late', 'it arrives late, on the world’s clock'], ['drop-before', 'nothing listens at the address'], ['drop-after', 'it arrives, and the receiver’s answer is lost'], ['status', 'an error; the receiver is not asked'], ['status-after', 'it arrives, but counts as an error'], ['truncate', 'its body is cut off'], ['delay', 'it takes long, in real time']];
 
 const hook = (v) => v.about === 'webhooks';
 const effectOf = (v) => (hook(v) ? v.hookEffect : v.effect);
@@ -36,16 +36,16 @@ export function fields(keys, webhooks, events) {
 		{ name: 'times', label: 'How often', type: 'number', value: '1', hint: 'Empty: always', props: { min: 1 } },
 		{ name: 'skip', label: 'Let so many pass first', type: 'number', value: '0', props: { min: 0 } },
 		{ name: 'more', label: 'More conditions', type: 'check' },
-		...[
-			/** @type {Field} */ ({ name: 'method', label: 'Method', type: 'select', options: [['', 'any method'], ['GET', 'GET'], ['POST', 'POST']], shown: request }),
-			/** @type {Field} */ ({ name: 'tool', label: 'MCP tool', shown: request }),
-			/** @type {Field} */ ({ name: 'agentId', label: 'Key of', type: 'select', options: [['', 'anybody'], ...keys.map((it) => [it.agentId, it.name])], shown: request }),
-			/** @type {Field} */ ({ name: 'query', label: 'Query', hint: 'As in an address, such as view=open&limit=*', shown: request }),
-			/** @type {Field} */ ({ name: 'has', label: 'Body has', hint: 'Words, or fields as JSON', shown: request }),
-			/** @type {Field} */ ({ name: 'percent', label: 'Chance in percent', type: 'number', value: '100', props: { min: 0, max: 100, step: 'any' } }),
-			/** @type {Field} */ ({ name: 'seed', label: 'Seed of the chance', type: 'number', props: { min: 0 } }),
-			/** @type {Field} */ ({ name: 'forSeconds', label: 'For so many seconds', type: 'number', hint: 'On the world’s clock', props: { min: 0, step: 'any' } }),
-		].map((it) => ({ ...it, shown: (v) => Boolean(v.more) && (it.shown?.(v) ?? true) })),
+		.../** @type {Field[]} */ ([
+			{ name: 'method', label: 'Method', type: 'select', options: [['', 'any method'], ['GET', 'GET'], ['POST', 'POST']], shown: request },
+			{ name: 'tool', label: 'MCP tool', shown: request },
+			{ name: 'agentId', label: 'Key of', type: 'select', options: [['', 'anybody'], ...keys.map((it) => [it.agentId, it.name])], shown: request },
+			{ name: 'query', label: 'Query', hint: 'As in an address, such as view=open&limit=*', shown: request },
+			{ name: 'has', label: 'Body has', hint: 'Words, or fields as JSON', shown: request },
+			{ name: 'percent', label: 'Chance in percent', type: 'number', value: '100', props: { min: 0, max: 100, step: 'any' } },
+			{ name: 'seed', label: 'Seed of the chance', type: 'number', props: { min: 0 } },
+			{ name: 'forSeconds', label: 'For so many seconds', type: 'number', hint: 'On the world’s clock', props: { min: 0, step: 'any' } },
+		]).map((it) => ({ ...it, shown: (v) => Boolean(v.more) && (it.shown?.(v) ?? true) })),
 		{ name: 'delayMs', label: 'Milliseconds late', hint: 'A number, {"min": 50, "max": 900} or {"median": 80, "p99": 2000}', shown: (v) => v.more || one('delay')(v) },
 		{ name: 'headers', label: 'Headers of the answer', type: 'area', hint: 'One a line, such as Retry-After: 2', shown: (v) => !hook(v) && (v.more || one('headers')(v)), props: { rows: 2 } },
 	];
@@ -63,7 +63,7 @@ function read(text) {
 /** The rule that a form says. @param {Record<string, any>} v */
 export function rule(v) {
 	const number = (text) => (text === undefined ? undefined : Number(text));
-	const effects = /** @type {Record<string, any>} */ ({
+	const effects = ({
 		'drop-after': { drop: 'after' }, 'drop-before': { drop: 'before' }, status: { status: number(v.status) }, 'status-after': { status: number(v.status), when: 'after' }, delay: { delayMs: 3_000 },
 		truncate: { truncate: number(v.bytes) }, body: { body: v.text ?? '' }, headers: {}, act: { act: read(v.calls), when: v.when }, twice: { twice: true }, swap: { swap: true }, late: { lateSeconds: number(v.lateSeconds) },
 	});

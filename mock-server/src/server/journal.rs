@@ -83,7 +83,7 @@ pub struct JournalEntry {
     /// The body of the response as the client received it: JSON as such, anything else as text, null when there was
     /// none or when it is no longer kept.
     pub response_body: Value,
-    /// The conversation that the path, or the `id` of a tool's arguments, names.
+    /// The conversation that the path names, or the `id` of a tool's arguments, or the mail to the sandbox.
     pub conversation_id: Option<ConversationId>,
     /// The name or the address of the customer in that conversation; `None` when it does not exist.
     pub customer: Option<String>,
@@ -261,7 +261,10 @@ impl Entry {
         let (path, query) = parted(&self.target);
         let id = match call {
             Some(call) => call["arguments"]["id"].as_str(),
-            None => path.strip_prefix(rest::PREFIX).and_then(|path| path.split('/').nth(2)),
+            None => match path.strip_prefix(rest::PREFIX) {
+                Some("/sandbox/inbound") => request_body["conversationId"].as_str(),
+                path => path.and_then(|path| path.split('/').nth(2)),
+            },
         };
         JournalEntry {
             id: call_id(self.number),

@@ -258,9 +258,11 @@ use shared_inbox_mock::MockServer;
 #[tokio::test]
 async fn sandbox_inbound_works() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
+    let mail = mock.test_client().sandbox_inbound("vera@customer.test", "Hello").subject("Sandbox");
+    let id = mail.await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/sandbox/inbound");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.test_key());
-    let request = request.header("content-type", "application/json").body("{\"conversationId\":\"cnv_2cukxv15amtby\",\"from\":\"vera@customer.test\",\"text\":\"Again\"}");
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
+    let request = request.header("content-type", "application/json").body("{\"conversationId\":\"cnv_2cukxv15amtby\",\"from\":\"vera@customer.test\",\"text\":\"Again\"}".replace("cnv_2cukxv15amtby", id.as_str()));
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 201);
 }
@@ -405,7 +407,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -423,7 +425,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -441,7 +443,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -459,7 +461,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":7}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -477,7 +479,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":7}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -495,7 +497,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":null}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -513,7 +515,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":null}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -531,7 +533,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -549,7 +551,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -567,7 +569,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":{\"a\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -585,7 +587,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":{\"a\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -603,7 +605,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -621,7 +623,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"Half a letter: \\ud83d\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -639,7 +641,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":{\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\":1}}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -657,7 +659,7 @@ async fn tag_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/tags".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"add\":\"x\",\"remove\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -675,7 +677,7 @@ async fn reply_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"x\",\"send\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -693,7 +695,7 @@ async fn request_documents_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/document-requests".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"documents\":[],\"dueDate\":\"2027-02-30\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -708,7 +710,7 @@ use shared_inbox_mock::MockServer;
 async fn record_sent_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/app-mail");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"messageId\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"reference\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"subject\":\"x\",\"to\":[]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -723,7 +725,7 @@ use shared_inbox_mock::MockServer;
 async fn sandbox_inbound_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/sandbox/inbound");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.test_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
     let request = request.header("content-type", "application/json").body("{\"from\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"text\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -738,7 +740,7 @@ use shared_inbox_mock::MockServer;
 async fn list_conversations_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/conversations?limit=x");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
 }
@@ -752,7 +754,7 @@ use shared_inbox_mock::MockServer;
 async fn list_conversations_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/conversations?limit=");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
 }
@@ -833,7 +835,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("no JSON \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -848,7 +850,7 @@ use shared_inbox_mock::MockServer;
 async fn request_is_refused_with_404() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/nothing/%22)%3B%20std%3A%3Aprocess%3A%3Aexit(0)%3B%20(%22%5C%22%0A'%22%22%22%24%7Bprocess.exit(0)%7D%60");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 404);
 }
@@ -862,7 +864,7 @@ use shared_inbox_mock::MockServer;
 async fn request_is_refused_with_405() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/tags");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"DELETE").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("DELETE".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 405);
 }
@@ -876,7 +878,7 @@ use shared_inbox_mock::MockServer;
 async fn me_is_refused_with_401() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth("rk_live_unknown");
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 401);
 }
@@ -893,7 +895,7 @@ async fn add_note_is_refused_with_401() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth("rk_live_unknown");
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 401);
@@ -1141,7 +1143,7 @@ async fn me_is_refused_with_429() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::status(429)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 429);
 }
@@ -1159,7 +1161,7 @@ async fn reply_is_refused_with_429() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::status(429)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 429);
@@ -1175,7 +1177,7 @@ async fn me_is_refused_with_500() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::status(500)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 500);
 }
@@ -1193,7 +1195,7 @@ async fn reply_is_refused_with_500() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::status(500)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 500);
@@ -1209,7 +1211,7 @@ async fn me_is_refused_with_503() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::status(503)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 503);
 }
@@ -1227,7 +1229,7 @@ async fn reply_is_refused_with_503() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::status(503)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 503);
@@ -1243,7 +1245,7 @@ async fn me_gets_no_answer() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     assert!(request.send().await.is_err());
 }
 }
@@ -1260,7 +1262,7 @@ async fn reply_gets_no_answer() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     assert!(request.send().await.is_err());
 }
@@ -1275,7 +1277,7 @@ async fn me_gets_no_answer() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"GET").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     assert!(request.send().await.is_err());
 }
 }
@@ -1292,7 +1294,7 @@ async fn reply_gets_no_answer() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request(Method::from_bytes(b"POST").unwrap(), url).bearer_auth(mock.live_key());
+    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     assert!(request.send().await.is_err());
 }

@@ -3,7 +3,6 @@
 
 import { createRequire } from 'node:module';
 
-const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
 
 export const CONSOLE = process.env.CONSOLE_URL;
 export const CONTROL = process.env.CONTROL_URL;
@@ -33,7 +32,7 @@ export async function open(hash = '', options = {}) {
     if (!options.quiet) work();
     // Chromium itself would keep pages of elsewhere from this machine; here the server has to do so.
     const args = ['--no-sandbox', '--disable-gpu', '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests'];
-    browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args });
+    browser ??= await createRequire(`${process.env.MODULES}/`)('playwright-core').chromium.launch({ executablePath: process.env.CHROMIUM, args });
     const context = options.beside ?? (await browser.newContext({ viewport: { width: 1360, height: 860 }, permissions: ['clipboard-read', 'clipboard-write'], ...options }));
     context.setDefaultTimeout(20_000);
     const page = await context.newPage();

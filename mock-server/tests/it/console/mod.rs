@@ -110,10 +110,7 @@ async fn copied_tests_run_for_every_operation_and_every_answer() {
     let Some(node) = peers::node22() else { return };
     let mock = standing().empty().no_rate_limit().start().await;
     let mut command = Command::new(&node);
-    command
-        .arg(folder().join("copied.mjs"))
-        .env("MODULES", "/")
-        .env("CONSOLE_URL", &mock.ready().console_url);
+    command.arg(folder().join("copied.mjs")).env("CONSOLE_URL", &mock.ready().console_url);
     let output = command.env("CONTROL_URL", &mock.ready().control_url).output().expect("Node starts");
     passed(&output);
     let tests: Vec<Copied> = serde_json::from_slice(&output.stdout).expect("tests");
