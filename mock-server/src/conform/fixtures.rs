@@ -58,6 +58,7 @@ impl Session {
         if self.is_read_only() {
             return self.find_rich().await;
         }
+        self.conversation().await?;
         let id = self.conversation().await?;
         self.act(&id, "notes", &json!({ "body": "A note" })).await?;
         self.act(&id, "tags", &json!({ "add": [self.word("tag")] })).await?;

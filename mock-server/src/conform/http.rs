@@ -40,7 +40,7 @@ impl fmt::Debug for Http {
 }
 
 /// A client that follows no redirect and repeats nothing.
-pub(super) fn client() -> Result<Client, String> {
+fn client() -> Result<Client, String> {
     // A provider that the process has stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
@@ -99,6 +99,11 @@ impl Http {
             requests: AtomicU64::new(0),
             failures: AtomicU32::new(0),
         })
+    }
+
+    /// The same client for what is not the service.
+    pub(super) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     pub(super) fn base_url(&self) -> &str {

@@ -152,7 +152,7 @@ pub(super) async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
 async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>, CannotRun> {
     let token = settings.control_token.as_deref();
     if let Some(url) = &settings.control_url {
-        let control = Control::new(url, token).map_err(CannotRun)?;
+        let control = Control::new(http.client(), url, token);
         return match control.answers().await {
             true => Ok(Some(control)),
             false => Err(CannotRun(format!("--control-url {url}: no control API answers there"))),
@@ -161,7 +161,7 @@ async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>
     if !settings.find_control || !settings.base_url.trim_end_matches('/').ends_with("/api/v1") {
         return Ok(None);
     }
-    let control = Control::new(&format!("{}/_mock", http.root()), token).map_err(CannotRun)?;
+    let control = Control::new(http.client(), &format!("{}/_mock", http.root()), token);
     Ok(control.answers().await.then_some(control))
 }
 

@@ -453,7 +453,7 @@ fn values(table: &mut Table) {
         },
     );
     table.demand(
-        "client.replied.reference",
+        "client.replied.reference.carried",
         "`client.replied` carries the reference",
         WORLD,
         |s| async move {
@@ -502,7 +502,7 @@ fn values(table: &mut Table) {
         },
     );
     table.demand(
-        "draft.approved.edited",
+        "draft.approved.edited.true",
         "`edited` is true when the person changed the draft",
         WORLD,
         |s| async move {

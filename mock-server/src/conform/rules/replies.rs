@@ -326,7 +326,7 @@ fn states(table: &mut Table) {
         }
     });
     table.observe(
-        "reply.sent.status",
+        "reply.conversation-status",
         "The status of an open conversation after mail went out",
         "waiting",
         WORLD,
