@@ -21,7 +21,7 @@ use shared_inbox::{Clock, Conversation, ConversationId, Scope};
 use super::{
     Link, Linked,
     answer::{error, failed},
-    record::{client_name, note},
+    record::{self, client_name, note},
 };
 use crate::{
     audit::Consent,
@@ -127,6 +127,14 @@ impl Mailroom {
                  `send` to make a draft.",
             ),
         }
+    }
+
+    /// The link with another key, if the service has refused the key of this one just now and there is another.
+    async fn renewed(&self, linked: &Linked) -> Option<Arc<Linked>> {
+        if !record::current()?.take_refused_key() {
+            return None;
+        }
+        self.link.renew(linked).await
     }
 
     /// Lets what is being created end, for so long, and begins nothing new.
