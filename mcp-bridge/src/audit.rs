@@ -126,4 +126,13 @@ impl Audit {
             tracing::error!(kind = ?error.kind(), "a line of the audit could not be written");
         })
     }
+
+    /// Waits until what was written is on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match self.file.lock().unwrap_or_else(PoisonError::into_inner).sync_data() {
+            // A pipe or a terminal has no disk.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        }
+    }
 }

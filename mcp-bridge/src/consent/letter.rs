@@ -1,15 +1,17 @@
 //! A mail as the person sees it before it is sent: to whom and every word of it first, then about what.
-//!
-//! What is hidden is made visible instead of removed, because the mail will carry it.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 use shared_inbox::{Conversation, Direction, input::DocumentItem};
 
+use super::{
+    look_alikes::{odd_letters, odd_links},
+    visible::{Links, lines, one_line},
+};
 use crate::{
     digest::Digest,
-    render::{Kind, Tally, clean, counted, kind, quoted},
+    render::{Kind, Tally, counted, kind, quoted},
 };
 
 /// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
@@ -55,15 +57,6 @@ pub(crate) struct Shown {
     /// The start of the customer's last words.
     pub(crate) answers: Option<Vec<String>>,
     pub(crate) facts: Vec<(&'static str, String)>,
-}
-
-/// What becomes of links and of marks that a client could take for markup.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Links {
-    /// Broken, for a client that may render what it shows and load an image before anyone has answered.
-    Broken,
-    /// Whole, for a page that shows text as text.
-    Whole,
 }
 
 impl Letter {
@@ -204,122 +197,6 @@ fn plain(text: &str) -> String {
     shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Makes what is hidden visible, and breaks links if they are to be broken.
-fn visible(text: &str, links: Links, tally: &mut Tally) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match kind(c) {
-            Kind::Plain => shown.push(c),
-            Kind::Newline => shown.push('\n'),
-            _ => _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c)),
-        }
-    }
-    if links == Links::Broken { clean(&shown, tally) } else { shown }
-}
-
-/// At most so many characters of a text, on one line; what is left out is said.
-fn one_line(text: &str, links: Links, most: usize) -> String {
-    let all = text.chars().count();
-    let cut: String = text.chars().take(most).collect();
-    let mut line = spaces(&visible(&cut, links, &mut Tally::default()).replace('\n', " ⏎ "));
-    if all > most {
-        _ = write!(line, " … (cut here, it has {all} characters)");
-    }
-    line
-}
-
-/// The lines of a text. Long gaps, which push words out of sight, are told instead of shown.
-fn lines(text: &str, links: Links, tally: &mut Tally) -> Vec<String> {
-    let shown = visible(&text.replace("\r\n", "\n"), links, tally);
-    let mut out = Vec::new();
-    let mut empty = 0;
-    let gap = |empty: usize, out: &mut Vec<String>| match empty {
-        0..=2 => out.extend(std::iter::repeat_n(String::new(), empty)),
-        _ => out.push(format!("⟨{empty} empty lines⟩")),
-    };
-    for line in shown.lines().map(str::trim_end) {
-        if line.is_empty() {
-            empty += 1;
-            continue;
-        }
-        gap(std::mem::take(&mut empty), &mut out);
-        out.push(spaces(line));
-    }
-    gap(empty, &mut out);
-    out
-}
-
-fn spaces(line: &str) -> String {
-    const GAP: usize = 24;
-    let mut out = String::with_capacity(line.len());
-    let mut gap = 0;
-    for c in line.chars().chain(['\n']) {
-        if c.is_whitespace() && c != '\n' {
-            gap += 1;
-            continue;
-        }
-        if gap > GAP {
-            _ = write!(out, " ⟨{gap} spaces⟩ ");
-        } else {
-            out.push_str(&" ".repeat(gap));
-        }
-        gap = 0;
-        out.push(c);
-    }
-    out.pop();
-    out
-}
-
-fn odd_letters(text: &str) -> Option<String> {
-    let mut odd: Vec<_> = text
-        .chars()
-        .filter(|c| !c.is_ascii())
-        .map(|c| format!("{} (U+{:04X})", one_line(&c.to_string(), Links::Broken, 1), u32::from(c)))
-        .collect();
-    odd.dedup();
-    let more = odd.len().saturating_sub(8);
-    odd.truncate(8);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!odd.is_empty()).then(|| odd.join(", ") + &more)
-}
-
-/// Where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
-fn odd_links(text: &str) -> Vec<String> {
-    const MOST: usize = 5;
-    let mut found = Vec::new();
-    for word in text.split(|c: char| c.is_whitespace() || "()<>[]\"'".contains(c)) {
-        let Some(host) = host(word) else { continue };
-        let shown = one_line(host, Links::Broken, 80);
-        if let Some(odd) = odd_letters(host) {
-            found.push(format!("Look closely: the link to {shown} has letters beyond a to z: {odd}"));
-        } else if host.to_ascii_lowercase().contains("xn--") {
-            found.push(format!(
-                "Look closely: the link to {shown} has an encoded name, which may look like another."
-            ));
-        }
-    }
-    found.dedup();
-    if found.len() > MOST {
-        let more = found.len() - MOST;
-        found.truncate(MOST);
-        found.push(format!("Look closely: {more} more links have such names."));
-    }
-    found
-}
-
-/// The name of the machine that a word of a text leads to, if it is an address of any kind.
-fn host(word: &str) -> Option<&str> {
-    let rest = match word.find("://") {
-        Some(at) => &word[at + 3..],
-        None => word,
-    };
-    let host = rest.split(['/', '?', '#', '\\']).next()?;
-    let host = host.rsplit('@').next()?.trim_matches(|c: char| ".,;:!?".contains(c));
-    // A dot between letters, as clients look for when they make links of plain words.
-    let dotted = host.split('.').filter(|label| label.chars().any(char::is_alphanumeric)).count() > 1;
-    dotted.then_some(host)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,22 +286,5 @@ mod tests {
         let mut other = letter("Hello Kim,\n\nit left today.");
         other.address = Some("else@example.com".into());
         assert!(seen(&other) != first, "another recipient is another mail");
-    }
-
-    #[test]
-    fn links_with_look_alike_letters_are_pointed_out() {
-        for text in [
-            "see https://p\u{0430}ypal.com/login",
-            "[x](http://u@p\u{0430}ypal.com:80)",
-            "p\u{0430}ypal.com",
-            "www.\u{0440}aypal.com.",
-        ] {
-            assert_eq!(odd_links(text).len(), 1, "{text}");
-        }
-        assert!(odd_links("https://xn--pypal-4ve.com/x")[0].contains("encoded"));
-        for plain in ["Grüße aus Köln. Привет", "https://example.com/straße", "3.5 km", "Ende.Neu"]
-        {
-            assert_eq!(odd_links(plain), Vec::<String>::new(), "{plain}");
-        }
     }
 }

@@ -5,7 +5,9 @@
 mod book;
 mod ending;
 mod letter;
+mod look_alikes;
 mod page;
+mod visible;
 
 pub(crate) use book::{Book, Opened, Refused};
 pub(crate) use ending::Ending;

@@ -53,7 +53,7 @@ impl Link {
 
     /// Makes the link anew after the service refused the key of this one. None: there is no other key, or it does not work
     /// either.
-    pub(super) async fn renew(&self, refused: &Arc<Linked>) -> Option<Arc<Linked>> {
+    pub(super) async fn renew(&self, refused: &Linked) -> Option<Arc<Linked>> {
         let mut made = self.made.lock().await;
         match &*made {
             // Another call was first.

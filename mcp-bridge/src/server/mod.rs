@@ -276,7 +276,7 @@ impl ServerHandler for Bridge {
         let call = record.scope(self.with_renewed_key(&record, &ctx, call));
         let ended = watch(&ctx, &*self.clock, &record, call).await;
         let ended = ended.map(|result| result.unwrap_or_else(Into::into));
-        record.end(&ended);
+        record.end(ended.as_ref().map_err(Ended::name));
         match ended {
             Ok(CallToolResponse::Complete(mut result)) => {
                 if self.structured == Structured::None {

@@ -18,7 +18,6 @@ use rmcp::{
 };
 use shared_inbox::{Clock, ConversationId, Operation, Repeat};
 
-use super::watch::Ended;
 use crate::{
     audit::{Audit, Consent, Line},
     consent::{Way, secret},
@@ -120,13 +119,16 @@ impl CallRecord {
         self.lock().creating > 0
     }
 
-    /// Writes the intent of a create, before its request leaves.
+    /// Writes the intent of a create, before its request leaves; that of an email is on the disk by then.
     ///
     /// # Errors
     ///
     /// When the line cannot be written.
-    pub(super) fn intend(self: &Arc<Self>) -> std::io::Result<Intent> {
+    pub(super) fn intend(self: &Arc<Self>, sends: bool) -> std::io::Result<Intent> {
         self.write("intent", None)?;
+        if let Some(audit) = self.audit.as_ref().filter(|_| sends) {
+            audit.sync()?;
+        }
         let mut state = self.lock();
         state.creating += 1;
         state.created = true;
@@ -134,8 +136,8 @@ impl CallRecord {
         Ok(Intent { record: self.clone(), ended: false })
     }
 
-    /// Writes down how a tool's call ended, unless what it created stands for it.
-    pub(super) fn end(&self, ended: &Result<CallToolResponse, Ended>) {
+    /// Writes down how a tool's call ended, unless what it created stands for it. The error is why it has no result, in a word.
+    pub(super) fn end(&self, ended: Result<&CallToolResponse, &'static str>) {
         let asked = matches!(self.lock().consent, Some(Consent::Open(_)));
         let (outcome, result) = match ended {
             Ok(CallToolResponse::Complete(result)) => {
@@ -151,7 +153,7 @@ impl CallRecord {
             }
             Ok(CallToolResponse::InputRequired(_)) => ("asked", None),
             Ok(_) => ("done", None),
-            Err(ended) => (ended.name(), None),
+            Err(why) => (why, None),
         };
         self.end_with(outcome, result);
     }

@@ -20,6 +20,8 @@ mod lines;
 mod models;
 mod packaging;
 mod page;
+#[cfg(unix)]
+mod page_in_browser;
 mod peers;
 mod program;
 mod questions;

@@ -1,21 +1,18 @@
-//! The bridge's own page: what it shows, whom it answers, and what its yes is worth. In a real browser too.
+//! The bridge's own page: what it shows, whom it answers, and what its yes is worth.
 
-use std::{fs, path::Path, sync::atomic::Ordering, time::Duration};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap, redirect::Policy};
 use rmcp::model::{CallToolResponse, CallToolResult, ElicitRequestParams, InputRequest};
 use serde_json::{Value, json};
-use shared_inbox_tests::peers;
 
-#[cfg(unix)]
-use crate::browser::opener;
 use crate::desk::{
     Client, Desk, ERAS, Era, Mails, Newer, Older, Person, Says, connect, is_error, params, text, until,
 };
 
-const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
+pub(crate) const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
 
-fn reply(desk: &Desk) -> Value {
+pub(crate) fn reply(desk: &Desk) -> Value {
     json!({ "id": desk.conversation, "body": BODY, "send": true })
 }
 
@@ -368,151 +365,6 @@ async fn a_page_that_nobody_answers_ends_after_five_minutes() {
     person.clock.forward(Duration::from_secs(300));
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);
-    assert_eq!(desk.mails().await, Mails::none());
-}
-
-/// A person at a real browser, which the bridge opens: what they see, and the call's result.
-#[cfg(unix)]
-async fn at_a_browser(
-    desk: &Desk,
-    browser: &peers::Browser,
-    call: Value,
-    answer: &str,
-    shots: &Path,
-) -> (CallToolResult, Value) {
-    let folder = tempfile::tempdir().unwrap();
-    let opened = opener(folder.path(), "");
-    let person = Person::who(Says::CannotBeAsked).at("claude-ai");
-    let client = in_browser(desk, folder.path(), &person).await;
-    let pressed = async {
-        until(async || opened.exists()).await;
-        let file = format!("file://{}", fs::read_to_string(&opened).unwrap().trim());
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
-        let mut command = tokio::process::Command::from(browser.script(&script));
-        command.args([&file, answer]).arg(shots).kill_on_drop(true);
-        let output = command.output().await.unwrap();
-        assert!(output.status.success(), "{answer}: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
-    tokio::join!(client.call("reply", call), pressed)
-}
-
-#[tokio::test]
-#[cfg(unix)]
-#[ignore = "needs a browser"]
-async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_button() {
-    let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
-    let shots = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for answer in ["send", "refuse"] {
-        let desk = Desk::new().await;
-        let (result, seen) = at_a_browser(&desk, &browser, reply(&desk), answer, shots).await;
-        assert_eq!(seen["text"], BODY, "{answer}: the mail is shown as text");
-        assert_eq!(seen["errors"], json!([]), "{answer}");
-        assert_eq!(seen["axe"], json!([]), "{answer}: the page is for everyone");
-        assert_eq!(
-            seen["attacks"],
-            json!({ "frame": "refused", "fetch": "refused", "form": "refused" }),
-            "{answer}"
-        );
-        let (end, other) = (seen["end"].as_str().unwrap(), seen["other"].as_str().unwrap());
-        let mails = desk.mails().await;
-        let (truth, lie) = if answer == "send" {
-            assert!(!is_error(&result), "{}", text(&result));
-            assert_eq!(mails, Mails { drafts: vec![], sent: vec![BODY.into()] });
-            ("goes out at", "Nothing was sent")
-        } else {
-            assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
-            assert_eq!(mails, Mails::none());
-            ("You said no", "goes out")
-        };
-        for shown in [end, other] {
-            assert!(shown.contains(truth) && shown.contains("Decided at") && !shown.contains(lie), "{shown}");
-        }
-    }
-}
-
-#[tokio::test]
-#[cfg(unix)]
-async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let pictures = root.join("docs/consent");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
-        fs::create_dir_all(&pictures).unwrap();
-        let shots = tempfile::tempdir().unwrap();
-        let desk = Desk::with(|mail| {
-            mail.text = "Hello,\n\nwhere is my order? It should have been here on Monday.\n\nKim".into();
-            mail.risk = Some("phishing".into());
-            mail.risk_reasons = vec!["The sender's domain is two days old".into()];
-        })
-        .await;
-        let body = "Hello Kim,\n\nyour order left us this morning and will be with you on Thursday.\n\nBest wishes\nAnna";
-        let call = json!({ "id": desk.conversation, "body": body, "send": true });
-        at_a_browser(&desk, &browser, call, "send", shots.path()).await;
-        for (shot, name) in
-            [("light", "question-light"), ("dark", "question-dark"), ("send", "decided-light")]
-        {
-            let from = shots.path().join(format!("page-{shot}.png"));
-            fs::copy(from, pictures.join(format!("{name}.png"))).unwrap();
-        }
-    }
-    for page in ["docs/safety.md", "mcp-bridge/README.md"] {
-        let shown = fs::read_to_string(root.join(page)).unwrap();
-        let names: Vec<_> =
-            shown.split("consent/").skip(1).filter_map(|rest| rest.split(".png").next()).collect();
-        assert!(!names.is_empty(), "{page} shows the page");
-        for name in names {
-            let picture = fs::read(pictures.join(format!("{name}.png"))).unwrap();
-            assert!(picture.starts_with(b"\x89PNG") && picture.len() < 200_000, "{name}: {}", picture.len());
-        }
-    }
-}
-
-#[tokio::test]
-#[cfg(unix)]
-async fn an_opener_that_fails_late_makes_a_draft() {
-    let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
-    opener(folder.path(), "sleep 2; exit 3");
-    let client = in_browser(&desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
-    let result = client.call("reply", reply(&desk)).await;
-    assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
-    assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "what was to be opened is gone");
-}
-
-#[cfg(unix)]
-async fn in_browser(desk: &Desk, folder: &Path, person: &Person) -> Client {
-    let mut command = desk.program();
-    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
-    command.arg("--ask=browser").env("PATH", path).env("HOME", folder);
-    connect(command, person, Older).await
-}
-
-#[tokio::test]
-#[cfg(unix)]
-async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_look_there() {
-    let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
-    let opened = opener(folder.path(), "");
-    let windows = || fs::read_to_string(&opened).unwrap_or_default().lines().count();
-    let person = Person::who(Says::CannotBeAsked);
-    let client = in_browser(&desk, folder.path(), &person).await;
-    let call = |i: usize| json!({ "id": desk.conversation, "body": format!("Variant {i}"), "send": true });
-    for i in 0..3 {
-        let call = client.start(params("reply", call(i))).await;
-        until(async || windows() == i + 1).await;
-        if i == 0 {
-            until(async || {
-                person.progress_messages().iter().any(|said| said.contains("look at your browser"))
-            })
-            .await;
-        }
-        call.cancel(None).await.unwrap();
-    }
-    for i in 3..12 {
-        let result = client.call("reply", call(i)).await;
-        assert!(is_error(&result) && text(&result).contains("browser was opened"), "{}", text(&result));
-    }
-    assert_eq!(windows(), 3);
     assert_eq!(desk.mails().await, Mails::none());
 }
 

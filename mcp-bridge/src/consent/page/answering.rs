@@ -1,17 +1,15 @@
 //! What a browser is answered.
 
-use http::{Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
 use shared_inbox::Timestamp;
 use subtle::ConstantTimeEq as _;
 
-use super::{ANSWER_WITHIN, Case, Entry, PATIENCE, Served, Stage, guard, html};
-
-pub(super) type Reply = Response<Full<Bytes>>;
-
-/// Where a private file brings its secret.
-pub(super) const ENTRANCE: &str = "open";
+use super::{
+    ANSWER_WITHIN, Case, Entry, PATIENCE, Served, Stage, guard,
+    html::{self, ENTRANCE, Reply},
+};
 
 /// A form with a token and a word.
 const LARGEST_FORM: usize = 1024;

@@ -9,11 +9,15 @@ use hyper::body::Bytes;
 use sha2::{Digest as _, Sha256};
 use shared_inbox::Timestamp;
 
-use super::answering::{ENTRANCE, Reply};
 use crate::{
-    consent::{Letter, ending::in_utc, letter::Links},
+    consent::{Letter, ending::in_utc, visible::Links},
     render::counted,
 };
+
+pub(super) type Reply = Response<Full<Bytes>>;
+
+/// Where a private file brings its secret.
+pub(super) const ENTRANCE: &str = "open";
 
 const STYLE: &str = include_str!("page.css");
 

@@ -183,13 +183,13 @@ impl Mailroom {
     /// Sends after a yes, with another key if the first is refused by now.
     async fn send(&self, case: &mut Case, slot: &mut Slot) -> CallToolResult {
         let result = self.send_once(case, slot).await.unwrap_or_else(|result| result);
-        if record::current().is_some_and(|record| record.take_refused_key())
-            && let Some(linked) = self.link.renew(&case.linked).await
-        {
-            case.linked = linked;
-            return self.send_once(case, slot).await.unwrap_or_else(|result| result);
+        match self.renewed(&case.linked).await {
+            Some(linked) => {
+                case.linked = linked;
+                self.send_once(case, slot).await.unwrap_or_else(|result| result)
+            }
+            None => result,
         }
-        result
     }
 
     /// The mail would go to whoever is the contact now, so after a while the conversation is read again.

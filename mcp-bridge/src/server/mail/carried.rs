@@ -36,8 +36,15 @@ impl Mailroom {
         let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
         match answer {
             Answer::Yes => {
-                let conversation = &case.reading.conversation;
-                Ok(self.make(&case.linked, &case.mail.0, &mut slot, Some(conversation), None).await.into())
+                let conversation = Some(&*case.reading.conversation);
+                let result = self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await;
+                // The yes is spent, so it is not for the call to be made again.
+                Ok(match self.renewed(&case.linked).await {
+                    Some(linked) => {
+                        self.make(&linked, &case.mail.0, &mut slot, conversation, None).await.into()
+                    }
+                    None => result.into(),
+                })
             }
             answer => {
                 drop(slot);

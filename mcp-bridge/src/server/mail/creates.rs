@@ -133,7 +133,7 @@ impl Mailroom {
         seen: Option<&Conversation>,
         why: Option<&str>,
     ) -> CallToolResult {
-        let creating = match self.creates.begin(create) {
+        let creating = match self.creates.begin(create.sends()) {
             Ok(creating) => creating,
             Err(result) => return result,
         };

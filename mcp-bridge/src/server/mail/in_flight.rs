@@ -8,7 +8,6 @@ use std::{
 use rmcp::model::CallToolResult;
 use tokio::sync::watch;
 
-use super::creates::Create;
 use crate::server::{
     answer::failed,
     record::{self, Intent},
@@ -28,15 +27,15 @@ pub(super) struct Creating<'a> {
 }
 
 impl InFlight {
-    /// Begins a create, and writes its intent down. An error is why it must not begin.
-    pub(super) fn begin(&self, create: &Create) -> Result<Creating<'_>, CallToolResult> {
+    /// Begins a create, which may mail a customer, and writes its intent down. An error is why it must not begin.
+    pub(super) fn begin(&self, sends: bool) -> Result<Creating<'_>, CallToolResult> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(failed("Nothing was done: the bridge is being ended."));
         }
-        let intent = match record::current().map(|record| record.intend()).transpose() {
+        let intent = match record::current().map(|record| record.intend(sends)).transpose() {
             Ok(intent) => intent,
             // Whoever asked for a record has to answer for every email; a note or a draft reaches nobody.
-            Err(_) if create.sends() => {
+            Err(_) if sends => {
                 return Err(failed(
                     "Nothing was sent: the file of --audit cannot be written to, and an email that is not written down does not \
                      go out.",

@@ -26,7 +26,7 @@ use super::{
     Link, Linked, Pace,
     answer::{denied, error, failed},
     inboxes::Inboxes,
-    record::{client_name, note},
+    record::{self, client_name, note},
 };
 use crate::{
     audit::Consent,
@@ -184,6 +184,14 @@ impl Mailroom {
                  `send` to make a draft.",
             ),
         }
+    }
+
+    /// The link with another key, if the service has refused the key of this one just now and there is another.
+    async fn renewed(&self, linked: &Linked) -> Option<Arc<Linked>> {
+        if !record::current()?.take_refused_key() {
+            return None;
+        }
+        self.link.renew(linked).await
     }
 
     /// Lets what is being created end, for so long, and begins nothing new.

@@ -1,0 +1,75 @@
+//! Letters in addresses and links that look like others.
+
+use super::visible::{Links, one_line};
+
+pub(super) fn odd_letters(text: &str) -> Option<String> {
+    let mut odd: Vec<_> = text
+        .chars()
+        .filter(|c| !c.is_ascii())
+        .map(|c| format!("{} (U+{:04X})", one_line(&c.to_string(), Links::Broken, 1), u32::from(c)))
+        .collect();
+    odd.dedup();
+    let more = odd.len().saturating_sub(8);
+    odd.truncate(8);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!odd.is_empty()).then(|| odd.join(", ") + &more)
+}
+
+/// Where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
+pub(super) fn odd_links(text: &str) -> Vec<String> {
+    const MOST: usize = 5;
+    let mut found = Vec::new();
+    for word in text.split(|c: char| c.is_whitespace() || "()<>[]\"'".contains(c)) {
+        let Some(host) = host(word) else { continue };
+        let shown = one_line(host, Links::Broken, 80);
+        if let Some(odd) = odd_letters(host) {
+            found.push(format!("Look closely: the link to {shown} has letters beyond a to z: {odd}"));
+        } else if host.to_ascii_lowercase().contains("xn--") {
+            found.push(format!(
+                "Look closely: the link to {shown} has an encoded name, which may look like another."
+            ));
+        }
+    }
+    found.dedup();
+    if found.len() > MOST {
+        let more = found.len() - MOST;
+        found.truncate(MOST);
+        found.push(format!("Look closely: {more} more links have such names."));
+    }
+    found
+}
+
+/// The name of the machine that a word of a text leads to, if it is an address of any kind.
+fn host(word: &str) -> Option<&str> {
+    let rest = match word.find("://") {
+        Some(at) => &word[at + 3..],
+        None => word,
+    };
+    let host = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = host.rsplit('@').next()?.trim_matches(|c: char| ".,;:!?".contains(c));
+    // A dot between letters, as clients look for when they make links of plain words.
+    let dotted = host.split('.').filter(|label| label.chars().any(char::is_alphanumeric)).count() > 1;
+    dotted.then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_with_look_alike_letters_are_pointed_out() {
+        for text in [
+            "see https://p\u{0430}ypal.com/login",
+            "[x](http://u@p\u{0430}ypal.com:80)",
+            "p\u{0430}ypal.com",
+            "www.\u{0440}aypal.com.",
+        ] {
+            assert_eq!(odd_links(text).len(), 1, "{text}");
+        }
+        assert!(odd_links("https://xn--pypal-4ve.com/x")[0].contains("encoded"));
+        for plain in ["Grüße aus Köln. Привет", "https://example.com/straße", "3.5 km", "Ende.Neu"]
+        {
+            assert_eq!(odd_links(plain), Vec::<String>::new(), "{plain}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The transport over a pipe in memory, by paused time.
+
+use std::time::Duration;
+
+use rmcp::model::{GetExtensions as _, RequestId};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split},
+    time::timeout,
+};
+
+use super::*;
+
+type Pipe = Stdio<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
+
+struct Client {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl Client {
+    async fn says(&mut self, message: Value) {
+        self.writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn asks(&mut self, ids: std::ops::Range<usize>) {
+        for id in ids {
+            self.says(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" })).await;
+        }
+    }
+
+    async fn hears(&mut self) -> Value {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).await.unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+fn pair() -> (Client, Pipe) {
+    let (ours, theirs) = duplex(1 << 16);
+    let ((reader, writer), (read, write)) = (split(ours), split(theirs));
+    (Client { reader: BufReader::new(reader), writer }, Stdio::over(read, write))
+}
+
+/// The id of the next request that is to be worked on, and how long it waited.
+async fn begun(stdio: &mut Pipe) -> (RequestId, Duration) {
+    match stdio.receive().await.expect("a message") {
+        JsonRpcMessage::Request(request) => {
+            (request.id, request.request.extensions().get::<Waited>().expect("how long").0)
+        }
+        other => panic!("a request, not {other:?}"),
+    }
+}
+
+async fn fill(client: &mut Client, stdio: &mut Pipe) {
+    client.asks(0..AT_ONCE).await;
+    for id in 0..AT_ONCE {
+        assert_eq!(begun(stdio).await, (RequestId::Number(id as i64), Duration::ZERO));
+    }
+}
+
+async fn answer(stdio: &mut Pipe, id: usize) {
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+    stdio.send(serde_json::from_value(answer).unwrap()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_a_question_passes_the_requests_that_wait() {
+    let (mut client, mut stdio) = pair();
+    fill(&mut client, &mut stdio).await;
+    client.asks(100..110).await;
+    client.says(json!({ "jsonrpc": "2.0", "id": 7, "result": { "action": "decline" } })).await;
+    assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Response(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_passes_the_requests_that_wait_and_takes_out_its_own() {
+    let (mut client, mut stdio) = pair();
+    fill(&mut client, &mut stdio).await;
+    client.asks(100..102).await;
+    let cancelled = json!({ "requestId": 100 });
+    client.says(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
+    assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Notification(_))));
+    answer(&mut stdio, 3).await;
+    assert_eq!(begun(&mut stdio).await.0, RequestId::Number(101));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_begins_when_there_is_a_place_and_tells_how_long_it_waited() {
+    let (mut client, mut stdio) = pair();
+    fill(&mut client, &mut stdio).await;
+    client.asks(100..101).await;
+    assert!(timeout(Duration::from_secs(20), stdio.receive()).await.is_err(), "there is no place");
+    answer(&mut stdio, 0).await;
+    let (id, waited) = begun(&mut stdio).await;
+    assert!(id == RequestId::Number(100) && waited.as_secs() == 20, "{id} {waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_a_place_is_answered_before_its_client_gives_up() {
+    let (mut client, mut stdio) = pair();
+    fill(&mut client, &mut stdio).await;
+    client.asks(100..101).await;
+    assert!(timeout(Duration::from_secs(49), stdio.receive()).await.is_err());
+    let (heard, _) = tokio::join!(client.hears(), timeout(Duration::from_secs(2), stdio.receive()));
+    assert_eq!(heard["id"], 100);
+    assert!(heard["error"]["message"].as_str().unwrap().contains("send it again"), "{heard}");
+    client.asks(100..101).await;
+    answer(&mut stdio, 0).await;
+    assert_eq!(begun(&mut stdio).await.0, RequestId::Number(100), "its id can be used again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_is_read_than_can_wait() {
+    let (mut client, mut stdio) = pair();
+    fill(&mut client, &mut stdio).await;
+    // More than the pipe holds.
+    let flood = async { client.asks(100..10_000).await };
+    let reads = async { while stdio.receive().await.is_some() {} };
+    let both = async { tokio::join!(flood, reads) };
+    assert!(timeout(Duration::from_secs(1), both).await.is_err());
+    assert_eq!(stdio.flight.count(), AT_ONCE + flight::MOST_WAITING);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
+    let (mut client, mut stdio) = pair();
+    fill(&mut client, &mut stdio).await;
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    for id in 0..flight::BESIDE + 2 {
+        let (method, params) =
+            if id % 2 == 0 { ("ping", json!({})) } else { ("subscriptions/listen", listen.clone()) };
+        client.says(json!({ "jsonrpc": "2.0", "id": 100 + id, "method": method, "params": params })).await;
+    }
+    for _ in 0..flight::BESIDE {
+        assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Request(_))));
+    }
+    assert!(timeout(Duration::from_secs(1), stdio.receive()).await.is_err(), "the others wait");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_before_the_end_is_still_worked_on() {
+    let (mut client, mut stdio) = pair();
+    client.asks(0..2).await;
+    client.writer.shutdown().await.unwrap();
+    assert_eq!(begun(&mut stdio).await.0, RequestId::Number(0));
+    assert_eq!(begun(&mut stdio).await.0, RequestId::Number(1));
+    assert!(stdio.receive().await.is_none() && stdio.closed.is_cancelled());
+}
