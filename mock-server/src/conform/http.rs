@@ -182,6 +182,12 @@ impl Api {
         self.key.as_deref().unwrap_or_default()
     }
 
+    /// Counts a request that was sent before.
+    pub(super) async fn count_one(&self) -> Result<(), Stop> {
+        self.pace.turn().await?.done();
+        Ok(())
+    }
+
     pub(super) async fn reserve(&self, requests: usize) -> Result<(), Stop> {
         self.pace.reserve(requests).await
     }

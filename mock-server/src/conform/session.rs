@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 
 use super::{
     control::{Control, World, WorldClock},
-    fixtures::{MagicSends, Rich, Scene},
     http::{Api, Http},
+    kept::{MagicSends, Rich, Scene},
     pace::Pace,
     receiver::Receiver,
     reply::Reply,

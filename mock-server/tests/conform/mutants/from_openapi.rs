@@ -135,7 +135,7 @@ pub(super) fn events(document: &Value) -> Vec<Mutant> {
         fields(document, &schema["properties"]["data"], "", &mut found);
         for (field, required) in found {
             let rule = format!("{kind}.{field}");
-            if !known(&rules, &rule) || field == "reference" {
+            if !known(&rules, &rule) || matches!(field.as_str(), "reference" | "url") {
                 continue;
             }
             let path = format!("data.{field}");
