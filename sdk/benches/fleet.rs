@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use shared_inbox::{ApiKey, Ask, Lane, RateLimiter, RedisLimiter};
+use shared_inbox::{AcquireRequest, ApiKey, Priority, RateLimiter, RedisLimiter};
 use shared_inbox_tests::stores;
 
 const ROUNDS: usize = 15;
@@ -130,7 +130,7 @@ async fn decisions(url: &str, callers: usize, round: usize) -> (Duration, Durati
     let limiter = Arc::new(RedisLimiter::builder(url).limit(u32::MAX).new_store().connect().await.unwrap());
     let number = std::process::id() as usize * 100_000 + callers * 100 + round;
     let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap();
-    let ask = Ask::new(Lane::Interactive).key(key.fingerprint());
+    let ask = AcquireRequest::new(Priority::Interactive).key(key.fingerprint());
     limiter.acquire(ask).await.unwrap().finished();
     let once = move |_| {
         let limiter = Arc::clone(&limiter);

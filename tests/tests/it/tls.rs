@@ -3,7 +3,7 @@
 use std::{env, fs, net::Ipv4Addr, path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use shared_inbox::{Ask, Lane, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{Claim, Delivery, GuardError, PostgresGuard, RedisGuard, ReplayGuard};
 use tokio::{
@@ -82,12 +82,12 @@ async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_stranger() {
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
     let stranger = RedisLimiter::builder(&*url).timeout(TIME).new_store().connect().await.unwrap();
-    stranger.acquire(Ask::new(Lane::ReadBack)).await.unwrap_err();
+    stranger.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
     assert!(stranger.is_away());
     assert!(!command(&store, "KEYS *").contains("shared-inbox:"));
     let trusted = RedisLimiter::builder(&*url).root_certificate(&*tls.root).timeout(TIME);
     let trusted = trusted.new_store().connect().await.unwrap();
-    trusted.acquire(Ask::new(Lane::ReadBack)).await.unwrap().finished();
+    trusted.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
     assert!(command(&store, "KEYS *").contains("shared-inbox:"));
     let bad = RedisLimiter::builder(&*url).root_certificate("not a certificate").connect().await;
     assert!(matches!(bad, Err(StoreError::Certificate)), "{bad:?}");

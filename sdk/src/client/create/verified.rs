@@ -13,7 +13,7 @@ use super::look::{Sighting, ledger_of, look, whose};
 use crate::client::call::{check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, keyed, next};
 use crate::client::error::{Before, Certainty, Expected, Result, Unconfirmed};
-use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
+use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Problem, Problems, Repeat, Scope};
 
 /// The first wait before a read-back; doubles up to [`SLOWEST_LOOK`].
@@ -255,8 +255,12 @@ impl<I, O: DeserializeOwned> Create<I, O> {
 
     /// One read-back, with the capacity that is kept for them.
     async fn sight(&self, progress: &Progress, ledger: &mut Ledger) -> Result<Sighting> {
-        let options =
-            Options { lane: Lane::ReadBack, retry: RetryPolicy::never(), wait: true, ..self.options.clone() };
+        let options = Options {
+            priority: Priority::ReadBack,
+            retry: RetryPolicy::never(),
+            wait: true,
+            ..self.options.clone()
+        };
         let expected = &progress.expected;
         let look = look(&self.core, &self.conversation, &options, ledger).await?;
         let me = whose(&self.core, expected, &options).await?;

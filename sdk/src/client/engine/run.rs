@@ -11,7 +11,7 @@ use super::core::Core;
 use super::wire::{Answer, Outgoing};
 use crate::Repeat;
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{Ask, Options, Permit};
+use crate::client::policy::{AcquireRequest, Options, Permit};
 
 /// No attempt takes longer, whatever its time.
 const LONGEST: Duration = Duration::from_secs(86_400);
@@ -78,7 +78,7 @@ impl Core {
         }
         let patience = if options.wait { left } else { Duration::ZERO };
         let lasts = held.saturating_add(options.timeout).min(LONGEST);
-        let ask = Ask::new(options.lane).patience(patience).lasts(lasts).key(self.key);
+        let ask = AcquireRequest::new(options.priority).max_wait(patience).max_hold(lasts).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
         let permit = self.limiter.acquire(ask).await.map_err(not_sent)?;
         Ok(Place { permit, ends: self.clock.now() + lasts })

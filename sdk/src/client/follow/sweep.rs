@@ -11,7 +11,7 @@ use futures_util::Stream;
 use crate::client::call::{Call, List, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
@@ -54,7 +54,7 @@ impl fmt::Display for Slice {
 /// [`cut`](Self::cut) names each slice of which some may be missing.
 ///
 /// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
-/// are background work, see [`Lane::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
+/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
 /// was first seen. An error does not end the stream, and nothing is lost by it, unless no later request can succeed.
 ///
 /// ```no_run
@@ -105,7 +105,7 @@ impl Sweep {
         Self {
             core: Arc::clone(core),
             input: ListConversations::default(),
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
             steps: None,
             under_way: None,
             mailboxes: None,

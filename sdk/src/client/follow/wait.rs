@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::client::call::{call_options, read};
 use crate::client::engine::{Core, Next, next};
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::{Conversation, ConversationId, Direction, Message, MessageId, MessageStatus, Repeat, limits};
 
 const EVERY: Duration = Duration::from_secs(15);
@@ -19,7 +19,7 @@ const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 /// [`Thread::wait_for_reply`](crate::Thread::wait_for_reply) and
 /// [`Thread::wait_until_sent`](crate::Thread::wait_until_sent). Gives the message that was waited for.
 ///
-/// A bad minute of the service does not end it. The looks are background work, see [`Lane::Bulk`].
+/// A bad minute of the service does not end it. The looks are background work, see [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -59,7 +59,7 @@ impl<G> Wait<G> {
             check,
             every: if core.test_key { EVERY_IN_SANDBOX } else { EVERY },
             within: None,
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
         }
     }
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use shared_inbox::{
-    ApiKey, Ask, KeyFingerprint, Lane, LimitError, Permit, RateLimiter, RedisLimiter, RedisLimiterBuilder,
-    StoreError,
+    AcquireRequest, ApiKey, KeyFingerprint, LimitError, Permit, Priority, RateLimiter, RedisLimiter,
+    RedisLimiterBuilder, StoreError,
 };
 use shared_inbox_tests::stores::{self, Store};
 use tokio::time::sleep;
@@ -25,9 +25,9 @@ async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
     builder(store).limit(limit).new_store().connect().await.unwrap()
 }
 
-async fn take(limiter: &RedisLimiter, lane: Lane, times: usize) {
+async fn take(limiter: &RedisLimiter, lane: Priority, times: usize) {
     for number in 0..times {
-        let permit = limiter.acquire(Ask::new(lane)).await;
+        let permit = limiter.acquire(AcquireRequest::new(lane)).await;
         permit.unwrap_or_else(|error| panic!("{error} after {number}")).finished();
     }
 }
@@ -40,11 +40,11 @@ fn wait(result: Result<Permit, LimitError>) -> Duration {
 }
 
 /// As long as it takes.
-fn patient(lane: Lane) -> Ask {
-    Ask::new(lane).patience(Duration::from_secs(20)).lasts(Duration::ZERO)
+fn patient(lane: Priority) -> AcquireRequest {
+    AcquireRequest::new(lane).max_wait(Duration::from_secs(20)).max_hold(Duration::ZERO)
 }
 
-async fn waited(limiter: &RedisLimiter, lane: Lane) -> Duration {
+async fn waited(limiter: &RedisLimiter, lane: Priority) -> Duration {
     let begun = Instant::now();
     limiter.acquire(patient(lane)).await.unwrap().finished();
     begun.elapsed()
@@ -55,11 +55,11 @@ async fn what_one_process_sends_counts_for_the_other() {
     for store in [stores::valkey(), stores::redis()] {
         let Some(store) = store else { return };
         let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
-        take(&one, Lane::ReadBack, 70).await;
-        take(&other, Lane::ReadBack, 50).await;
-        let busy = wait(one.acquire(Ask::new(Lane::ReadBack)).await);
+        take(&one, Priority::ReadBack, 70).await;
+        take(&other, Priority::ReadBack, 50).await;
+        let busy = wait(one.acquire(AcquireRequest::new(Priority::ReadBack)).await);
         assert!(busy <= SPAN, "{busy:?}");
-        wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+        wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     }
 }
 
@@ -67,23 +67,23 @@ async fn what_one_process_sends_counts_for_the_other() {
 async fn bulk_calls_leave_room_for_people_and_people_for_read_backs() {
     let Some(store) = stores::valkey() else { return };
     let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
-    take(&one, Lane::Bulk, 90).await;
-    wait(other.acquire(Ask::new(Lane::Bulk)).await);
-    take(&other, Lane::Interactive, 20).await;
-    wait(one.acquire(Ask::new(Lane::Interactive)).await);
-    take(&one, Lane::ReadBack, 10).await;
-    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+    take(&one, Priority::Bulk, 90).await;
+    wait(other.acquire(AcquireRequest::new(Priority::Bulk)).await);
+    take(&other, Priority::Interactive, 20).await;
+    wait(one.acquire(AcquireRequest::new(Priority::Interactive)).await);
+    take(&one, Priority::ReadBack, 10).await;
+    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
 #[tokio::test]
 async fn a_place_that_one_process_gives_up_is_free_for_the_other() {
     let Some(store) = stores::redis() else { return };
     let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
-    let place = one.acquire(Ask::new(Lane::ReadBack)).await.unwrap();
-    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+    let place = one.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
+    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     place.give_up();
     let begun = Instant::now();
-    while other.acquire(Ask::new(Lane::ReadBack)).await.is_err() {
+    while other.acquire(AcquireRequest::new(Priority::ReadBack)).await.is_err() {
         assert!(begun.elapsed() < MINUTE / 2, "the place is not free");
         sleep(Duration::from_millis(5)).await;
     }
@@ -93,10 +93,10 @@ async fn a_place_that_one_process_gives_up_is_free_for_the_other() {
 async fn a_request_that_took_long_counts_from_its_end() {
     let Some(store) = stores::valkey() else { return };
     let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
-    let held = one.acquire(Ask::new(Lane::ReadBack)).await.unwrap();
+    let held = one.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
     sleep(MINUTE / 2).await;
     held.finished();
-    let took = waited(&other, Lane::ReadBack).await;
+    let took = waited(&other, Priority::ReadBack).await;
     assert!(took >= MINUTE, "{took:?}");
 }
 
@@ -104,9 +104,9 @@ async fn a_request_that_took_long_counts_from_its_end() {
 async fn a_request_of_which_nothing_more_is_heard_counts_for_a_minute_after_its_time() {
     let Some(store) = stores::redis() else { return };
     let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
-    let ask = Ask::new(Lane::ReadBack).lasts(MINUTE / 2);
+    let ask = AcquireRequest::new(Priority::ReadBack).max_hold(MINUTE / 2);
     std::mem::forget(one.acquire(ask).await.unwrap());
-    let took = waited(&other, Lane::ReadBack).await;
+    let took = waited(&other, Priority::ReadBack).await;
     assert!(took >= MINUTE + MINUTE / 2 - Duration::from_millis(20), "{took:?}");
     assert!(took < MINUTE * 3, "{took:?}");
 }
@@ -115,10 +115,13 @@ async fn a_request_of_which_nothing_more_is_heard_counts_for_a_minute_after_its_
 async fn a_429_for_one_process_slows_all_of_them_down() {
     let Some(store) = stores::valkey() else { return };
     let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
-    take(&one, Lane::ReadBack, 20).await;
-    one.acquire(Ask::new(Lane::ReadBack)).await.unwrap().throttled(Some(Duration::from_millis(300)));
+    take(&one, Priority::ReadBack, 20).await;
+    one.acquire(AcquireRequest::new(Priority::ReadBack))
+        .await
+        .unwrap()
+        .throttled(Some(Duration::from_millis(300)));
     let begun = Instant::now();
-    while other.acquire(Ask::new(Lane::ReadBack)).await.is_ok_and(|place| {
+    while other.acquire(AcquireRequest::new(Priority::ReadBack)).await.is_ok_and(|place| {
         place.give_up();
         true
     }) {
@@ -127,7 +130,7 @@ async fn a_429_for_one_process_slows_all_of_them_down() {
     }
     sleep(Duration::from_millis(350)).await;
     // Less than had been used: none before the first is forgotten.
-    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
 #[tokio::test]
@@ -139,13 +142,13 @@ async fn bulk_calls_get_their_share_however_many_others_there_are() {
         let people = people.clone();
         load.spawn(async move {
             loop {
-                people.acquire(patient(Lane::Interactive)).await.unwrap().finished();
+                people.acquire(patient(Priority::Interactive)).await.unwrap().finished();
             }
         });
     }
     sleep(MINUTE).await;
     let job = limiter(&store, 24).await;
-    let took = waited(&job, Lane::Bulk).await;
+    let took = waited(&job, Priority::Bulk).await;
     assert!(took < MINUTE * 3, "{took:?}");
 }
 
@@ -154,7 +157,7 @@ async fn a_call_that_is_given_up_on_while_the_store_is_asked_keeps_no_place() {
     let Some(store) = stores::valkey() else { return };
     let limiter = limiter(&store, 10).await;
     for _ in 0..200 {
-        let mut asking = Box::pin(limiter.acquire(Ask::new(Lane::ReadBack)));
+        let mut asking = Box::pin(limiter.acquire(AcquireRequest::new(Priority::ReadBack)));
         // Sent, and then forgotten about.
         _ = tokio::time::timeout(Duration::from_micros(20), &mut asking)
             .await
@@ -174,7 +177,7 @@ async fn a_call_that_is_given_up_on_while_the_store_is_asked_keeps_no_place() {
 async fn can_have(limiter: &RedisLimiter, places: usize) -> bool {
     let mut held = Vec::new();
     for _ in 0..places {
-        match limiter.acquire(Ask::new(Lane::ReadBack)).await {
+        match limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await {
             Ok(permit) => held.push(permit),
             Err(_) => break,
         }
@@ -192,7 +195,7 @@ fn key(letter: char) -> ApiKey {
 async fn the_store_knows_a_key_by_its_fingerprint_alone() {
     let Some(store) = stores::redis() else { return };
     let limiter = limiter(&store, 1).await;
-    let of = |key: KeyFingerprint| Ask::new(Lane::ReadBack).key(key);
+    let of = |key: KeyFingerprint| AcquireRequest::new(Priority::ReadBack).key(key);
     limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
     wait(limiter.acquire(of(key('a').fingerprint())).await);
     // Another key has a limit of its own.
@@ -210,16 +213,16 @@ async fn the_store_knows_a_key_by_its_fingerprint_alone() {
 async fn a_store_that_lost_what_it_was_told_counts_as_full_for_a_minute() {
     let Some(store) = stores::valkey() else { return };
     let limiter = limiter(&store, 120).await;
-    take(&limiter, Lane::ReadBack, 1).await;
-    let held = limiter.acquire(Ask::new(Lane::ReadBack)).await.unwrap();
+    take(&limiter, Priority::ReadBack, 1).await;
+    let held = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
     // As a replica would that had not heard of the latest requests.
     let names = command(&store, "ZRANGE shared-inbox:rate:{none} 0 -1");
     for request in names.lines().filter(|line| line.starts_with(['0', 'l'])) {
         assert!(command(&store, &format!("ZREM shared-inbox:rate:{{none}} {request}")).starts_with(":1"));
     }
     held.finished();
-    limiter.acquire(Ask::new(Lane::ReadBack)).await.map(Permit::give_up).ok();
-    let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+    limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.map(Permit::give_up).ok();
+    let busy = wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     assert!(busy > MINUTE / 2, "{busy:?}");
 }
 
@@ -227,15 +230,15 @@ async fn a_store_that_lost_what_it_was_told_counts_as_full_for_a_minute() {
 async fn an_empty_store_is_new_only_if_somebody_says_so() {
     let Some(store) = stores::valkey() else { return };
     let limiter = builder(&store).connect().await.unwrap();
-    let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+    let busy = wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     assert!(busy > MINUTE / 2 && busy <= SPAN, "{busy:?}");
-    limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
     // Another one, of which nobody else has anything to tell.
     let Some(store) = stores::valkey() else { return };
     let said_once = builder(&store).new_store().connect().await.unwrap();
-    take(&said_once, Lane::ReadBack, 1).await;
+    take(&said_once, Priority::ReadBack, 1).await;
     command(&store, "FLUSHALL");
-    wait(said_once.acquire(Ask::new(Lane::ReadBack)).await);
+    wait(said_once.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
 #[tokio::test]
@@ -243,14 +246,14 @@ async fn a_store_that_was_away_before_it_was_first_asked_is_not_taken_for_new() 
     let Some(mut store) = stores::valkey() else { return };
     let met = builder(&store).new_store().connect().await.unwrap();
     store.kill();
-    wait(met.acquire(Ask::new(Lane::ReadBack)).await);
+    wait(met.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     let never_met = builder(&store).new_store().connect().await.unwrap();
     store.restart();
     for limiter in [met, never_met] {
         while limiter.is_away() {
             sleep(Duration::from_millis(5)).await;
         }
-        let busy = wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+        let busy = wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
         assert!(busy > MINUTE / 2, "others may have gone on without it: {busy:?}");
         drop(limiter);
         command(&store, "FLUSHALL");
@@ -262,14 +265,14 @@ async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_r
     let Some(mut store) = stores::valkey() else { return };
     let limiter = builder(&store).share(3).new_store().connect().await.unwrap();
     let lasts = Duration::from_millis(400);
-    limiter.acquire(Ask::new(Lane::ReadBack).lasts(lasts)).await.unwrap().finished();
+    limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(lasts)).await.unwrap().finished();
     store.kill();
     let begun = Instant::now();
-    limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
     assert!(begun.elapsed() >= SPAN + lasts, "{:?}", begun.elapsed());
     assert!(limiter.is_away());
-    take(&limiter, Lane::ReadBack, 2).await;
-    wait(limiter.acquire(Ask::new(Lane::ReadBack)).await);
+    take(&limiter, Priority::ReadBack, 2).await;
+    wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -279,7 +282,7 @@ async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is
         let limiter = std::sync::Arc::new(nobody.connect().await.unwrap());
         let calls = (0..16).map(|_| {
             let limiter = limiter.clone();
-            tokio::spawn(async move { limiter.acquire(Ask::new(Lane::Interactive)).await })
+            tokio::spawn(async move { limiter.acquire(AcquireRequest::new(Priority::Interactive)).await })
         });
         for call in calls.collect::<Vec<_>>() {
             wait(call.await.unwrap());
@@ -292,7 +295,7 @@ async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
     let Some(mut store) = stores::valkey() else { return };
     store.kill();
     let limiter = builder(&store).connect().await.unwrap();
-    limiter.acquire(patient(Lane::Interactive)).await.unwrap().finished();
+    limiter.acquire(patient(Priority::Interactive)).await.unwrap().finished();
     assert!(limiter.is_away());
     store.restart();
     let begun = Instant::now();
@@ -317,19 +320,19 @@ async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
         .unwrap();
     // The other one has the store all the time, so that nobody takes it for away.
     let other = limiter(&store, 4).await;
-    other.acquire(Ask::new(Lane::ReadBack)).await.unwrap().give_up();
-    cut_off.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+    other.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().give_up();
+    cut_off.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
     proxy.cut();
     for _ in 0..3 {
-        cut_off.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        cut_off.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
     }
     assert!(cut_off.is_away());
     proxy.mend();
     while cut_off.is_away() {
         sleep(Duration::from_millis(5)).await;
     }
-    take(&other, Lane::ReadBack, 1).await;
-    wait(other.acquire(Ask::new(Lane::ReadBack)).await);
+    take(&other, Priority::ReadBack, 1).await;
+    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
 #[tokio::test]
@@ -340,13 +343,13 @@ async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
         let proxy = Proxy::to(store.port()).await;
         let limiter = RedisLimiter::builder(proxy.url()).limit(4).share(2).window(MINUTE);
         let limiter = limiter.timeout(Duration::from_millis(250)).new_store().connect().await.unwrap();
-        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
         cut_off.push((proxy, limiter));
     }
     cut_off.iter().for_each(|(proxy, _)| proxy.cut());
     for (_, limiter) in &cut_off {
-        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
-        limiter.acquire(patient(Lane::ReadBack)).await.unwrap().finished();
+        limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+        limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
     }
     let (proxy, first) = &cut_off[0];
     proxy.mend();
@@ -355,20 +358,20 @@ async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
     }
     // A moment later, too.
     sleep(MINUTE / 10).await;
-    let busy = wait(first.acquire(Ask::new(Lane::ReadBack)).await);
+    let busy = wait(first.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     assert!(busy > MINUTE / 2, "{busy:?}");
 }
 
 #[tokio::test]
 async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() {
     let Some(store) = stores::valkey() else { return };
-    take(&limiter(&store, 120).await, Lane::ReadBack, 1).await;
+    take(&limiter(&store, 120).await, Priority::ReadBack, 1).await;
     sleep(SPAN + MINUTE / 10).await;
     let new = limiter(&store, 120).await;
-    let busy = wait(new.acquire(Ask::new(Lane::ReadBack)).await);
+    let busy = wait(new.acquire(AcquireRequest::new(Priority::ReadBack)).await);
     assert!(busy <= MINUTE / 20, "{busy:?}");
     sleep(busy).await;
-    take(&new, Lane::ReadBack, 1).await;
+    take(&new, Priority::ReadBack, 1).await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{ApiKey, Ask, Lane, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox::{AcquireRequest, ApiKey, Priority, RateLimiter, RedisLimiter, StoreError};
 use shared_inbox_tests::stores;
 use tokio::time::sleep;
 
@@ -29,8 +29,8 @@ async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
     let limiter = RedisLimiter::cluster([one.url()]).limit(1).new_store().connect().await.unwrap();
     for number in 0..8 {
         let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap().fingerprint();
-        limiter.acquire(Ask::new(Lane::ReadBack).key(key)).await.unwrap().finished();
-        limiter.acquire(Ask::new(Lane::ReadBack).key(key)).await.unwrap_err();
+        limiter.acquire(AcquireRequest::new(Priority::ReadBack).key(key)).await.unwrap().finished();
+        limiter.acquire(AcquireRequest::new(Priority::ReadBack).key(key)).await.unwrap_err();
     }
     let keys = |store| command(store, "KEYS *").lines().filter(|line| line.contains("shared-inbox:")).count();
     assert_eq!(keys(&one) + keys(&other), 8);

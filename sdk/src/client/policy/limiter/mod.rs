@@ -18,18 +18,18 @@ pub use fingerprint::KeyFingerprint;
 #[cfg(feature = "redis")]
 pub use fleet::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub use memory::MemoryLimiter;
-pub use permit::{Ask, Ending, Permit};
+pub use permit::{AcquireRequest, Permit, PermitOutcome};
 
 /// How urgent a request is, most urgent first.
 ///
 /// ```
-/// use shared_inbox::Lane;
+/// use shared_inbox::Priority;
 ///
-/// assert!(Lane::ReadBack < Lane::Interactive && Lane::Interactive < Lane::Bulk);
+/// assert!(Priority::ReadBack < Priority::Interactive && Priority::Interactive < Priority::Bulk);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Lane {
+pub enum Priority {
     /// Reads that settle whether an earlier request took effect. May use the whole limit.
     ReadBack,
     /// Somebody is waiting. The lane of every call unless it says otherwise. Leaves a little for read-backs.
@@ -48,7 +48,7 @@ pub enum Lane {
 /// when the future of [`acquire`](Self::acquire) is dropped.
 ///
 /// ```
-/// use shared_inbox::{Ask, BoxFuture, Lane, LimitError, MemoryLimiter, Permit, RateLimiter};
+/// use shared_inbox::{AcquireRequest, BoxFuture, Priority, LimitError, MemoryLimiter, Permit, RateLimiter};
 /// use std::time::Duration;
 ///
 /// /// Keeps background work out altogether.
@@ -56,8 +56,8 @@ pub enum Lane {
 /// struct NoBulk(MemoryLimiter);
 ///
 /// impl RateLimiter for NoBulk {
-///     fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
-///         if ask.lane == Lane::Bulk {
+///     fn acquire(&self, ask: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+///         if ask.priority == Priority::Bulk {
 ///             return Box::pin(async { Err(LimitError::busy(Duration::from_secs(3600))) });
 ///         }
 ///         self.0.acquire(ask)
@@ -67,13 +67,13 @@ pub enum Lane {
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
     /// Completes when the request may be sent; it is then counted, until its permit says otherwise.
     ///
-    /// If that takes longer than the [`patience`](Ask::patience), the answer is [`LimitError::Busy`] with the wait, as
-    /// early as it is known. A patience of zero never waits.
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>>;
+    /// If that takes longer than the [`max_wait`](AcquireRequest::max_wait), the answer is [`LimitError::Busy`] with the wait, as
+    /// early as it is known. A `max_wait` of zero never waits.
+    fn acquire(&self, ask: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>>;
 }
 
 impl<L: RateLimiter + ?Sized> RateLimiter for Arc<L> {
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
+    fn acquire(&self, ask: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
         (**self).acquire(ask)
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::{Ask, Ending, Lane};
+use super::{AcquireRequest, PermitOutcome, Priority};
 use crate::limits;
 
 /// Far enough in the future, and not beyond what a clock can hold.
@@ -47,7 +47,7 @@ impl Measure {
 /// A request, or whoever waits to send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket {
-    pub(super) lane: Lane,
+    pub(super) lane: Priority,
     number: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Window {
     limit: u32,
     measure: Measure,
     /// Every request that counts, by when it counts from.
-    log: BTreeMap<(Instant, u64), Lane>,
+    log: BTreeMap<(Instant, u64), Priority>,
     /// How many of these are bulk.
     bulk: usize,
     /// Those of them that have not ended.
@@ -118,7 +118,7 @@ impl Window {
     }
 
     /// A number for a request that comes now, and how long it has to wait.
-    pub(super) fn arrive(&mut self, lane: Lane, now: Instant) -> (Ticket, Duration) {
+    pub(super) fn arrive(&mut self, lane: Priority, now: Instant) -> (Ticket, Duration) {
         let ticket = Ticket { lane, number: self.tickets };
         self.tickets += 1;
         (ticket, self.wait_of(ticket, now, now))
@@ -131,9 +131,9 @@ impl Window {
     }
 
     /// Counts a request that is sent now.
-    pub(super) fn send(&mut self, ticket: Ticket, ask: Ask, now: Instant) {
+    pub(super) fn send(&mut self, ticket: Ticket, ask: AcquireRequest, now: Instant) {
         self.count(ticket, now);
-        let latest = now + ask.lasts.min(LONGEST);
+        let latest = now + ask.max_hold.min(LONGEST);
         self.under_way.insert(ticket.number, UnderWay { since: now, counted: now, latest });
     }
 
@@ -145,7 +145,7 @@ impl Window {
     pub(super) fn claim(
         &mut self,
         ticket: Ticket,
-        ask: Ask,
+        ask: AcquireRequest,
         since: Instant,
         turn: &Arc<Notify>,
         now: Instant,
@@ -170,19 +170,19 @@ impl Window {
         }
     }
 
-    pub(super) fn end(&mut self, ticket: Ticket, ending: Ending, now: Instant) {
+    pub(super) fn end(&mut self, ticket: Ticket, ending: PermitOutcome, now: Instant) {
         let request = self.under_way.remove(&ticket.number);
         let in_time =
             request.as_ref().is_some_and(|request| now.duration_since(request.since) <= self.measure.slack());
-        if ending == Ending::GivenUp || !in_time {
+        if ending == PermitOutcome::GivenUp || !in_time {
             if let Some(request) = request {
                 self.uncount(ticket, request.counted);
             }
-            if ending != Ending::GivenUp {
+            if ending != PermitOutcome::GivenUp {
                 self.count(ticket, now);
             }
         }
-        if let Ending::Throttled { retry_after } = ending {
+        if let PermitOutcome::Throttled { retry_after } = ending {
             self.learn(retry_after, now);
         }
     }
@@ -207,12 +207,12 @@ impl Window {
 
     fn count(&mut self, ticket: Ticket, at: Instant) {
         self.log.insert((at, ticket.number), ticket.lane);
-        self.bulk += usize::from(ticket.lane == Lane::Bulk);
+        self.bulk += usize::from(ticket.lane == Priority::Bulk);
     }
 
     fn uncount(&mut self, ticket: Ticket, at: Instant) -> bool {
         let there = self.log.remove(&(at, ticket.number)).is_some();
-        self.bulk -= usize::from(there && ticket.lane == Lane::Bulk);
+        self.bulk -= usize::from(there && ticket.lane == Priority::Bulk);
         there
     }
 
@@ -264,35 +264,35 @@ impl Window {
     }
 
     /// Who goes next, and the lane whose ceiling it keeps to.
-    fn next(&self, now: Instant) -> Option<(Ticket, Lane)> {
-        let first = |lane: Lane| {
+    fn next(&self, now: Instant) -> Option<(Ticket, Priority)> {
+        let first = |lane: Priority| {
             let number = *self.queues[lane as usize].first_key_value()?.0;
             Some(Ticket { lane, number })
         };
-        if let Some(read_back) = first(Lane::ReadBack) {
-            return Some((read_back, Lane::ReadBack));
+        if let Some(read_back) = first(Priority::ReadBack) {
+            return Some((read_back, Priority::ReadBack));
         }
-        let bulk = first(Lane::Bulk);
+        let bulk = first(Priority::Bulk);
         if let Some(bulk) = bulk.filter(|_| self.bulk_comes_first(now)) {
-            return Some((bulk, Lane::Interactive));
+            return Some((bulk, Priority::Interactive));
         }
-        first(Lane::Interactive).or(bulk).map(|ticket| (ticket, ticket.lane))
+        first(Priority::Interactive).or(bulk).map(|ticket| (ticket, ticket.lane))
     }
 
     /// Whether bulk requests have waited for long and had less than their share.
     fn bulk_comes_first(&self, now: Instant) -> bool {
-        let oldest = self.queues[Lane::Bulk as usize].first_key_value();
+        let oldest = self.queues[Priority::Bulk as usize].first_key_value();
         self.bulk < self.bulk_share()
             && oldest
                 .is_some_and(|(_, waiter)| now.saturating_duration_since(waiter.since) >= self.measure.aged())
     }
 
     /// How many a lane may have in any span.
-    fn ceiling(&self, lane: Lane) -> usize {
+    fn ceiling(&self, lane: Priority) -> usize {
         let left_for_others = match lane {
-            Lane::ReadBack => 0,
-            Lane::Interactive => self.capacity / 12,
-            Lane::Bulk => self.capacity / 4,
+            Priority::ReadBack => 0,
+            Priority::Interactive => self.capacity / 12,
+            Priority::Bulk => self.capacity / 4,
         };
         (self.capacity - left_for_others).max(1) as usize
     }
@@ -312,15 +312,15 @@ impl Window {
         };
         let urgent: usize = self.queues[..ticket.lane as usize].iter().map(BTreeMap::len).sum();
         match ticket.lane {
-            Lane::ReadBack => self.wait(now, ticket.lane, place),
-            Lane::Interactive => {
+            Priority::ReadBack => self.wait(now, ticket.lane, place),
+            Priority::Interactive => {
                 self.wait(now, ticket.lane, urgent + place + usize::from(self.bulk_comes_first(now)))
             }
-            Lane::Bulk => {
-                let read_backs = self.queues[Lane::ReadBack as usize].len();
+            Priority::Bulk => {
+                let read_backs = self.queues[Priority::ReadBack as usize].len();
                 let aged = (since + self.measure.aged()).saturating_duration_since(now);
                 let by_share = self
-                    .wait(now, Lane::Interactive, read_backs + place)
+                    .wait(now, Priority::Interactive, read_backs + place)
                     .max(self.wait_for_share(now, place))
                     .max(aged);
                 self.wait(now, ticket.lane, urgent + place).min(by_share)
@@ -329,7 +329,7 @@ impl Window {
     }
 
     /// How long until a request of this lane can go, with so many others going before it.
-    fn wait(&self, now: Instant, lane: Lane, ahead: usize) -> Duration {
+    fn wait(&self, now: Instant, lane: Priority, ahead: usize) -> Duration {
         let closed = self.closed_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
         let times = self.log.keys().map(|(at, _)| *at);
         closed.max(self.wait_for(now, times, self.log.len(), self.ceiling(lane), ahead))
@@ -337,7 +337,7 @@ impl Window {
 
     /// How long until the share of the bulk lane has room, with so many others of it going before.
     fn wait_for_share(&self, now: Instant, ahead: usize) -> Duration {
-        let times = self.log.iter().filter(|(_, lane)| **lane == Lane::Bulk).map(|((at, _), _)| *at);
+        let times = self.log.iter().filter(|(_, lane)| **lane == Priority::Bulk).map(|((at, _), _)| *at);
         self.wait_for(now, times, self.bulk, self.bulk_share(), ahead)
     }
 

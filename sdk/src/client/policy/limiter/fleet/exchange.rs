@@ -7,7 +7,7 @@ use redis::{RedisError, Script};
 
 use super::link::Link;
 use crate::client::policy::limiter::window::Measure;
-use crate::client::policy::limiter::{Ask, Lane};
+use crate::client::policy::limiter::{AcquireRequest, Priority};
 
 static DECIDE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("decide.lua")));
 /// Nobody waits longer.
@@ -29,7 +29,7 @@ pub(super) struct Letter<'a> {
 
 /// Whether a request may be sent.
 pub(super) struct Question {
-    pub(super) ask: Ask,
+    pub(super) ask: AcquireRequest,
     pub(super) id: String,
     /// How long it can still wait.
     pub(super) patience: Duration,
@@ -105,7 +105,7 @@ impl Letter<'_> {
         call.arg(self.away.map_or(-1, ago)).arg(i32::from(self.new));
         call.arg(self.questions.len());
         for Question { ask, id, patience, waited, more } in self.questions {
-            call.arg(ask.lane as u8).arg(id).arg(millis(ask.lasts));
+            call.arg(ask.priority as u8).arg(id).arg(millis(ask.max_hold));
             call.arg(millis(*patience)).arg(millis(*waited)).arg(i32::from(*more));
         }
         for Report { request, what } in self.reports {
@@ -135,7 +135,7 @@ impl Letter<'_> {
 }
 
 /// The name of a request in the store.
-pub(super) fn request(lane: Lane, id: &str) -> String {
+pub(super) fn request(lane: Priority, id: &str) -> String {
     format!("{}{id}", lane as u8)
 }
 

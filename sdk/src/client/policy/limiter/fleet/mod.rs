@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::window::Measure;
-use super::{Ask, KeyFingerprint, LimitError, Permit, RateLimiter};
+use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
 
@@ -104,7 +104,7 @@ impl RedisLimiter {
 }
 
 impl RateLimiter for RedisLimiter {
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
+    fn acquire(&self, ask: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
         Box::pin(async move { self.slot(ask.key).acquire(ask).await })
     }
 }

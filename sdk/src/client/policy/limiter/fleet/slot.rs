@@ -22,7 +22,9 @@ use super::exchange::{Question, Report, Verdict, What, request};
 use super::link::{self, Link};
 use crate::client::policy::clock::TokioClock;
 use crate::client::policy::limiter::window::Measure;
-use crate::client::policy::limiter::{Ask, Ending, LimitError, MemoryLimiter, Permit, RateLimiter};
+use crate::client::policy::limiter::{
+    AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, RateLimiter,
+};
 
 /// So many are told at once.
 const MOST_REPORTS: usize = 256;
@@ -134,15 +136,15 @@ impl Slot {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn acquire(self: Arc<Self>, ask: Ask) -> Result<Permit, LimitError> {
+    pub(super) async fn acquire(self: Arc<Self>, ask: AcquireRequest) -> Result<Permit, LimitError> {
         {
             let mut state = self.state();
-            state.longest = state.longest.max(ask.lasts);
+            state.longest = state.longest.max(ask.max_hold);
         }
         let begun = Instant::now();
         let mut away = self.away.subscribe();
         loop {
-            let left = ask.patience.saturating_sub(begun.elapsed());
+            let left = ask.max_wait.saturating_sub(begun.elapsed());
             let is_away = away.borrow_and_update().is_some();
             let got = if is_away {
                 tokio::select! {
@@ -162,9 +164,13 @@ impl Slot {
     }
 
     /// While the store is away, by the share of this process. Whoever has no place waits on: the store may come back.
-    async fn without_store(self: &Arc<Self>, ask: Ask, left: Duration) -> Result<Permit, LimitError> {
+    async fn without_store(
+        self: &Arc<Self>,
+        ask: AcquireRequest,
+        left: Duration,
+    ) -> Result<Permit, LimitError> {
         let until = Instant::now() + left;
-        let permit = match self.local.acquire(ask.patience(left)).await {
+        let permit = match self.local.acquire(ask.max_wait(left)).await {
             Ok(permit) => permit,
             Err(busy) => {
                 tokio::time::sleep_until(until.into()).await;
@@ -172,13 +178,13 @@ impl Slot {
             }
         };
         let (slot, id, since) = (Arc::clone(self), self.next_id(), Instant::now());
-        let request = request(ask.lane, &id);
-        let what = What::Sent { at: since, lasts: ask.lasts };
+        let request = request(ask.priority, &id);
+        let what = What::Sent { at: since, lasts: ask.max_hold };
         self.tell(Report { request: request.clone(), what }, false);
         Ok(Permit::new(move |ending| {
             match ending {
-                Ending::GivenUp => permit.give_up(),
-                Ending::Throttled { retry_after } => permit.throttled(retry_after),
+                PermitOutcome::GivenUp => permit.give_up(),
+                PermitOutcome::Throttled { retry_after } => permit.throttled(retry_after),
                 _ => permit.finished(),
             }
             slot.ended(request, since, 0, ending);
@@ -186,9 +192,13 @@ impl Slot {
     }
 
     /// None when the store has gone.
-    async fn through_store(self: &Arc<Self>, ask: Ask, begun: Instant) -> Result<Option<Permit>, LimitError> {
-        let line = &self.lines[ask.lane as usize];
-        let left = || ask.patience.saturating_sub(begun.elapsed());
+    async fn through_store(
+        self: &Arc<Self>,
+        ask: AcquireRequest,
+        begun: Instant,
+    ) -> Result<Option<Permit>, LimitError> {
+        let line = &self.lines[ask.priority as usize];
+        let left = || ask.max_wait.saturating_sub(begun.elapsed());
         if line.waiting.load(Ordering::Relaxed) == 0 {
             match self.ask(ask, begun, false).await {
                 Asked::Granted(permit) => return Ok(Some(permit)),
@@ -236,11 +246,11 @@ impl Slot {
     }
 
     /// One question to the store. If the answer is not waited for, or does not come, the place is given back.
-    async fn ask(self: &Arc<Self>, ask: Ask, begun: Instant, more: bool) -> Asked {
+    async fn ask(self: &Arc<Self>, ask: AcquireRequest, begun: Instant, more: bool) -> Asked {
         let id = self.next_id();
-        let request = request(ask.lane, &id);
+        let request = request(ask.priority, &id);
         let waited = begun.elapsed();
-        let patience = ask.patience.saturating_sub(waited);
+        let patience = ask.max_wait.saturating_sub(waited);
         // It is counted between now and the answer.
         let since = Instant::now();
         let mut unsure = GiveBack { slot: self, request: Some(request) };
@@ -259,15 +269,15 @@ impl Slot {
         }
     }
 
-    fn ended(&self, request: String, begun: Instant, granted: u64, ending: Ending) {
+    fn ended(&self, request: String, begun: Instant, granted: u64, ending: PermitOutcome) {
         let ended = Instant::now();
         let in_time = ended.duration_since(begun) <= self.terms.measure.slack();
         let what = match ending {
-            Ending::GivenUp => What::GivenUp,
+            PermitOutcome::GivenUp => What::GivenUp,
             _ if in_time => What::InTime { granted, ended },
             _ => What::Late { granted, ended },
         };
-        if let Ending::Throttled { retry_after } = ending {
+        if let PermitOutcome::Throttled { retry_after } = ending {
             self.tell(Report { request: request.clone(), what: What::Throttled { retry_after } }, false);
         }
         // That one ended in time matters only in a minute.

@@ -62,7 +62,7 @@ impl Slot {
             let verdicts = self.verdicts(&questions).await;
             for ((question, caller), verdict) in questions.iter().zip(callers).zip(verdicts) {
                 if caller.send(verdict).is_err() && matches!(verdict, Verdict::Go(_)) {
-                    let request = request(question.ask.lane, &question.id);
+                    let request = request(question.ask.priority, &question.id);
                     self.tell(Report { request, what: What::GivenUp }, true);
                 }
             }
