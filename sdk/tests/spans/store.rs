@@ -13,7 +13,7 @@ const MINUTE: Duration = Duration::from_millis(300);
 async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
     let Some(mut store) = stores::valkey() else { return };
     let (log, logging) = Log::of_this_thread();
-    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).share(2).new_store();
+    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).share(2);
     let limiter = limiter.timeout(Duration::from_secs(5)).connect().await.unwrap();
     let patient =
         AcquireRequest::new(Priority::Interactive).max_wait(Duration::from_secs(30)).max_hold(MINUTE);

@@ -81,13 +81,15 @@ async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_stranger() {
     let Some(store) = stores::valkey() else { return };
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
-    let stranger = RedisLimiter::builder(&*url).timeout(TIME).new_store().connect().await.unwrap();
+    let stranger = RedisLimiter::builder(&*url).timeout(TIME).connect().await.unwrap();
     stranger.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
     assert!(stranger.is_away());
     assert!(!command(&store, "KEYS *").contains("shared-inbox:"));
     let trusted = RedisLimiter::builder(&*url).root_certificate(&*tls.root).timeout(TIME);
-    let trusted = trusted.new_store().connect().await.unwrap();
-    trusted.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
+    let trusted = trusted.connect().await.unwrap();
+    // It is reached, and counts as full.
+    trusted.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
+    assert!(!trusted.is_away());
     assert!(command(&store, "KEYS *").contains("shared-inbox:"));
     let bad = RedisLimiter::builder(&*url).root_certificate("not a certificate").connect().await;
     assert!(matches!(bad, Err(StoreError::Certificate)), "{bad:?}");

@@ -23,6 +23,8 @@ const API_KEY: &str = "SHARED_INBOX_API_KEY";
 const CONNECT: Duration = Duration::from_secs(10);
 /// A long conversation is a few megabytes.
 const MAX_BODY: usize = 32 * 1024 * 1024;
+/// A create holds its place while it reads the conversation.
+const MIN_RATE: u32 = 2;
 const AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a client; made by [`Client::builder`].
@@ -151,7 +153,7 @@ impl ClientBuilder {
     }
 
     /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
-    /// share.
+    /// share. It must allow at least 2 requests, as in [`rate_limit`](Self::rate_limit).
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
         self.limiter = Some(Arc::new(limiter));
         self
@@ -191,8 +193,10 @@ impl ClientBuilder {
         let agent = self.user_agent.map_or_else(|| AGENT.to_owned(), |product| format!("{product} {AGENT}"));
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
-        if self.limiter.is_none() && self.rate < 2 {
-            return Err(Error::config("rate limit", "must be at least 2 requests a minute"));
+        let rate = self.limiter.as_ref().map_or(Some(self.rate), |limiter| limiter.limit());
+        if rate.is_some_and(|rate| rate < MIN_RATE) {
+            let problem = "must be at least 2 requests a minute: a create may read the conversation while it holds its place";
+            return Err(Error::config("rate limit", problem));
         }
         let http = match self.http {
             Some(http) => http,

@@ -22,7 +22,8 @@ fn builder(store: &Store) -> RedisLimiterBuilder {
 }
 
 async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
-    builder(store).limit(limit).new_store().connect().await.unwrap()
+    builder(store).limit(limit).declare_unused(None).await.unwrap();
+    builder(store).limit(limit).connect().await.unwrap()
 }
 
 async fn take(limiter: &RedisLimiter, lane: Priority, times: usize) {
@@ -64,54 +65,6 @@ async fn what_one_process_sends_counts_for_the_other() {
 }
 
 #[tokio::test]
-async fn bulk_calls_leave_room_for_people_and_people_for_read_backs() {
-    let Some(store) = stores::valkey() else { return };
-    let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
-    take(&one, Priority::Bulk, 90).await;
-    wait(other.acquire(AcquireRequest::new(Priority::Bulk)).await);
-    take(&other, Priority::Interactive, 20).await;
-    wait(one.acquire(AcquireRequest::new(Priority::Interactive)).await);
-    take(&one, Priority::ReadBack, 10).await;
-    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-}
-
-#[tokio::test]
-async fn a_place_that_one_process_gives_up_is_free_for_the_other() {
-    let Some(store) = stores::redis() else { return };
-    let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
-    let place = one.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
-    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    place.give_up();
-    let begun = Instant::now();
-    while other.acquire(AcquireRequest::new(Priority::ReadBack)).await.is_err() {
-        assert!(begun.elapsed() < MINUTE / 2, "the place is not free");
-        sleep(Duration::from_millis(5)).await;
-    }
-}
-
-#[tokio::test]
-async fn a_request_that_took_long_counts_from_its_end() {
-    let Some(store) = stores::valkey() else { return };
-    let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
-    let held = one.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
-    sleep(MINUTE / 2).await;
-    held.finished();
-    let took = waited(&other, Priority::ReadBack).await;
-    assert!(took >= MINUTE, "{took:?}");
-}
-
-#[tokio::test]
-async fn a_request_of_which_nothing_more_is_heard_counts_for_a_minute_after_its_time() {
-    let Some(store) = stores::redis() else { return };
-    let (one, other) = (limiter(&store, 1).await, limiter(&store, 1).await);
-    let ask = AcquireRequest::new(Priority::ReadBack).max_hold(MINUTE / 2);
-    std::mem::forget(one.acquire(ask).await.unwrap());
-    let took = waited(&other, Priority::ReadBack).await;
-    assert!(took >= MINUTE + MINUTE / 2 - Duration::from_millis(20), "{took:?}");
-    assert!(took < MINUTE * 3, "{took:?}");
-}
-
-#[tokio::test]
 async fn a_429_for_one_process_slows_all_of_them_down() {
     let Some(store) = stores::valkey() else { return };
     let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
@@ -133,60 +86,6 @@ async fn a_429_for_one_process_slows_all_of_them_down() {
     wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
 }
 
-#[tokio::test]
-async fn bulk_calls_get_their_share_however_many_others_there_are() {
-    let Some(store) = stores::valkey() else { return };
-    let people = std::sync::Arc::new(limiter(&store, 24).await);
-    let mut load = tokio::task::JoinSet::new();
-    for _ in 0..30 {
-        let people = people.clone();
-        load.spawn(async move {
-            loop {
-                people.acquire(patient(Priority::Interactive)).await.unwrap().finished();
-            }
-        });
-    }
-    sleep(MINUTE).await;
-    let job = limiter(&store, 24).await;
-    let took = waited(&job, Priority::Bulk).await;
-    assert!(took < MINUTE * 3, "{took:?}");
-}
-
-#[tokio::test]
-async fn a_call_that_is_given_up_on_while_the_store_is_asked_keeps_no_place() {
-    let Some(store) = stores::valkey() else { return };
-    let limiter = limiter(&store, 10).await;
-    for _ in 0..200 {
-        let mut asking = Box::pin(limiter.acquire(AcquireRequest::new(Priority::ReadBack)));
-        // Sent, and then forgotten about.
-        _ = tokio::time::timeout(Duration::from_micros(20), &mut asking)
-            .await
-            .map(|permit| permit.unwrap().give_up());
-    }
-    let begun = Instant::now();
-    while begun.elapsed() < MINUTE / 2 {
-        if can_have(&limiter, 10).await {
-            return;
-        }
-        sleep(Duration::from_millis(10)).await;
-    }
-    panic!("places are kept by calls that nobody waits for");
-}
-
-/// Whether so many places can be had at once; gives them back.
-async fn can_have(limiter: &RedisLimiter, places: usize) -> bool {
-    let mut held = Vec::new();
-    for _ in 0..places {
-        match limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await {
-            Ok(permit) => held.push(permit),
-            Err(_) => break,
-        }
-    }
-    let all = held.len() == places;
-    held.into_iter().for_each(Permit::give_up);
-    all
-}
-
 fn key(letter: char) -> ApiKey {
     ApiKey::parse(format!("rk_test_{}", letter.to_string().repeat(48))).unwrap()
 }
@@ -194,7 +93,10 @@ fn key(letter: char) -> ApiKey {
 #[tokio::test]
 async fn the_store_knows_a_key_by_its_fingerprint_alone() {
     let Some(store) = stores::redis() else { return };
-    let limiter = limiter(&store, 1).await;
+    for letter in ['a', 'b'] {
+        builder(&store).declare_unused(key(letter).fingerprint()).await.unwrap();
+    }
+    let limiter = builder(&store).limit(1).connect().await.unwrap();
     let of = |key: KeyFingerprint| AcquireRequest::new(Priority::ReadBack).key(key);
     limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
     wait(limiter.acquire(of(key('a').fingerprint())).await);
@@ -210,60 +112,10 @@ async fn the_store_knows_a_key_by_its_fingerprint_alone() {
 }
 
 #[tokio::test]
-async fn a_store_that_lost_what_it_was_told_counts_as_full_for_a_minute() {
-    let Some(store) = stores::valkey() else { return };
-    let limiter = limiter(&store, 120).await;
-    take(&limiter, Priority::ReadBack, 1).await;
-    let held = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap();
-    // As a replica would that had not heard of the latest requests.
-    let names = command(&store, "ZRANGE shared-inbox:rate:{none} 0 -1");
-    for request in names.lines().filter(|line| line.starts_with(['0', 'l'])) {
-        assert!(command(&store, &format!("ZREM shared-inbox:rate:{{none}} {request}")).starts_with(":1"));
-    }
-    held.finished();
-    limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.map(Permit::give_up).ok();
-    let busy = wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    assert!(busy > MINUTE / 2, "{busy:?}");
-}
-
-#[tokio::test]
-async fn an_empty_store_is_new_only_if_somebody_says_so() {
-    let Some(store) = stores::valkey() else { return };
-    let limiter = builder(&store).connect().await.unwrap();
-    let busy = wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    assert!(busy > MINUTE / 2 && busy <= SPAN, "{busy:?}");
-    limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
-    // Another one, of which nobody else has anything to tell.
-    let Some(store) = stores::valkey() else { return };
-    let said_once = builder(&store).new_store().connect().await.unwrap();
-    take(&said_once, Priority::ReadBack, 1).await;
-    command(&store, "FLUSHALL");
-    wait(said_once.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-}
-
-#[tokio::test]
-async fn a_store_that_was_away_before_it_was_first_asked_is_not_taken_for_new() {
-    let Some(mut store) = stores::valkey() else { return };
-    let met = builder(&store).new_store().connect().await.unwrap();
-    store.kill();
-    wait(met.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-    let never_met = builder(&store).new_store().connect().await.unwrap();
-    store.restart();
-    for limiter in [met, never_met] {
-        while limiter.is_away() {
-            sleep(Duration::from_millis(5)).await;
-        }
-        let busy = wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
-        assert!(busy > MINUTE / 2, "others may have gone on without it: {busy:?}");
-        drop(limiter);
-        command(&store, "FLUSHALL");
-    }
-}
-
-#[tokio::test]
 async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_request() {
     let Some(mut store) = stores::valkey() else { return };
-    let limiter = builder(&store).share(3).new_store().connect().await.unwrap();
+    limiter(&store, 120).await;
+    let limiter = builder(&store).share(3).connect().await.unwrap();
     let lasts = Duration::from_millis(400);
     limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(lasts)).await.unwrap().finished();
     store.kill();
@@ -308,13 +160,13 @@ async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
 #[tokio::test]
 async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
     let Some(store) = stores::valkey() else { return };
+    limiter(&store, 4).await;
     let proxy = Proxy::to(store.port()).await;
     let cut_off = RedisLimiter::builder(proxy.url())
         .limit(4)
         .share(4)
         .window(MINUTE)
         .timeout(Duration::from_millis(250))
-        .new_store()
         .connect()
         .await
         .unwrap();
@@ -338,11 +190,12 @@ async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
 #[tokio::test]
 async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
     let Some(store) = stores::redis() else { return };
+    limiter(&store, 4).await;
     let mut cut_off = Vec::new();
     for _ in 0..2 {
         let proxy = Proxy::to(store.port()).await;
         let limiter = RedisLimiter::builder(proxy.url()).limit(4).share(2).window(MINUTE);
-        let limiter = limiter.timeout(Duration::from_millis(250)).new_store().connect().await.unwrap();
+        let limiter = limiter.timeout(Duration::from_millis(250)).connect().await.unwrap();
         limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
         cut_off.push((proxy, limiter));
     }

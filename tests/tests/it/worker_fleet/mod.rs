@@ -10,11 +10,13 @@ mod decisions;
 mod outages;
 mod places;
 mod proxy;
+mod rules;
+mod store_faults;
 mod worker;
 
 use std::time::Duration;
 
-use shared_inbox::limits::REQUESTS_PER_MINUTE;
+use shared_inbox::{ApiKey, RedisLimiter, limits::REQUESTS_PER_MINUTE};
 use shared_inbox_mock::{JournalEntry, MockServer};
 use shared_inbox_tests::stores::{self, Store};
 use worker::Worker;
@@ -32,8 +34,16 @@ pub(crate) async fn service(minute: Duration) -> MockServer {
     MockServer::builder().empty().rate_window(minute).start().await
 }
 
-pub(crate) fn fleet(mock: &MockServer, store: &str, minute: Duration) -> Vec<Worker> {
+pub(crate) async fn fleet(mock: &MockServer, store: &str, minute: Duration) -> Vec<Worker> {
+    declare_unused(mock, store, minute).await;
     (0..WORKERS).map(|_| Worker::start(mock, store, minute, REQUESTS_PER_MINUTE / WORKERS)).collect()
+}
+
+/// As the operator who has set up the store.
+pub(crate) async fn declare_unused(mock: &MockServer, store: &str, minute: Duration) {
+    let key = ApiKey::parse(mock.live_key()).expect("a key").fingerprint();
+    let builder = RedisLimiter::builder(store).window(minute).timeout(Duration::from_secs(5));
+    assert!(builder.declare_unused(key).await.expect("a store"), "it knew the key");
 }
 
 /// The requests that reached the service, one after the other; none was refused, and there were never too many.
@@ -75,7 +85,7 @@ fn most_of_the_allowance_is_used(requests: &[JournalEntry], minute: Duration) {
 async fn a_fleet_uses_what_there_is(store: Option<Store>, minute: Duration) {
     let Some(store) = store else { return };
     let mock = service(minute).await;
-    let mut workers = fleet(&mock, &store.url(), minute);
+    let mut workers = fleet(&mock, &store.url(), minute).await;
     worker::requests_from(&mock, 1).await;
     tokio::time::sleep(minute * 3 / 2).await;
     workers.pop().expect("a worker").kill();

@@ -25,7 +25,7 @@ async fn more_than(mock: &shared_inbox_mock::MockServer) -> usize {
 async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_breaks_no_promise() {
     let Some(mut store) = stores::valkey() else { return };
     let mock = service(MINUTE).await;
-    let workers = fleet(&mock, &store.url(), MINUTE);
+    let workers = fleet(&mock, &store.url(), MINUTE).await;
     requests_from(&mock, 100).await;
     store.kill();
     sleep(HELD_BACK).await;
@@ -45,7 +45,7 @@ async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_
 async fn a_store_that_is_emptied_counts_as_full_for_a_minute() {
     let Some(store) = stores::redis() else { return };
     let mock = service(MINUTE).await;
-    let workers = fleet(&mock, &store.url(), MINUTE);
+    let workers = fleet(&mock, &store.url(), MINUTE).await;
     requests_from(&mock, 100).await;
     assert!(ask(&store, "FLUSHALL").starts_with("+OK"));
     let before = mock.control().requests().await.len();
@@ -59,7 +59,7 @@ async fn a_slow_store_and_one_that_cannot_be_reached_break_no_promise() {
     let Some(store) = stores::valkey() else { return };
     let mock = service(MINUTE).await;
     let proxy = Proxy::to(store.port()).await;
-    let workers = fleet(&mock, &proxy.url(), MINUTE);
+    let workers = fleet(&mock, &proxy.url(), MINUTE).await;
     requests_from(&mock, 60).await;
     // Slow, but in time; then too slow; then away for a moment.
     proxy.slow_down(Duration::from_millis(60));

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::acquire::{BulkQueue, Reservation, Slots, acquire};
 use super::places::{Answer, Claim, Places, Rules, Slot};
-use super::turn::Turn;
+
 use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 
@@ -49,7 +50,7 @@ struct Shared {
     /// Times are counted from here.
     start: Instant,
     state: Mutex<State>,
-    bulk: Turn,
+    bulk: BulkQueue,
 }
 
 #[derive(Debug)]
@@ -75,9 +76,8 @@ impl MemoryLimiter {
 
     pub(super) fn with_rules(rules: Rules, clock: Arc<dyn Clock>) -> Self {
         let state = State { places: Places::new(rules), running: HashMap::new(), permits: 0 };
-        // Later than 0, which is "never" for a place.
         let start = clock.now();
-        Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: Turn::default() }))
+        Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: BulkQueue::default() }))
     }
 
     /// Sends nothing before then.
@@ -110,42 +110,11 @@ impl Shared {
         (state, now)
     }
 
-    /// Waits until the slot has come. `None`: it came and went, or was closed.
-    async fn claim(self: &Arc<Self>, slot: Slot, request: &AcquireRequest) -> Option<Permit> {
-        let mut held = Held { limiter: self, slot: Some(slot) };
-        loop {
-            let wait = held.slot?.at.saturating_sub(self.now().1);
-            if wait > 0 {
-                self.clock.sleep(Duration::from_millis(wait)).await;
-            }
-            let (mut state, now) = self.now();
-            let slot = held.slot.as_mut()?;
-            if now < slot.at {
-                continue;
-            }
-            match state.places.claim(slot, now) {
-                Claim::Delayed => {}
-                Claim::Lost => {
-                    held.slot = None;
-                    return None;
-                }
-                Claim::Ready => {
-                    let id = state.permits;
-                    state.permits += 1;
-                    state.running.insert(id, (*slot, now.saturating_add(millis(request.max_hold))));
-                    held.slot = None;
-                    let limiter = Arc::clone(self);
-                    return Some(Permit::new(move |outcome| limiter.end(id, outcome)));
-                }
-            }
-        }
-    }
-
     fn end(&self, id: u64, outcome: PermitOutcome) {
         let (mut state, now) = self.now();
         let running = state.running.remove(&id);
         if let (PermitOutcome::GivenUp, Some((slot, _))) = (outcome, running) {
-            state.places.give_back(slot, now);
+            state.places.release(slot, now);
         }
         if let PermitOutcome::Throttled { retry_after } = outcome {
             state.places.throttle(retry_after.map(millis), now);
@@ -154,12 +123,12 @@ impl Shared {
 }
 
 /// A slot that is given back unless it is used.
-struct Held<'a> {
-    limiter: &'a Shared,
+struct Held {
+    limiter: Arc<Shared>,
     slot: Option<Slot>,
 }
 
-impl Drop for Held<'_> {
+impl Drop for Held {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
             let (mut state, now) = self.limiter.now();
@@ -172,36 +141,64 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.min(MAX_PAUSE).as_millis()).unwrap_or(u64::MAX / 4)
 }
 
-impl RateLimiter for MemoryLimiter {
-    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
-        Box::pin(async move {
-            let limiter = &self.0;
-            let since = limiter.clock.now();
-            let left = || request.max_wait.saturating_sub(limiter.clock.now().saturating_duration_since(since));
-            let mut turn = limiter.bulk.first(request.priority);
-            loop {
-                let answer = match &turn {
-                    // Others came back for theirs before.
-                    None => Answer::ComeBack { after: 0 },
-                    Some(_) => {
-                        let (mut state, now) = limiter.now();
-                        state.places.reserve(request.priority, now, millis(left()))
-                    }
-                };
-                match answer {
-                    Answer::Reserved(slot) => {
-                        drop(turn.take());
-                        if let Some(permit) = limiter.claim(slot, &request).await {
-                            return Ok(permit);
-                        }
-                        turn = limiter.bulk.first(request.priority);
-                    }
-                    Answer::TooLong { wait } => return Err(LimitError::busy(Duration::from_millis(wait))),
-                    Answer::ComeBack { after } => {
-                    }
+impl Slots for Arc<Shared> {
+    type Slot = Held;
+
+    async fn reserve(
+        &self,
+        request: &AcquireRequest,
+        ends: Instant,
+    ) -> Result<Reservation<Held>, LimitError> {
+        let (mut state, now) = self.now();
+        let left = millis(ends.saturating_duration_since(self.clock.now()));
+        Ok(match state.places.reserve(request.priority, now, left) {
+            Answer::Reserved(slot) => {
+                Reservation::Reserved(Held { limiter: Self::clone(self), slot: Some(slot) })
+            }
+            Answer::TooLong { wait } => Reservation::TooLong { wait: Duration::from_millis(wait) },
+            Answer::ComeBack { after } => Reservation::ComeBack { after: Duration::from_millis(after) },
+        })
+    }
+
+    async fn claim(&self, mut held: Held, request: &AcquireRequest) -> Option<Permit> {
+        loop {
+            let wait = held.slot?.at.saturating_sub(self.now().1);
+            if wait > 0 {
+                self.clock.sleep(Duration::from_millis(wait)).await;
+            }
+            let (mut state, now) = self.now();
+            let slot = held.slot.as_mut()?;
+            if now < slot.at {
+                continue;
+            }
+            match state.places.claim(slot, now) {
+                Claim::Delayed => continue,
+                Claim::Lost => held.slot = None,
+                Claim::Ready => {
+                    let id = state.permits;
+                    state.permits += 1;
+                    state.running.insert(id, (*slot, now.saturating_add(millis(request.max_hold))));
+                    held.slot = None;
+                    let limiter = Self::clone(self);
+                    return Some(Permit::new(move |outcome| limiter.end(id, outcome)));
                 }
             }
-        })
+            return None;
+        }
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    fn bulk_queue(&self) -> &BulkQueue {
+        &self.bulk
+    }
+}
+
+impl RateLimiter for MemoryLimiter {
+    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        Box::pin(acquire(&self.0, request))
     }
 
     fn limit(&self) -> Option<u32> {
