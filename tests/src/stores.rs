@@ -82,6 +82,16 @@ impl Store {
         _ = self.child.wait();
     }
 
+    /// What Valkey or Redis answers to a line.
+    pub fn command(&self, words: &str) -> String {
+        use std::io::{Read, Write};
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("it listens");
+        stream.write_all(format!("{words}\r\nQUIT\r\n").as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
     /// Lets it stand still, as an overloaded machine would.
     pub fn stop(&self) {
         self.signal("-STOP");

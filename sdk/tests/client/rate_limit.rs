@@ -1,5 +1,6 @@
 //! The client's own rate limit: never more than 120 in any 60 seconds.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -666,4 +667,53 @@ async fn a_limiter_that_cannot_be_reached_is_an_error_before_sending() {
     assert_eq!(error.certainty(), Certainty::NotSent);
     assert!(error.to_string().contains("rate limiter"), "{error}");
     assert!(service.requests().is_empty());
+}
+
+#[test]
+fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told_at_once() {
+    // All of 96 can be served in the time of a call, of 500 not all.
+    for (callers, all) in [(96, true), (500, false)] {
+        paused(async move {
+            let limiter = Arc::new(MemoryLimiter::new(120));
+            let (served, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let mut load = tokio::task::JoinSet::new();
+            for _ in 0..callers {
+                let (limiter, served, refused) = (limiter.clone(), served.clone(), refused.clone());
+                load.spawn(async move {
+                    loop {
+                        let begun = Instant::now();
+                        match limiter
+                            .acquire(AcquireRequest::new(Priority::Interactive).max_wait(2 * MINUTE))
+                            .await
+                        {
+                            Ok(permit) => {
+                                sleep(Duration::from_millis(80)).await;
+                                permit.finished();
+                                served.fetch_add(1, Ordering::Relaxed);
+                            }
+                            Err(error) => {
+                                assert_eq!(begun.elapsed(), Duration::ZERO, "{error}");
+                                refused.fetch_add(1, Ordering::Relaxed);
+                                sleep(Duration::from_secs(10)).await;
+                            }
+                        }
+                    }
+                });
+            }
+            sleep(10 * MINUTE).await;
+            load.abort_all();
+            let (served, refused) = (served.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
+            assert_eq!(refused == 0, all, "{refused} of {callers} callers were refused");
+            assert!(served >= 980, "{served} in ten minutes");
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_limiter_that_leaves_no_room_for_a_create_to_look_is_refused() {
+    let service = Service::start().await;
+    let error = service.builder().rate_limiter(MemoryLimiter::new(1)).build().unwrap_err();
+    assert!(error.to_string().contains("rate limit") && error.to_string().contains("at least 2"), "{error}");
+    let client = service.builder().rate_limiter(Arc::new(MemoryLimiter::new(2))).build().unwrap();
+    client.conversation(&conversation_id()).add_note("Seen.").await.unwrap();
 }

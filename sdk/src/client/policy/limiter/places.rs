@@ -117,6 +117,8 @@ impl Place {
 pub(super) struct Places {
     rules: Rules,
     places: Vec<Place>,
+    /// The last slot that was given back.
+    given_back_until: u64,
     /// The last slot of an interactive call.
     queue_ends: u64,
     /// Nothing is sent before this.
@@ -127,7 +129,14 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, places: vec![Place::default(); rules.limit], queue_ends: 0, closed_until: 0, pause: 0 }
+        Self {
+            rules,
+            places: vec![Place::default(); rules.limit],
+            given_back_until: 0,
+            queue_ends: 0,
+            closed_until: 0,
+            pause: 0,
+        }
     }
 
     #[cfg(feature = "redis")]
@@ -214,6 +223,7 @@ impl Places {
         let place = &mut self.places[slot.place];
         if slot.at > now {
             place.given_back = slot.at;
+            self.given_back_until = self.given_back_until.max(slot.at);
             if slot.at == self.queue_ends {
                 self.queue_ends -= self.rules.gap();
             }
@@ -254,7 +264,8 @@ impl Places {
         let is_used = |place: &Place| (now + 1..=now + span).contains(&place.free_at);
         let used = self.places.iter().filter(|place| is_used(place)).count();
         let tenth = (limit / 10).max(1);
-        let (mut closed, barred) = (0, limit.saturating_sub((used * 3 / 4).max(tenth)));
+        let barred = limit.saturating_sub((used * 3 / 4).max(tenth));
+        let mut closed = self.places.iter().filter(|place| place.free_at > now + span).count();
         for of_used in [false, true] {
             // Twelve strides, so that each kind of place is closed in proportion.
             for place in (0..12).flat_map(|first| (first..limit).step_by(12)) {
@@ -276,6 +287,9 @@ impl Places {
 
     /// The first slot that was given back and that a call of this priority may have.
     fn given_back(&self, priority: Priority, open: u64, now: u64) -> Option<Slot> {
+        if self.given_back_until <= open {
+            return None;
+        }
         let (range, until) = match priority {
             Priority::ReadBack => (0..self.rules.limit, u64::MAX),
             Priority::Interactive => (self.rules.interactive().start..self.rules.shared().end, u64::MAX),

@@ -14,6 +14,8 @@ use crate::client::policy::limiter::Priority;
 /// So many questions and reports go together.
 const MAX_QUESTIONS: usize = 64;
 const MAX_REPORTS: usize = 256;
+/// A batch that takes longer to arrive is not wanted any more.
+const MAX_DELAY: Duration = Duration::from_secs(1);
 /// The store's clock may run faster than ours by one part in so many.
 const MAX_DRIFT: u32 = 500;
 
@@ -158,8 +160,7 @@ impl KeyState {
                     .is_some_and(|since| since.elapsed() >= Duration::from_millis(self.rules.span()));
                 let flags = [(was_away, 'a'), (clock_stepped, 'c'), (batcher.is_new, 'f')];
                 let estimate = batcher.store_time(sent_at);
-                let wait = millis(self.connection.timeout())
-                    .min(i64::try_from(self.rules.slack()).unwrap_or(i64::MAX));
+                let wait = millis(self.connection.timeout().min(MAX_DELAY));
                 let ask = |question: &Question| {
                     Some((question.priority?, question.ends.saturating_duration_since(sent_at)))
                 };

@@ -69,7 +69,7 @@ local function throttle(pause)
   local used, tenth, closed = 0, max(1, floor(limit / 10)), 0
   local function is_used(p) return v[HEADER + 2 * p - 1] > now end
   for p = 1, limit do
-    if is_used(p) and v[HEADER + 2 * p - 1] <= now + span then used = used + 1 end
+    if v[HEADER + 2 * p - 1] > now + span then closed = closed + 1 elseif is_used(p) then used = used + 1 end
   end
   local barred = limit - max(tenth, floor(used * 3 / 4))
   for _, of_used in ipairs({false, true}) do

@@ -6,11 +6,11 @@ use shared_inbox::{
     AcquireRequest, ApiKey, KeyFingerprint, LimitError, Permit, Priority, RateLimiter, RedisLimiter,
     RedisLimiterBuilder, StoreError,
 };
-use shared_inbox_tests::stores::{self, Store};
+use shared_inbox_tests::{
+    proxy::Proxy,
+    stores::{self, Store},
+};
 use tokio::time::sleep;
-
-use super::proxy::Proxy;
-use crate::stores::ask as command;
 
 /// What stands for a minute: requests that take more than 25 ms are late.
 const MINUTE: Duration = Duration::from_millis(1_500);
@@ -103,7 +103,7 @@ async fn the_store_knows_a_key_by_its_fingerprint_alone() {
     // Another key has a limit of its own.
     limiter.acquire(of(key('b').fingerprint())).await.unwrap().finished();
     let mut names: Vec<_> =
-        command(&store, "KEYS *").lines().filter(|line| line.contains(':')).map(str::to_owned).collect();
+        store.command("KEYS *").lines().filter(|line| line.contains(':')).map(str::to_owned).collect();
     names.sort();
     let mut expected =
         ['a', 'b'].map(|letter| format!("shared-inbox:rate:{{{}}}", key(letter).fingerprint())).to_vec();
@@ -230,7 +230,7 @@ async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() 
 #[tokio::test]
 async fn a_store_that_refuses_its_time_is_named_when_connecting() {
     let Some(store) = stores::valkey() else { return };
-    assert!(command(&store, "ACL SETUSER clockless on >open-sesame ~* +@all -time").starts_with("+OK"));
+    assert!(store.command("ACL SETUSER clockless on >open-sesame ~* +@all -time").starts_with("+OK"));
     let url = store.url().replace("//", "//clockless:open-sesame@");
     let error = RedisLimiter::connect(url).await.unwrap_err();
     assert!(matches!(error, StoreError::NoTime { .. }), "{error:?}");
@@ -240,7 +240,7 @@ async fn a_store_that_refuses_its_time_is_named_when_connecting() {
 #[tokio::test]
 async fn no_password_shows_in_an_error_or_a_debug() {
     let Some(store) = stores::redis() else { return };
-    assert!(command(&store, "CONFIG SET requirepass open-sesame").starts_with("+OK"));
+    assert!(store.command("CONFIG SET requirepass open-sesame").starts_with("+OK"));
     let wrong = store.url().replace("//", "//:hunter2-hunter2@");
     let error = RedisLimiter::connect(&*wrong).await.unwrap_err();
     assert!(matches!(error, StoreError::Password), "{error:?}");

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use shared_inbox::{
     AcquireRequest, ApiKey, LimitError, Permit, Priority, RateLimiter, RedisLimiter, RedisLimiterBuilder,
 };
-use shared_inbox_tests::stores::{self, Store};
+use shared_inbox_tests::{
+    proxy::Proxy,
+    stores::{self, Store},
+};
 use tokio::time::{Instant, sleep};
-
-use super::proxy::Proxy;
-use crate::stores::ask as command;
 
 /// What stands for a minute.
 const MINUTE: Duration = Duration::from_secs(3);
@@ -32,6 +32,33 @@ async fn try_acquire(limiter: &RedisLimiter) -> Result<Permit, Duration> {
     }
 }
 
+/// A way to the store on which its clock, for the limiter's script, is off by the milliseconds in the key `clock`.
+async fn with_clock(store: &Store) -> Proxy {
+    let script = include_str!("../../src/client/policy/limiter/redis/reserve.lua");
+    let stepping = script.replace(
+        "local clock, size = ",
+        "time[1] = time[1] + (redis.call('GET', 'clock') or 0) / 1000 local clock, size = ",
+    );
+    assert_ne!(script, stepping);
+    let name = |script: &str| redis::Script::new(script).get_hash().as_bytes().to_vec();
+    let text = |script: &str| format!("${}\r\n{script}\r\n", script.len()).into_bytes();
+    let words = [(text(script), text(&stepping)), (name(script), name(&stepping))];
+    let rewrite = move |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        let begins = bytes.windows(6).any(|some| some == b"SCRIPT") && bytes.len() > 1_000;
+        if begins && !bytes.ends_with(b"return answer\n\r\n") {
+            return None;
+        }
+        for (said, instead) in &words {
+            if let Some(at) = bytes.windows(said.len()).position(|some| some == said) {
+                bytes.splice(at..at + said.len(), instead.iter().copied());
+            }
+        }
+        Some(bytes)
+    };
+    Proxy::rewriting(store.port(), rewrite).await
+}
+
 /// Sends until there is no room, and says how many there were.
 async fn send_all(limiter: &RedisLimiter) -> usize {
     let mut sent = 0;
@@ -49,11 +76,11 @@ async fn a_store_that_is_empty_or_new_counts_as_full_until_somebody_declares_the
     assert!(try_acquire(&limiter).await.unwrap_err() > MINUTE / 2);
     assert!(!builder(store.url()).declare_unused(None).await.unwrap(), "the key is known by now");
     assert!(try_acquire(&limiter).await.is_err());
-    command(&store, "FLUSHALL");
+    store.command("FLUSHALL");
     assert!(builder(store.url()).declare_unused(None).await.unwrap());
     // The process knows better.
     assert!(try_acquire(&limiter).await.unwrap_err() > MINUTE / 2);
-    command(&store, "FLUSHALL");
+    store.command("FLUSHALL");
     let fresh = builder(store.url());
     fresh.declare_unused(None).await.unwrap();
     assert_eq!(send_all(&builder(store.url()).connect().await.unwrap()).await, 120);
@@ -65,9 +92,9 @@ async fn a_store_that_comes_back_with_an_old_snapshot_counts_as_full() {
         let Some(store) = store else { return };
         let limiter = limiter(&store).await;
         try_acquire(&limiter).await.unwrap().finished();
-        assert!(command(&store, &format!("COPY {KEY} snapshot")).starts_with(":1"));
+        assert!(store.command(&format!("COPY {KEY} snapshot")).starts_with(":1"));
         try_acquire(&limiter).await.unwrap().finished();
-        assert!(command(&store, &format!("COPY snapshot {KEY} REPLACE")).starts_with(":1"));
+        assert!(store.command(&format!("COPY snapshot {KEY} REPLACE")).starts_with(":1"));
         assert!(try_acquire(&limiter).await.unwrap_err() > MINUTE / 2);
         // Another process is told the same.
         assert!(try_acquire(&builder(store.url()).connect().await.unwrap()).await.is_err());
@@ -87,7 +114,7 @@ async fn slots_that_the_store_has_lost_are_not_used_and_reserved_anew() {
         begun.elapsed()
     });
     sleep(MINUTE / 2).await;
-    command(&store, "FLUSHALL");
+    store.command("FLUSHALL");
     // Its slot would have come a minute after it asked; the store counts as full from when it was emptied.
     let waited = waiting.await.unwrap();
     assert!(waited >= MINUTE * 3 / 2, "{waited:?}");
@@ -96,16 +123,15 @@ async fn slots_that_the_store_has_lost_are_not_used_and_reserved_anew() {
 #[tokio::test]
 async fn a_clock_that_steps_forward_is_not_believed() {
     let Some(store) = stores::valkey() else { return };
-    let proxy = Proxy::with_clock(store.port()).await;
+    let proxy = with_clock(&store).await;
     builder(proxy.url()).declare_unused(None).await.unwrap();
-    let limiters = [(); 2].map(|()| builder(proxy.url()).connect());
-    let [one, other] = limiters;
-    let (one, other) = (one.await.unwrap(), other.await.unwrap());
+    let (one, other) =
+        (builder(proxy.url()).connect().await.unwrap(), builder(proxy.url()).connect().await.unwrap());
     assert_eq!(send_all(&one).await, 120);
     assert!(try_acquire(&other).await.is_err());
     // The whole minute, three times.
     for step in 1..=3 {
-        command(&store, &format!("SET clock {}", 4_000 * step));
+        store.command(&format!("SET clock {}", 4_000 * step));
         for limiter in [&one, &other] {
             assert_eq!(send_all(limiter).await, 0, "after step {step}");
         }
@@ -118,11 +144,11 @@ async fn a_clock_that_steps_forward_is_not_believed() {
 #[tokio::test]
 async fn after_a_clock_has_stepped_back_the_limit_holds_and_nobody_waits_longer_than_a_window() {
     let Some(store) = stores::redis() else { return };
-    let proxy = Proxy::with_clock(store.port()).await;
+    let proxy = with_clock(&store).await;
     builder(proxy.url()).declare_unused(None).await.unwrap();
     let limiter = builder(proxy.url()).connect().await.unwrap();
     assert_eq!(send_all(&limiter).await, 120);
-    command(&store, "SET clock -200000");
+    store.command("SET clock -200000");
     let wait = try_acquire(&limiter).await.unwrap_err();
     assert!(wait <= MINUTE + MINUTE / 60, "{wait:?}");
     let begun = Instant::now();
@@ -162,7 +188,7 @@ async fn a_key_that_is_not_used_any_more_costs_the_store_nothing() {
         limiter.acquire(request).await.unwrap().finished();
     }
     let commands = || {
-        let info = command(&store, "INFO commandstats");
+        let info = store.command("INFO commandstats");
         let line =
             info.lines().find(|line| line.starts_with("cmdstat_evalsha:")).expect("scripts").to_owned();
         line.split("calls=")
