@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Ask, BoxFuture, LimitError, MemoryLimiter, Permit, RateLimiter};
+use shared_inbox::{AcquireRequest, BoxFuture, LimitError, MemoryLimiter, Permit, RateLimiter};
 use tokio::time::Instant;
 
 /// A limiter that uses up the patience of its caller before it gives up.
@@ -18,31 +18,31 @@ impl PatientLimiter {
 }
 
 impl RateLimiter for PatientLimiter {
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
+    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
         Box::pin(async move {
             let began = Instant::now();
-            let refused = match self.0.acquire(ask).await {
+            let refused = match self.0.acquire(request).await {
                 Err(refused @ LimitError::Busy { .. }) => refused,
                 result => return result,
             };
-            let left = ask.patience.saturating_sub(began.elapsed());
+            let left = request.max_wait.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return Err(refused);
             }
             tokio::time::sleep(left).await;
-            self.0.acquire(ask.patience(Duration::ZERO)).await
+            self.0.acquire(request.max_wait(Duration::ZERO)).await
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use shared_inbox::Lane;
+    use shared_inbox::Priority;
 
     use super::*;
 
-    fn ask(seconds: u64) -> Ask {
-        Ask::new(Lane::ReadBack).patience(Duration::from_secs(seconds))
+    fn ask(seconds: u64) -> AcquireRequest {
+        AcquireRequest::new(Priority::ReadBack).max_wait(Duration::from_secs(seconds))
     }
 
     #[tokio::test(start_paused = true)]

@@ -96,7 +96,7 @@
 //!
 //! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
 //! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Calls wait for their
-//! turn: urgent ones first ([`Lane`]), background work last ([`bulk`](Call::bulk)), though never not at all, and some capacity is kept back for the reads
+//! turn: urgent ones first ([`Priority`]), background work last ([`bulk`](Call::bulk)), though never not at all, and some capacity is kept back for the reads
 //! that recover a lost response. A call that should not wait says [`no_wait`](Call::no_wait), and gets an error that
 //! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process, `RedisLimiter` (feature
 //! `redis`) for all processes and machines that share a key; [`RateLimiter`] is the trait behind both.
@@ -181,10 +181,11 @@ mod words;
 
 #[cfg(feature = "client")]
 pub use client::{
-    ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Detailed, Ending, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane,
-    LimitError, List, Lookup, MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Slice,
-    Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait, WithDetails,
+    AcquireRequest, ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock,
+    Create, Created, Detailed, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint,
+    LimitError, List, Lookup, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter, Raw, RawAnswer,
+    Result, RetryPolicy, Slice, Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait,
+    WithDetails,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};

@@ -143,7 +143,8 @@ impl Control {
         self.realm.journal(|journal| {
             for step in steps.iter_mut().filter(|step| step.kind == StepKind::Request) {
                 if let Some(entry) = journal.find(&step.id) {
-                    (step.method, step.path, step.status) = (Some(entry.method), Some(entry.path), entry.status);
+                    (step.method, step.path, step.status) =
+                        (Some(entry.method), Some(entry.path), entry.status);
                     step.traceparent = entry.traceparent;
                 }
             }

@@ -30,8 +30,8 @@ pub use error::{Certainty, Error, ErrorKind, Result, UnconfirmedCreate};
 pub use follow::{Change, Changes, ForReference, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
 pub use handle::{Client, ClientBuilder, Thread};
 pub use policy::{
-    Ask, BoxFuture, Clock, Ending, KeyFingerprint, Lane, LimitError, MemoryLimiter, Permit, RateLimiter,
-    RetryPolicy, TokioClock, Verification,
+    AcquireRequest, BoxFuture, Clock, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome,
+    Priority, RateLimiter, RetryPolicy, TokioClock, Verification,
 };
 #[cfg(feature = "redis")]
 pub use policy::{RedisLimiter, RedisLimiterBuilder, StoreError};

@@ -13,7 +13,7 @@ use super::recent_creates::RecentCreates;
 use crate::client::call::{check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Result, UnconfirmedCreate};
-use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
+use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Problem, Problems, Repeat, Scope};
 
 /// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
@@ -210,7 +210,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         let mut interval = FIRST_LOOK_INTERVAL;
         // Uses the capacity that is kept for read-backs.
         let mut options = Options {
-            lane: Lane::ReadBack,
+            priority: Priority::ReadBack,
             retry: RetryPolicy::never(),
             max_wait: Duration::MAX,
             ..self.options.clone()

@@ -10,7 +10,7 @@ use super::core::Core;
 use super::wire::{Answer, Outgoing};
 use crate::Repeat;
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{Ask, Options, Permit};
+use crate::client::policy::{AcquireRequest, Options, Permit};
 
 /// How long a service is tried to connect to that was never reached.
 const FIRST_CONTACT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -85,7 +85,7 @@ impl Core {
         }
         let patience = left.min(options.max_wait);
         let lasts = held.saturating_add(options.timeout).min(LONGEST);
-        let ask = Ask::new(options.lane).patience(patience).lasts(lasts).key(self.key);
+        let ask = AcquireRequest::new(options.priority).max_wait(patience).max_hold(lasts).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
         let permit = self.limiter.acquire(ask).await.map_err(not_sent)?;
         Ok(Place { permit, ends: self.clock.now() + lasts })

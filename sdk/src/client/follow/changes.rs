@@ -14,7 +14,7 @@ use super::memory::{Change, Memory};
 use crate::client::call::{Call, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{ConversationSummary, Operation, limits};
 
@@ -74,7 +74,7 @@ impl Changes {
             input,
             every: EVERY,
             with_existing: false,
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
             memory: Memory::default(),
             look: None,
             asked: false,

@@ -13,7 +13,7 @@ use super::backoff;
 use crate::client::call::{Call, List, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
@@ -56,7 +56,7 @@ impl fmt::Display for Slice {
 /// [`cut`](Self::cut) names each slice of which some may be missing.
 ///
 /// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
-/// are background work, see [`Lane::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
+/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
 /// was first seen. After an error that can pass ([`is_retryable`](crate::Error::is_retryable)) the sweep goes on where it was, with growing
 /// pauses. Any other error ends it: a wrong key, a bad header, a response that is not the service's.
 ///
@@ -114,7 +114,7 @@ impl Sweep {
         Self {
             core: Arc::clone(core),
             input: ListConversations::default(),
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
             steps: None,
             under_way: None,
             mailboxes: None,

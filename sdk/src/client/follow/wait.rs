@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::client::call::{Call, call_options, read};
 use crate::client::engine::Core;
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{
     Conversation, ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus,
@@ -23,7 +23,7 @@ const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 /// [`Thread::wait_until_sent`](crate::Thread::wait_until_sent) and
 /// [`Client::wait_for_reference`](crate::Client::wait_for_reference). Returns what was waited for.
 ///
-/// A bad minute of the service does not end it. The looks are background work, see [`Lane::Bulk`].
+/// A bad minute of the service does not end it. The looks are background work, see [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -58,7 +58,7 @@ impl<G, O> Wait<G, O> {
             look,
             every: if core.test_key { EVERY_IN_SANDBOX } else { EVERY },
             within: None,
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
         }
     }
 

@@ -148,7 +148,7 @@ impl ClientBuilder {
     }
 
     /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
-    /// share.
+    /// share. It must allow at least 2 requests, as in [`rate_limit`](Self::rate_limit).
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
         self.limiter = Some(Arc::new(limiter));
         self

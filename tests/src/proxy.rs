@@ -15,7 +15,10 @@ use tokio::{
     sync::watch,
 };
 
-pub(crate) struct Proxy {
+type Rewrite = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
+/// A port on this machine that leads to another.
+pub struct Proxy {
     port: u16,
     delay: Arc<AtomicU64>,
     /// Whether anything gets through.
@@ -23,7 +26,20 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    pub(crate) async fn to(port: u16) -> Self {
+    /// Leads to this port.
+    pub async fn to(port: u16) -> Self {
+        Self::start(port, None).await
+    }
+
+    /// Puts other words into what is said to the store. A rewriter answers `None` until it has heard enough.
+    pub async fn rewriting(
+        port: u16,
+        rewrite: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(port, Some(Arc::new(rewrite))).await
+    }
+
+    async fn start(port: u16, rewrite: Option<Rewrite>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let own = listener.local_addr().expect("an address").port();
         let delay = Arc::new(AtomicU64::new(0));
@@ -31,13 +47,13 @@ impl Proxy {
         let (slow, state) = (Arc::clone(&delay), open.subscribe());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                let (slow, mut state) = (Arc::clone(&slow), state.clone());
+                let (slow, mut state, rewrite) = (Arc::clone(&slow), state.clone(), rewrite.clone());
                 tokio::spawn(async move {
                     let far = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
                     let Ok(far) = far else { return };
                     let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-                    let there = carry(near_in, far_out, state.clone(), Arc::clone(&slow));
-                    let back = carry(far_in, near_out, state.clone(), slow);
+                    let there = carry(near_in, far_out, state.clone(), Arc::clone(&slow), rewrite);
+                    let back = carry(far_in, near_out, state.clone(), slow, None);
                     tokio::select! {
                         () = there => {}
                         () = back => {}
@@ -50,21 +66,23 @@ impl Proxy {
         Self { port: own, delay, open }
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// Where clients of a store find it.
+    pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
     /// Holds each piece back for so long, in both directions.
-    pub(crate) fn slow_down(&self, delay: Duration) {
+    pub fn slow_down(&self, delay: Duration) {
         self.delay.store(u64::try_from(delay.as_millis()).expect("short"), Ordering::Relaxed);
     }
 
     /// Nothing gets through, and nobody is told: connections stay as they are.
-    pub(crate) fn cut(&self) {
+    pub fn cut(&self) {
         self.open.send_replace(false);
     }
 
-    pub(crate) fn mend(&self) {
+    /// What was [cut](Self::cut) gets through again.
+    pub fn mend(&self) {
         self.open.send_replace(true);
     }
 }
@@ -74,11 +92,22 @@ async fn carry(
     mut to: impl AsyncWriteExt + Unpin,
     mut open: watch::Receiver<bool>,
     slow: Arc<AtomicU64>,
+    rewrite: Option<Rewrite>,
 ) {
-    let mut bytes = vec![0; 16 * 1024];
-    while let Ok(got @ 1..) = from.read(&mut bytes).await {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(got @ 1..) = from.read(&mut buffer).await {
+        let mut bytes = buffer[..got].to_vec();
+        if let Some(rewrite) = &rewrite {
+            bytes = loop {
+                if let Some(other) = rewrite(&bytes) {
+                    break other;
+                }
+                let Ok(more @ 1..) = from.read(&mut buffer).await else { return };
+                bytes.extend_from_slice(&buffer[..more]);
+            };
+        }
         tokio::time::sleep(Duration::from_millis(slow.load(Ordering::Relaxed))).await;
-        if open.wait_for(|open| *open).await.is_err() || to.write_all(&bytes[..got]).await.is_err() {
+        if open.wait_for(|open| *open).await.is_err() || to.write_all(&bytes).await.is_err() {
             return;
         }
     }

@@ -1,22 +1,22 @@
-//! The way to the store: one connection for all callers, made anew after any failure. A connection on which an answer did not
-//! come in time is not waited for again.
+//! The connection to the store: one for all callers, made anew after any failure. A connection on which an answer did not come
+//! in time is not used again.
 
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisFuture, Script,
-    ServerErrorKind, Value,
+    AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation, ServerErrorKind,
 };
 
-/// What a decision needs: scripts, the time inside them, and writing after that.
+/// What the script needs: scripts, the time inside them, and writing after that.
 const PROBES: [&str; 2] = [
-    "redis.call('ZMSCORE', KEYS[1], '#') redis.call('ZREM', KEYS[1], '#') redis.call('PEXPIRE', KEYS[1], 1) return 1",
-    "redis.call('TIME') redis.call('ZREM', KEYS[1], '#') return 1",
+    "struct.pack('d', 1) redis.call('SETRANGE', KEYS[1], 0, 'x') redis.call('PEXPIRE', KEYS[1], 1) return 1",
+    "redis.call('TIME') redis.call('PEXPIRE', KEYS[1], 1) return 1",
 ];
 const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
+/// The script reads the state as a whole.
+pub(super) const MAX_LIMIT: u32 = 1_000;
 /// A connection takes several round trips, and TLS computes.
 const CONNECT: u32 = 2;
 
@@ -59,9 +59,19 @@ pub enum StoreError {
         /// The first word of its answer.
         code: String,
     },
+    /// The limit is not one that a store can keep.
+    #[error("the limit is {limit} requests: it must be from 1 to {MAX_LIMIT}")]
+    #[non_exhaustive]
+    Limit {
+        /// What was set.
+        limit: u32,
+    },
+    /// The store cannot be reached now.
+    #[error("the store cannot be reached")]
+    Unreachable,
     /// The store refuses something else.
     #[error(
-        "the store refuses what a limiter needs ({code}): it must allow scripts, sorted sets and `PEXPIRE`"
+        "the store refuses what a limiter needs ({code}): it must allow scripts, `SETRANGE` and `PEXPIRE`"
     )]
     #[non_exhaustive]
     Refused {
@@ -70,27 +80,27 @@ pub enum StoreError {
     },
 }
 
-pub(super) struct Link {
-    open: Open,
+pub(super) struct Connection {
+    client: Client,
     timeout: Duration,
-    connection: Mutex<Option<Connection>>,
+    open: Mutex<Option<Open>>,
     connecting: tokio::sync::Mutex<()>,
 }
 
-enum Open {
+enum Client {
     Node(Box<redis::Client>),
     #[cfg(feature = "redis-cluster")]
     Cluster(Box<redis::cluster::ClusterClient>),
 }
 
 #[derive(Clone)]
-enum Connection {
+enum Open {
     Node(MultiplexedConnection),
     #[cfg(feature = "redis-cluster")]
     Cluster(redis::cluster_async::ClusterConnection),
 }
 
-impl Link {
+impl Connection {
     /// Nothing is sent yet.
     pub(super) fn new(
         urls: &[String],
@@ -98,31 +108,39 @@ impl Link {
         root: Option<Vec<u8>>,
         timeout: Duration,
     ) -> Result<Self, StoreError> {
-        let tls = urls.iter().any(|url| url.starts_with("rediss:") || url.starts_with("valkeys:"));
-        if tls {
+        if urls.iter().any(|url| url.starts_with("rediss:") || url.starts_with("valkeys:")) {
             prepare_tls()?;
         }
-        let open = match cluster {
-            false => Open::Node(Box::new(node(urls.first().ok_or(StoreError::Url)?, root)?)),
+        let client = match cluster {
+            false => Client::Node(Box::new(node(urls.first().ok_or(StoreError::Url)?, root)?)),
             #[cfg(feature = "redis-cluster")]
-            true => Open::Cluster(Box::new(cluster_of(urls, root, timeout)?)),
+            true => Client::Cluster(Box::new(cluster_of(urls, root, timeout)?)),
             #[cfg(not(feature = "redis-cluster"))]
             true => return Err(StoreError::Cluster),
         };
-        Ok(Self { open, timeout, connection: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+        Ok(Self { client, timeout, open: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+    }
+
+    /// How long an answer is waited for.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Runs a script in the store. After a failure the next call connects anew.
     pub(super) async fn run<T: FromRedisValue>(
         &self,
-        script: &redis::ScriptInvocation<'_>,
+        script: &ScriptInvocation<'_>,
     ) -> Result<T, RedisError> {
-        let mut connection = self.connection().await?;
-        let answer = script.invoke_async(&mut connection).await;
-        if let Err(error) = &answer
-            && (error.is_io_error() || error.is_unrecoverable_error())
+        let answer = match self.get().await? {
+            Open::Node(mut node) => script.invoke_async(&mut node).await,
+            #[cfg(feature = "redis-cluster")]
+            Open::Cluster(mut cluster) => script.invoke_async(&mut cluster).await,
+        };
+        if answer
+            .as_ref()
+            .is_err_and(|error: &RedisError| error.is_io_error() || error.is_unrecoverable_error())
         {
-            self.kept().take();
+            self.open().take();
         }
         answer
     }
@@ -138,67 +156,30 @@ impl Link {
         Ok(true)
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Option<Connection>> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn connection(&self) -> Result<Connection, RedisError> {
-        if let Some(connection) = self.kept().clone() {
-            return Ok(connection);
+    async fn get(&self) -> Result<Open, RedisError> {
+        if let Some(open) = self.open().clone() {
+            return Ok(open);
         }
         let _one_at_a_time = self.connecting.lock().await;
-        if let Some(connection) = self.kept().clone() {
-            return Ok(connection);
+        if let Some(open) = self.open().clone() {
+            return Ok(open);
         }
-        let connection = match &self.open {
-            Open::Node(client) => {
+        let open = match &self.client {
+            Client::Node(client) => {
                 let config = AsyncConnectionConfig::new()
                     .set_connection_timeout(Some(self.timeout * CONNECT))
                     .set_response_timeout(Some(self.timeout));
-                Connection::Node(client.get_multiplexed_async_connection_with_config(&config).await?)
+                Open::Node(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
             #[cfg(feature = "redis-cluster")]
-            Open::Cluster(client) => Connection::Cluster(client.get_async_connection().await?),
+            Client::Cluster(client) => Open::Cluster(client.get_async_connection().await?),
         };
-        *self.kept() = Some(connection.clone());
-        Ok(connection)
-    }
-}
-
-impl fmt::Debug for Link {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("connected", &self.kept().is_some()).finish_non_exhaustive()
-    }
-}
-
-impl ConnectionLike for Connection {
-    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
-        match self {
-            Self::Node(connection) => connection.req_packed_command(cmd),
-            #[cfg(feature = "redis-cluster")]
-            Self::Cluster(connection) => connection.req_packed_command(cmd),
-        }
-    }
-
-    fn req_packed_commands<'a>(
-        &'a mut self,
-        cmd: &'a Pipeline,
-        offset: usize,
-        count: usize,
-    ) -> RedisFuture<'a, Vec<Value>> {
-        match self {
-            Self::Node(connection) => connection.req_packed_commands(cmd, offset, count),
-            #[cfg(feature = "redis-cluster")]
-            Self::Cluster(connection) => connection.req_packed_commands(cmd, offset, count),
-        }
-    }
-
-    fn get_db(&self) -> i64 {
-        match self {
-            Self::Node(connection) => connection.get_db(),
-            #[cfg(feature = "redis-cluster")]
-            Self::Cluster(connection) => connection.get_db(),
-        }
+        *self.open() = Some(open.clone());
+        Ok(open)
     }
 }
 
