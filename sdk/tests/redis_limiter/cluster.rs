@@ -6,11 +6,6 @@ use shared_inbox::{AcquireRequest, ApiKey, Priority, RateLimiter, RedisLimiter, 
 use shared_inbox_tests::stores;
 use tokio::time::sleep;
 
-<<<<<<<< HEAD:tests/stores/tests/stores/worker_fleet/places.rs
-use crate::processes::ask as command;
-
-========
->>>>>>>> limiter:sdk/tests/redis_limiter/cluster.rs
 #[tokio::test]
 async fn a_cluster_keeps_the_count_of_each_key_where_its_slot_is() {
     let (Some(one), Some(other)) = (stores::valkey_node(), stores::valkey_node()) else { return };
