@@ -148,7 +148,7 @@ impl ForReply {
         let messages = || conversation.timeline.iter().filter_map(|item| item.as_message());
         let inbound = |message: &&Message| message.direction == Direction::Inbound;
         if self.after.is_none() && self.seen.is_none() {
-            let ours = messages().filter(|message| message.direction == Direction::Outbound).last();
+            let ours = messages().rfind(|message| message.direction == Direction::Outbound);
             self.after = ours.map(|message| message.id.clone());
         }
         if let Some(after) = &self.after {
@@ -204,7 +204,7 @@ impl Wait<ForReference, ConversationSummary> {
         Self::new(core, ForReference { input }, |goal, core, options| {
             let mut list = Call::new(core, Operation::ListConversations, None, goal.input.clone());
             list.options = options;
-            Box::pin(async move { Ok(list.await.map(|mut found: Vec<_>| found.pop())?) })
+            Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
         })
     }
 }
