@@ -148,7 +148,7 @@ impl<'a> VerifiedBody<'a> {
             id: id.to_owned(),
             timestamp,
             secret,
-            event_type: event_type.filter(loggable),
+            event_type: event_type.filter(|event_type| loggable(event_type)),
             value: read()?,
         })
     }
@@ -169,7 +169,7 @@ fn leading_type(rest: &[u8]) -> Option<String> {
 }
 
 /// Whether a type looks like one: nothing else is put into a log.
-fn loggable(event_type: &String) -> bool {
+fn loggable(event_type: &str) -> bool {
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=64).contains(&event_type.len()) && event_type.bytes().all(named)
 }

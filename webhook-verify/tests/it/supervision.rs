@@ -162,7 +162,8 @@ fn told(lines: &[String]) -> &str {
 async fn every_run_that_fails_is_told_once_whoever_listens() {
     for listens in [true, false] {
         let handlers = Handlers::new(guard()).max_run_time(Duration::from_secs(10));
-        let outcomes: [(_, fn() -> Result<(), String>); 2] = [
+        type Ends = fn() -> Result<(), String>;
+        let outcomes: [(&str, Ends); 2] = [
             ("error=database down", || Err("database down".to_owned())),
             ("error=it panicked: by mistake", || panic!("by mistake")),
         ];
