@@ -134,7 +134,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
 /// A teammate by their name, and by their id too where another has the same name.
 fn member(team: &[&TeamMember], m: &TeamMember) -> String {
     let alone = team.iter().filter(|other| other.name.to_lowercase() == m.name.to_lowercase()).count() == 1;
-    if alone { quoted(&m.name) } else { format!("{} {}", quoted(&m.name), own(&m.id.to_string())) }
+    if alone { quoted(&m.name) } else { format!("{} {}", quoted(&m.name), quoted(&m.id.to_string())) }
 }
 
 /// The first of them, and how many more there are.

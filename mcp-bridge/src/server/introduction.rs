@@ -14,7 +14,7 @@ use shared_inbox::{Operation, Scope};
 use super::{Bridge, Linked, Pace};
 use crate::{
     consent::Way,
-    render::{own, quoted},
+    render::{Tally, clean, own, quoted},
     settings::{SendPolicy, Structured},
 };
 
@@ -80,6 +80,8 @@ impl Bridge {
             }
             said.push(format!("Inboxes: {}.", shown.join(", ")));
         }
+        // Each part is clean by itself, and two may make a link together.
+        let mut said = clean(&said.join(" "), &mut Tally::default());
         if self.skills.is_some() {
             let skills = self.all_skills().await;
             let shown = skills
@@ -87,9 +89,9 @@ impl Bridge {
                 .skip(1)
                 .take(MAX_SKILLS)
                 .map(|skill| format!("{} ({})", skill.uri, own(skill.description())));
-            said.push(format!("The team's rules: {}.", shown.collect::<Vec<_>>().join(", ")));
+            said.push_str(&format!(" The team's rules: {}.", shown.collect::<Vec<_>>().join(", ")));
         }
-        said.join(" ")
+        said
     }
 
     /// What becomes of a reply.
