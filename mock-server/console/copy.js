@@ -4,11 +4,16 @@ import { isObject } from './calls.js';
 
 /** @typedef {import('./calls.js').Description} Description */
 
-/** A word of a shell, without characters that a terminal would act on. @param {string} text */
+/** A word of a shell. @param {string} text */
 function quoted(text) {
-	if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
-	const bytes = (c) => [...new TextEncoder().encode(c)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
-	return `$'${text.replace(/[\\'\u0000-\u001f\u007f-\u009f]/g, (c) => (c === '\\' || c === "'" ? `\\${c}` : c === '\n' ? '\\n' : c === '\0' ? '' : bytes(c)))}'`;
+	return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A command that sends a body to the byte, without characters that a terminal would act on. @param {string[]} lines @param {string} text */
+function sending(lines, text) {
+	if (!/\p{C}/u.test(text)) return [...lines, `--data-raw ${quoted(text)}`].join(' \\\n  ');
+	const octal = (c) => [...new TextEncoder().encode(c)].map((byte) => `\\0${byte.toString(8).padStart(3, '0')}`).join('');
+	return `printf '%b' ${quoted(text.replaceAll('\\', '\\\\').replace(/\p{C}/gu, octal))} |\n  ${[...lines, '--data-binary @-'].join(' \\\n  ')}`;
 }
 
 /** @param {string} base @param {string} key */
@@ -19,18 +24,15 @@ export function curlList(base, key) {
 /** A request of the journal; its key is not in there. @param {any} request @param {string} root */
 export function curl(request, root) {
 	const lines = [`curl${request.method === 'GET' ? '' : ` -X ${request.method}`} ${quoted(`${root}${request.path}${request.query ? `?${request.query}` : ''}`)}`, `-H "Authorization: Bearer $SHARED_INBOX_API_KEY"`];
-	if (request.requestBody !== null) {
-		const text = typeof request.requestBody === 'string' ? request.requestBody : JSON.stringify(request.requestBody);
-		lines.push(`-H 'Content-Type: application/json'`);
-		if (request.transport === 'mcp') lines.push(`-H 'Accept: application/json, text/event-stream'`);
-		lines.push(`--data-raw ${quoted(text)}`);
-	}
-	return lines.join(' \\\n  ');
+	if (request.requestBody === null) return lines.join(' \\\n  ');
+	lines.push(`-H 'Content-Type: application/json'`);
+	if (request.transport === 'mcp') lines.push(`-H 'Accept: application/json, text/event-stream'`);
+	return sending(lines, typeof request.requestBody === 'string' ? request.requestBody : JSON.stringify(request.requestBody));
 }
 
 /** A try of a webhook, as it went over the wire. @param {string} url @param {Record<string, string>} headers @param {string} body */
 export function curlTry(url, headers, body) {
-	return [`curl -X POST ${quoted(url)}`, ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`), `--data-raw ${quoted(body)}`].join(' \\\n  ');
+	return sending([`curl -X POST ${quoted(url)}`, ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)], body);
 }
 
 /** A string of a language, which writes a code point with `escape`. @param {unknown} text @param {(hex: string) => string} escape */

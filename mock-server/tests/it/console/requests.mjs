@@ -43,6 +43,20 @@ await run(async () => {
     const notes = (await get(`/conversations/${id}`)).timeline.filter((it) => it.type === 'note').map((it) => it.body);
     same(notes, [notes[0], notes[0]], 'the command writes the same note');
 
+    // A command has no characters that a terminal acts on, whatever the body, and still sends the same.
+    const control = 'Bell\u0007 delete\u007f next\u0085 turned\u202e back\\slash it\'s 100 %d';
+    await service('POST', `/conversations/${id}/notes`, { body: control });
+    await page.getByLabel('Search requests').fill('delete');
+    await rows.filter({ hasText: '201' }).first().click();
+    await page.locator('.detail pre').first().getByText('[U+007F]').waitFor();
+    const plain = await copied('Copy as curl');
+    check(!/[^\P{C}\n]/u.test(plain), 'no control characters');
+    await promisify(execFile)('sh', ['-c', plain.replace('curl', 'curl -s')], { env: { ...process.env, SHARED_INBOX_API_KEY: ready.keys.live } });
+    same((await get(`/conversations/${id}`)).timeline.filter((it) => it.body === control).length, 2, 'the same note again');
+    await page.getByLabel('Search requests').fill('zoë');
+    await rows.filter({ hasText: '201' }).first().click();
+    await page.locator('.detail pre').first().getByText('says Zoë').waitFor();
+
     // As tests.
     check((await copied('Copy as a Rust test')).includes('.add_note("It\'s the \\"L2\\" model,\\nsays Zoë")'), 'Rust');
     check((await copied('Copy as pytest')).includes('def test_add_note_works(shared_inbox):'), 'pytest');
