@@ -272,6 +272,11 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     let home = tempfile::tempdir().expect("a directory");
     let Some((node, modules)) = with_npm(home.path()) else { return };
     example("node_receiver", home.path());
+    let package = fs::read_to_string(home.path().join("package.json")).expect("it was copied");
+    for version in [r#""standardwebhooks": "^1.1.1""#.to_owned(), format!(r#""vitest": "^{NEWEST_VITEST}""#)]
+    {
+        assert!(package.contains(&version), "what is tested here is what it installs: {version}");
+    }
     let said = run(newcomer(&node, home.path()).arg("--test"));
     assert!(said.contains("pass 2") && said.contains("fail 0"), "{said}");
     let mut vitest = newcomer(&node, home.path());
