@@ -40,10 +40,12 @@ impl Control {
         Self { client, url: url.trim_end_matches('/').to_owned(), token: token.map(Arc::from) }
     }
 
-    /// Whether a control API is there.
+    /// Whether a control API is there, and takes the token.
     pub(super) async fn answers(&self) -> bool {
         let health = self.send(Method::GET, "/health", None).await;
+        // That call needs no token.
         health.is_ok_and(|(status, body)| status == 200 && body["status"] == "ok")
+            && self.get("/clock").await.is_ok()
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(u16, Value), String> {

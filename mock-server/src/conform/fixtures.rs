@@ -23,7 +23,7 @@ impl Session {
     }
 
     async fn make_rich(&self) -> Result<Arc<Rich>, Stop> {
-        if self.is_read_only() {
+        if self.reads_only() {
             return self.find_rich().await;
         }
         self.conversation().await?;
@@ -71,7 +71,7 @@ impl Session {
 
     /// The entries of a list at this path.
     pub(super) async fn listed(self: Arc<Self>, path: &'static str) -> Result<Found, Stop> {
-        if !self.is_read_only() {
+        if !self.reads_only() {
             self.rich().await?;
         }
         let reply = self.api().get(path).await?;
@@ -80,7 +80,7 @@ impl Session {
 
     /// The documents that there are; in the sandbox, one that was sent in.
     pub(super) async fn documents(self: Arc<Self>) -> Result<Found, Stop> {
-        if !self.is_read_only() && self.may_send().await? {
+        if !self.reads_only() && self.may_send().await? {
             self.magic().await?;
         }
         self.listed("/documents?limit=100").await

@@ -92,7 +92,7 @@ impl Plan {
         let lacks = |scope: &&'static &'static str| key.lacks(std::slice::from_ref(*scope)).is_some();
         let warnings = SCOPES
             .iter()
-            .filter(|scope| way == Way::Sandbox && lacks(scope))
+            .filter(|scope| way != Way::Reads && lacks(scope))
             .map(|scope| format!("the key lacks the scope `{scope}`: its rules are not tried"))
             .collect();
         Self {

@@ -148,7 +148,8 @@ async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
         http: Arc::new(http),
         run: new_run_id(),
         budget: settings.budget,
-        read_only: settings.read_only,
+        // A key that may not write looks at what is there, as a run that only reads does.
+        reads_only: settings.read_only || (control.is_none() && key.lacks(&["write"]).is_some()),
         created: Arc::new(AtomicU32::new(0)),
     };
     Ok(Prepared { common, settings, key, control, rules })
@@ -161,7 +162,9 @@ async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>
         let control = Control::new(http.client(), url, token);
         return match control.answers().await {
             true => Ok(Some(control)),
-            false => Err(CannotRun(format!("--control-url {url}: no control API answers there"))),
+            false => Err(CannotRun(format!(
+                "--control-url {url}: no control API answers there with this SHARED_INBOX_CONTROL_TOKEN"
+            ))),
         };
     }
     if !settings.find_control || !settings.base_url.trim_end_matches('/').ends_with("/api/v1") {
@@ -179,11 +182,8 @@ impl Prepared {
             return (level > Level::Reads)
                 .then(|| "writes, and --read-only sends GET requests only".to_owned());
         }
-        if self.control.is_some() {
-            return None;
-        }
         if level > Level::Sandbox {
-            return Some("needs the control API (--control-url)".to_owned());
+            return self.control.is_none().then(|| "needs the control API (--control-url)".to_owned());
         }
         self.key.lacks(scopes).map(|scope| format!("the key lacks the scope `{scope}`"))
     }

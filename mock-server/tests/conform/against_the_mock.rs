@@ -40,7 +40,12 @@ async fn every_rule_holds_with_the_control_api() {
 
 async fn as_a_sandbox(mock: &MockServer) -> Report {
     let conform = Conform::new(mock.base_url(), mock.test_key()).sandbox_only().clock(MockClock::new(mock));
-    conform.run().await.expect("it runs")
+    let prepared = conform.prepare().await.expect("it can run");
+    let said = prepared.plan().requests as f64;
+    let report = prepared.run(|_| ()).await.expect("it runs");
+    let ratio = report.requests as f64 / said;
+    assert!((0.75..1.25).contains(&ratio), "{said} requests were announced, {} made", report.requests);
+    report
 }
 
 #[tokio::test]

@@ -150,16 +150,23 @@ async fn a_key_that_must_not_be_used_is_refused_with_no_request_but_one() {
 #[tokio::test]
 async fn a_key_without_a_scope_leaves_out_its_rules_and_warns() {
     let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
-    let key =
-        mock.control().create_key(NewKey::test("Reader", [shared_inbox::Scope::Read])).await.expect("a key");
+    let new = NewKey::test("Reader", [shared_inbox::Scope::Read]);
+    let key = mock.control().create_key(new).await.expect("a key");
     let proxy = Proxy::start(mock.base_url()).await;
-    proxy.change(without_control());
-    let output =
-        program(&["--base-url", &proxy.base_url(), "--only", "4.4", "--only", "2.2"], Some(&key.key)).await;
-    let (said, report) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
-    assert_eq!(output.status.code(), Some(0), "{said}{report}");
-    assert!(said.contains("warning") && said.contains("`write`"), "{said}");
-    assert!(report.contains("the key lacks the scope `write`"), "{report}");
+    for control in [true, false] {
+        proxy.change(if control { Changes::default() } else { without_control() });
+        let sections = ["--only", "1", "--only", "2", "--only", "4.4"];
+        let output =
+            program(&[&["--base-url", &proxy.base_url()], &sections[..]].concat(), Some(&key.key)).await;
+        let (said, report) =
+            (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        assert_eq!(output.status.code(), Some(0), "{said}{report}");
+        assert!(said.contains("warning") && said.contains("`write`"), "{said}");
+        assert!(report.contains("the key lacks the scope `write`"), "{report}");
+    }
+    let wrote =
+        mock.control().requests().await.iter().filter(|it| it.method == "POST" && it.path != "/mcp").count();
+    assert_eq!(wrote, 0, "nothing was written with a key that may not");
 }
 
 /// As if there were no control API.

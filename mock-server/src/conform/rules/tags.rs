@@ -156,6 +156,6 @@ fn has_tag(read: &Reply, tag: &str, times: usize) -> Result<(), Stop> {
     let count = tags.as_array().map_or(0, |tags| tags.iter().filter(|it| *it == tag).count());
     match count == times {
         true => Ok(()),
-        false => Err(read.differs_in(format!("the tag {times} times"), "tags", tags)),
+        false => Err(read.differs_in(if times == 0 { "no such tag" } else { "the tag, once" }, "tags", tags)),
     }
 }
