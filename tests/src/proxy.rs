@@ -15,7 +15,7 @@ use tokio::{
     sync::watch,
 };
 
-type Rewrite = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+type Rewrite = Arc<dyn Fn(bool, &[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
 /// A port on this machine that leads to another.
 pub struct Proxy {
@@ -31,10 +31,11 @@ impl Proxy {
         Self::start(port, None).await
     }
 
-    /// Puts other words into what is said to the store. A rewriter answers `None` until it has heard enough.
+    /// Puts other words into what is said to the store (`true`) and what it answers (`false`). A rewriter says `None` until
+    /// it has heard enough.
     pub async fn rewriting(
         port: u16,
-        rewrite: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,
+        rewrite: impl Fn(bool, &[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Self {
         Self::start(port, Some(Arc::new(rewrite))).await
     }
@@ -52,8 +53,15 @@ impl Proxy {
                     let far = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
                     let Ok(far) = far else { return };
                     let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-                    let there = carry(near_in, far_out, state.clone(), Arc::clone(&slow), rewrite);
-                    let back = carry(far_in, near_out, state.clone(), slow, None);
+                    let there = carry(
+                        near_in,
+                        far_out,
+                        state.clone(),
+                        Arc::clone(&slow),
+                        rewrite.clone().map(|rewrite| (true, rewrite)),
+                    );
+                    let back =
+                        carry(far_in, near_out, state.clone(), slow, rewrite.map(|rewrite| (false, rewrite)));
                     tokio::select! {
                         () = there => {}
                         () = back => {}
@@ -92,14 +100,14 @@ async fn carry(
     mut to: impl AsyncWriteExt + Unpin,
     mut open: watch::Receiver<bool>,
     slow: Arc<AtomicU64>,
-    rewrite: Option<Rewrite>,
+    rewrite: Option<(bool, Rewrite)>,
 ) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(got @ 1..) = from.read(&mut buffer).await {
         let mut bytes = buffer[..got].to_vec();
-        if let Some(rewrite) = &rewrite {
+        if let Some((there, rewrite)) = &rewrite {
             bytes = loop {
-                if let Some(other) = rewrite(&bytes) {
+                if let Some(other) = rewrite(*there, &bytes) {
                     break other;
                 }
                 let Ok(more @ 1..) = from.read(&mut buffer).await else { return };

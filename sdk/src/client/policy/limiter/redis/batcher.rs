@@ -8,7 +8,7 @@ use redis::RedisError;
 use tokio::sync::oneshot;
 
 use super::script::{Batch, Reply, Report, Status, millis};
-use super::state::{Answer, KeyState, Slot};
+use super::state::{Answer, KeyState, MAX_HOLD, Slot};
 use crate::client::policy::limiter::Priority;
 
 /// So many questions and reports go together.
@@ -72,7 +72,7 @@ impl Batcher {
 
     pub(super) fn note_use(&mut self, max_hold: Duration) {
         self.used_at = Instant::now();
-        self.max_hold = self.max_hold.max(max_hold.min(Duration::from_secs(86_400)));
+        self.max_hold = self.max_hold.max(max_hold.min(MAX_HOLD));
     }
 
     pub(super) fn is_idle_for(&self, unused: Duration) -> bool {
@@ -84,7 +84,7 @@ impl Batcher {
     }
 
     pub(super) fn close_for(&mut self, pause: Duration) {
-        self.closed_until = self.closed_until.max(Instant::now() + pause.min(Duration::from_secs(86_400)));
+        self.closed_until = self.closed_until.max(Instant::now() + pause.min(MAX_HOLD));
     }
 
     /// Whether a slot of this generation can be used now.
@@ -143,47 +143,41 @@ impl KeyState {
         questions: &[Question],
         reports: &[Report],
     ) -> Result<(Reply, Instant), RedisError> {
-        let mut told = reports.to_vec();
-        told.extend(self.running_late());
         let mut clock_stepped = false;
         loop {
             let sent_at = Instant::now();
-            let batch = {
-                let mut batcher = self.batcher();
-                let proof = batcher.proof.0;
-                if reports.iter().any(|it| matches!(it, Report::GivenBack { place, .. } if *place == proof)) {
-                    batcher.proof = (0, 0);
-                }
-                let was_away = self
-                    .away
-                    .borrow()
-                    .is_some_and(|since| since.elapsed() >= Duration::from_millis(self.rules.span()));
-                let flags = [(was_away, 'a'), (clock_stepped, 'c'), (batcher.is_new, 'f')];
-                let estimate = batcher.store_time(sent_at);
-                let wait = millis(self.connection.timeout().min(MAX_DELAY));
-                let ask = |question: &Question| {
-                    Some((question.priority?, question.ends.saturating_duration_since(sent_at)))
-                };
-                Batch {
-                    name: &self.name,
-                    rules: self.rules,
-                    flags: flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect(),
-                    wanted_until: if estimate > 0 { estimate + wait } else { 0 },
-                    estimate,
-                    seen: batcher.seen,
-                    generation: batcher.generation,
-                    proof: batcher.proof,
-                    reports: &told,
-                    questions: questions.iter().filter_map(ask).collect(),
-                }
-            };
-            let reply = batch.send(&self.connection).await?;
-            if reply.status == Status::TooLate && !clock_stepped {
-                clock_stepped = true;
-                continue;
+            let batch = self.batch(questions, reports, sent_at, clock_stepped);
+            let reply = batch.send(&self.connection, &self.name, self.rules).await?;
+            if reply.status != Status::TooLate || clock_stepped {
+                self.note(&reply, sent_at, clock_stepped);
+                return Ok((reply, sent_at));
             }
-            self.note(&reply, sent_at, clock_stepped);
-            return Ok((reply, sent_at));
+            clock_stepped = true;
+        }
+    }
+
+    fn batch(&self, questions: &[Question], reports: &[Report], now: Instant, clock_stepped: bool) -> Batch {
+        let span = Duration::from_millis(self.rules.span());
+        let was_away = self.away.borrow().is_some_and(|since| since.elapsed() >= span);
+        let reports = [reports, &self.running_late()].concat();
+        let mut batcher = self.batcher();
+        let proof = batcher.proof.0;
+        if reports.iter().any(|report| matches!(report, Report::GivenBack { place, .. } if *place == proof)) {
+            batcher.proof = (0, 0);
+        }
+        let flags = [(was_away, 'a'), (clock_stepped, 'c'), (batcher.is_new, 'f')];
+        let estimate = batcher.store_time(now);
+        let wait = millis(self.connection.timeout().min(MAX_DELAY));
+        let ask = |it: &Question| Some((it.priority?, it.ends.saturating_duration_since(now)));
+        Batch {
+            flags: flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect(),
+            wanted_until: if estimate > 0 { estimate + wait } else { 0 },
+            estimate,
+            seen: batcher.seen,
+            generation: batcher.generation,
+            proof: batcher.proof,
+            reports,
+            questions: questions.iter().filter_map(ask).collect(),
         }
     }
 

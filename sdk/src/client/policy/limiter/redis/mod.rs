@@ -221,10 +221,9 @@ impl RedisLimiterBuilder {
         if !connection.probe().await? {
             return Err(StoreError::Unreachable);
         }
-        let name = &name(key.into());
-        let batch = Batch { flags: "n".to_owned(), ..Batch::empty(name, rules) };
-        let reply = batch.send(&connection).await.map_err(|_| StoreError::Unreachable)?;
-        Ok(reply.status == Status::Empty)
+        let batch = Batch { flags: "n".to_owned(), ..Batch::default() };
+        let reply = batch.send(&connection, &name(key.into()), rules).await;
+        Ok(reply.map_err(|_| StoreError::Unreachable)?.status == Status::Empty)
     }
 
     fn open(&self) -> Result<(Connection, Rules), StoreError> {

@@ -31,11 +31,12 @@ if state and wanted > 0 and now > wanted then
 end
 local silence = now - v[LAST]
 local same = known == v[GENERATION]
-if not state or known > v[GENERATION]
+local declared = known > 0 and known < v[GENERATION] and v[CLOSED] < 0
+if not state or declared or known > v[GENERATION]
   or same and (tonumber(ARGV[6]) > now or place > 0 and v[HEADER + 2 * place - 1] < tonumber(ARGV[9])) then
   status = state and 2 or 1
   v[GENERATION] = max(known + 1, time[1] * 1000000 + time[2])
-  if not flags:find('n') then v[CLOSED] = max(v[CLOSED], now + span + near) end
+  v[CLOSED] = flags:find('n') and -1 or max(v[CLOSED], now + span + near)
 elseif silence > span and flags:find('a') then
   v[CLOSED] = max(v[CLOSED], now + span)
 elseif silence > span and flags:find('f') then

@@ -10,13 +10,10 @@ use crate::client::policy::limiter::Priority;
 use crate::client::policy::limiter::places::Rules;
 
 static RESERVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reserve.lua")));
-/// Nobody waits longer.
-const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
 /// Questions and reports of one process that go to the store together. Times of the store are in milliseconds.
-pub(super) struct Batch<'a> {
-    pub(super) name: &'a str,
-    pub(super) rules: Rules,
+#[derive(Default)]
+pub(super) struct Batch {
     pub(super) flags: String,
     /// Until when the answer is waited for, and what time it is now, as far as this process knows the store's clock.
     pub(super) wanted_until: i64,
@@ -26,7 +23,7 @@ pub(super) struct Batch<'a> {
     pub(super) generation: i64,
     /// A place that this process has reserved, and until when at least it must be taken.
     pub(super) proof: (usize, i64),
-    pub(super) reports: &'a [Report],
+    pub(super) reports: Vec<Report>,
     pub(super) questions: Vec<(Priority, Duration)>,
 }
 
@@ -74,36 +71,24 @@ pub(super) enum Status {
     TooLate,
 }
 
-impl<'a> Batch<'a> {
-    pub(super) fn empty(name: &'a str, rules: Rules) -> Self {
-        Self {
-            name,
-            rules,
-            flags: String::new(),
-            wanted_until: 0,
-            estimate: 0,
-            seen: 0,
-            generation: 0,
-            proof: (0, 0),
-            reports: &[],
-            questions: Vec::new(),
-        }
-    }
-
-    pub(super) async fn send(&self, connection: &Connection) -> Result<Reply, RedisError> {
-        let mut call = RESERVE.key(self.name);
-        call.arg(self.rules.window).arg(self.rules.limit).arg(&self.flags);
-        call.arg(self.wanted_until).arg(self.estimate).arg(self.seen).arg(self.generation);
-        call.arg(self.proof.0).arg(self.proof.1).arg(self.reports.len());
-        for report in self.reports {
-            match *report {
-                Report::GivenBack { place, at } => call.arg("given").arg(place).arg(at),
-                Report::Postponed { place, at } => call.arg("postponed").arg(place).arg(millis(at.elapsed())),
-                Report::Sent { at } => call.arg("sent").arg(0).arg(millis(at.elapsed())),
-                Report::Throttled { retry_after } => {
-                    call.arg("throttled").arg(0).arg(retry_after.map_or(-1, millis))
-                }
+impl Batch {
+    pub(super) async fn send(
+        &self,
+        connection: &Connection,
+        name: &str,
+        rules: Rules,
+    ) -> Result<Reply, RedisError> {
+        let mut call = RESERVE.key(name);
+        call.arg(rules.window).arg(rules.limit).arg(&self.flags).arg(self.wanted_until).arg(self.estimate);
+        call.arg(self.seen).arg(self.generation).arg(self.proof.0).arg(self.proof.1).arg(self.reports.len());
+        for report in &self.reports {
+            let (what, place, figure) = match *report {
+                Report::GivenBack { place, at } => ("given", place, at),
+                Report::Postponed { place, at } => ("postponed", place, millis(at.elapsed())),
+                Report::Sent { at } => ("sent", 0, millis(at.elapsed())),
+                Report::Throttled { retry_after } => ("throttled", 0, retry_after.map_or(-1, millis)),
             };
+            call.arg(what).arg(place).arg(figure);
         }
         for (priority, max_wait) in &self.questions {
             call.arg(*priority as u8).arg(millis(*max_wait));
@@ -118,14 +103,14 @@ impl<'a> Batch<'a> {
             _ => Status::TooLate,
         };
         let answers = words.get(5..).unwrap_or_default().chunks_exact(3);
-        let answers = answers
-            .map(|it| (usize::try_from(it[0]).unwrap_or_default(), time(it[1]), time(it[2])))
-            .collect();
+        let answer = |it: &[i64]| (usize::try_from(it[0]).unwrap_or_default(), time(it[1]), time(it[2]));
         let (closed_for, last_slot) = (time(word(3)), time(word(4)));
+        let answers = answers.map(answer).collect();
         Ok(Reply { status, now: word(1), generation: word(2), closed_for, last_slot, answers })
     }
 }
 
+/// Nobody waits for longer than a day.
 pub(super) fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.min(MAX_WAIT).as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX).min(86_400_000)
 }

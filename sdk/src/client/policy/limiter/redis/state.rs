@@ -25,6 +25,9 @@ use crate::client::policy::limiter::{
     AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };
 
+/// No request takes longer.
+pub(super) const MAX_HOLD: Duration = Duration::from_secs(86_400);
+
 pub(super) struct KeyState {
     pub(super) name: String,
     pub(super) rules: Rules,
@@ -33,7 +36,8 @@ pub(super) struct KeyState {
     pub(super) away: watch::Sender<Option<Instant>>,
     pub(super) runtime: Handle,
     batcher: Mutex<Batcher>,
-    running: Mutex<HashMap<u64, Slot>>,
+    /// Requests that have not ended, and when they will have at the latest.
+    running: Mutex<HashMap<u64, (Slot, Instant)>>,
     /// Counts while the store is away.
     share: (u32, MemoryLimiter),
     bulk: BulkQueue,
@@ -98,16 +102,17 @@ impl KeyState {
         self.batcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<u64, Slot>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<u64, (Slot, Instant)>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Requests that have been running for long have not arrived yet, for all that is known.
     pub(super) fn running_late(&self) -> Vec<Report> {
         let (now, slack) = (Instant::now(), Duration::from_millis(self.rules.slack()));
-        let running = self.running();
-        let late = running.values().filter(|slot| now > slot.earliest + slack);
-        late.map(|slot| Report::Postponed { place: slot.place, at: now }).collect()
+        let mut running = self.running();
+        running.retain(|_, (_, latest)| now < *latest);
+        let late = running.values().filter(|(slot, _)| now > slot.earliest + slack);
+        late.map(|(slot, _)| Report::Postponed { place: slot.place, at: now }).collect()
     }
 
     /// Asks the store, with the next batch. While that is away, for as long as there is time.
@@ -182,7 +187,7 @@ impl KeyState {
 
     fn ended(self: &Arc<Self>, id: u64, outcome: PermitOutcome) {
         let now = Instant::now();
-        let Some(slot) = self.running().remove(&id) else { return };
+        let Some((slot, _)) = self.running().remove(&id) else { return };
         match outcome {
             PermitOutcome::GivenUp => self.tell(Report::GivenBack { place: slot.place, at: slot.at }),
             _ if now > slot.earliest + Duration::from_millis(self.rules.slack()) => {
@@ -232,7 +237,7 @@ impl Slots for Arc<KeyState> {
         })
     }
 
-    async fn claim(&self, mut held: Held, _: &AcquireRequest) -> Option<Permit> {
+    async fn claim(&self, mut held: Held, request: &AcquireRequest) -> Option<Permit> {
         let slot = held.1?;
         loop {
             let check = self.batcher().heard_at() + Duration::from_millis(self.rules.near());
@@ -251,7 +256,7 @@ impl Slots for Arc<KeyState> {
         }
         let id = batcher.next_permit();
         drop(batcher);
-        self.running().insert(id, slot);
+        self.running().insert(id, (slot, now + request.max_hold.min(MAX_HOLD)));
         held.1 = None;
         let state = Self::clone(self);
         Some(Permit::new(move |outcome| state.ended(id, outcome)))
