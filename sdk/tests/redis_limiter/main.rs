@@ -5,4 +5,5 @@
 mod cluster;
 mod decisions;
 mod rules;
+mod simulation;
 mod store_faults;

@@ -51,6 +51,10 @@ pub(crate) async fn within_the_limit(mock: &MockServer, minute: Duration) -> Vec
     let refused = requests.iter().filter(|request| request.status == Some(429)).count();
     assert_eq!(refused, 0, "of {} requests", requests.len());
     let most = REQUESTS_PER_MINUTE as usize;
+    let within = |first: &JournalEntry| {
+        requests.iter().filter(|it| it.at >= first.at && it.at.duration_since(first.at) < minute).count()
+    };
+    eprintln!("{} requests, {:?} at most in a window", requests.len(), requests.iter().map(within).max());
     for some in requests.windows(most + 1) {
         let within = some[most].at.duration_since(some[0].at);
         assert!(within >= minute, "{} requests within {within:?}", most + 1);
