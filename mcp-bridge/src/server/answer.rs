@@ -44,7 +44,7 @@ pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> Cal
             text = format!("{text}\n{service_said}");
         }
     }
-    // A backslash becomes two in JSON, and two may be a link.
+    // Each part is clean by itself, and two may make a link together.
     both(Rendered { text: clean(&text, &mut Tally::default()), structured: answer })
 }
 
