@@ -21,7 +21,7 @@ class Conversation extends Panel {
 	/** @type {{ head: HTMLElement, timeline: HTMLElement, foot: HTMLElement, said: HTMLElement } | null} */
 	parts = null;
 
-	async refresh() {
+	async read() {
 		const { id } = this.route;
 		this.className = 'pane one-pane';
 		if (!id) {

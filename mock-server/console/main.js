@@ -148,7 +148,7 @@ function soon(all) {
 		due = 0;
 		if (missed) surroundings();
 		missed = false;
-		panel?.refresh();
+		panel?.update();
 	}, 150);
 }
 live.addEventListener('change', () => soon(true));

@@ -63,7 +63,7 @@ class Outbox extends Panel {
 	one(it) {
 		return h('div.detail', {}, this.back(), h('header', {}, words(it.subject, 'h1'), badge(it.outcome), it.kind === 'reply' ? null : badge(it.kind, 'kind')),
 			h('div.actions', {}, it.messageId ? lineLink(it.messageId, 'What led to it') : null, it.conversationId ? h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation') : null, copier('Copy the source', () => it.source)),
-			facts([['At', `${dayAndTime(it.at)} UTC`], ...Object.entries(it.headers).filter(([name]) => ['From', 'To', 'Message-ID'].includes(name)).map(([name, value]) => /** @type {[string, any]} */ ([name, words(value)]))]),
+			facts([['At', `${dayAndTime(it.at)} UTC`], ['From', words(it.headers.From)], ['To', words(it.to)]]),
 			h('div.item', {}, words(it.text, 'p', { class: 'text' })), h('details', {}, h('summary', {}, 'Headers and source'), words(it.source, 'pre', { tabindex: 0 })));
 	}
 }

@@ -14,6 +14,8 @@ export class Panel extends HTMLElement {
 		/** @type {Route} */
 		this.route = { panel: '', id: null, more: null, query: {} };
 		this.turn = 0;
+		this.reading = 0;
+		this.again = false;
 		this.shown = false;
 		/** Whether what was opened from a list is to have the focus. */
 		this.opens = false;
@@ -33,8 +35,25 @@ export class Panel extends HTMLElement {
 	/** The address has changed, or the panel has just come into the page. @param {Route} route */
 	show(route) {
 		if ((route.more ?? route.id) !== (this.route.more ?? this.route.id)) this.opens = Boolean(document.activeElement?.closest('si-list'));
+		const moved = JSON.stringify(route) !== JSON.stringify(this.route);
 		this.route = route;
-		return this.refresh();
+		return moved ? this.refresh() : this.update();
+	}
+
+	/** Something has changed. What is being read is shown first: changes may come faster than answers. */
+	async update() {
+		if (this.reading) this.again = true;
+		else await this.refresh();
+	}
+
+	/** @param {() => Promise<void>} work that reads */
+	async reads(work) {
+		this.reading += 1;
+		await work();
+		this.reading -= 1;
+		if (this.reading || !this.again) return;
+		this.again = false;
+		await this.refresh();
 	}
 
 	/** What was opened from a list is there. @param {Element} within */
@@ -56,7 +75,11 @@ export class Panel extends HTMLElement {
 	}
 
 	/** Reads what is shown again. Of two at a time the later wins. */
-	async refresh() {
+	refresh() {
+		return this.reads(() => this.read());
+	}
+
+	async read() {
 		const turn = (this.turn += 1);
 		if (!this.shown) fill(this, loading());
 		try {

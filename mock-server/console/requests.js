@@ -42,7 +42,8 @@ class Requests extends Panel {
 	/** @param {{ one?: any, keys?: any[], error?: unknown }} data */
 	draw({ one, keys, error }) {
 		if (!this.list.isConnected) this.append(h('section.pane.list-pane', { 'aria-label': 'Requests' }, this.bar, this.list), this.detail);
-		const { transport, method, status, q } = this.filters;
+		const { filters } = this;
+		const { transport, method, status, q } = filters;
 		this.classList.toggle('has-one', Boolean(this.route.id));
 		patch(this.bar, [
 			part('search', [], () => h('div.search', {}, searchField('Search requests', 'Path, tool, trace or words of the body', (words) => replace(refined({ q: words }))), this.pause, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty'), { title: 'Forget all requests so far' }))),
@@ -52,16 +53,16 @@ class Requests extends Panel {
 				choose('Status', [['', 'Any status'], ['2xx', '2xx'], ['4xx', '4xx'], ['5xx', '5xx'], ['none', 'No answer']], status, (value) => go(refined({ status: value }))))),
 		]);
 		searchField.show(this.bar, q);
-		const wanted = JSON.stringify(this.filters);
+		const wanted = JSON.stringify(filters);
 		this.list.chosen = this.route.id ?? '';
 		if (wanted !== this.listed) {
 			this.listed = wanted;
 			this.list.show({
 				label: 'Requests',
 				height: 58,
-				fetch: (offset, limit, signal) => this.api.page('/requests', { ...this.filters, order: 'newest', responses: false, offset, limit }, signal),
+				fetch: (offset, limit, signal) => this.api.page('/requests', { ...filters, order: 'newest', responses: false, offset, limit }, signal),
 				key: (it) => it.id,
-				row: (it) => h('a.row.call-row', { href: at('requests', it.id, this.filters) },
+				row: (it) => h('a.row.call-row', { href: at('requests', it.id, filters) },
 					h('span.first', {}, statusBadge(it.status), words(title(it), 'b'), words(topic(it), 'span', { class: 'topic' })),
 					h('span.third.hint', {}, words(`${it.transport === 'mcp' ? 'MCP' : it.method} ${it.path.replace('/api/v1', '')}`, 'span', { class: 'path mono', title: it.path }), h('span.gap'), h('span.time', {}, `${it.durationMs} ms · ${timeOfDay(it.at)}`))),
 				empty: () => q || transport || method || status ? empty('list', 'Nothing fits', 'No request fits these filters.', h('a.button', { href: at('requests') }, 'Show all'))

@@ -2,8 +2,8 @@
 
 /** @typedef {import('./ui.js').Field} Field */
 
-/** @type {[string, string][]} */
-const PATHS = [['', 'any path'], ['/conversations', 'list conversations'], ['/conversations/*', 'read a conversation'], ['/conversations/*/notes', 'notes'], ['/conversations/*/replies', 'replies'], ['/conversations/*/document-requests', 'document requests'], ['/conversations/*/status', 'status'], ['/conversations/*/tags', 'tags'], ['/conversations/*/assign', 'assign'], ['/mcp', 'MCP'], ['?', 'another path']];
+/** @type {any} */
+const PATHS = [['', 'any path'], ['/conversations', 'list conversations'], ['/conversations/*', 'read a conversation'], ...['notes', 'replies', 'document-requests', 'status', 'tags', 'assign'].map((it) => [`/conversations/*/${it}`, it]), ['/mcp', 'MCP'], ['?', 'another path']];
 
 /** @type {[string, string][]} */
 const OF_REQUESTS = [['drop-after', 'it happens, then the connection closes'], ['drop-before', 'the connection closes, nothing happens'], ['status', 'an error, nothing happens'], ['status-after', 'it happens, then an error'], ['delay', 'a late answer'], ['truncate', 'only a part of the answer'], ['body', 'another body'], ['headers', 'more headers'], ['act', 'control calls right before or after it']];

@@ -241,7 +241,7 @@ export function pauser(list) {
 		element.ariaLabel = `${element.textContent} the list`;
 		element.setAttribute('aria-pressed', String(list.paused));
 		if (!list.paused) list.catchUp();
-	}, { 'aria-pressed': 'false', 'aria-label': 'Pause the list', title: 'New rows are counted and not shown until you resume' });
+	}, { 'aria-pressed': 'false', 'aria-label': 'Pause the list', title: 'Counts new rows instead of showing them' });
 	return element;
 }
 
