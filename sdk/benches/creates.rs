@@ -44,8 +44,9 @@ async fn print_losses() {
             let by_default = measure(loss, kind, CREATES, |builder| builder).await;
             let reading = measure(loss, kind, CREATES, read_first).await;
             println!(
-                "  {:<33} {kind:<8?} default: {:>3} of {CREATES}, {}, {}, {:>4} ms   read first: {:>3} of {CREATES}",
+                "  {:<33} {:<8} default: {:>3} of {CREATES}, {}, {}, {:>4} ms   read first: {:>3} of {CREATES}",
                 loss.name,
+                format!("{kind:?}"),
                 by_default.recovered,
                 by_default.duplicates,
                 by_default.false_words,
