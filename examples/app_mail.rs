@@ -8,12 +8,9 @@
 
 use std::time::Duration;
 
-use shared_inbox::{
-    Change, Changes, ConversationSummary, Reference, ReplyAddress, Timestamp, View, new_message_id,
-};
+use shared_inbox::{Reference, ReplyAddress, Timestamp, new_message_id};
 use shared_inbox_examples::{Result, Service};
 use shared_inbox_mock::InboundMail;
-use tokio::time::timeout;
 
 const CUSTOMER: &str = "kim@customer.test";
 
@@ -45,9 +42,7 @@ async fn main() -> Result<()> {
     }
 
     // 4. The reply is a conversation with the reference, whatever its status.
-    let changes = inbox.changes().view(View::All).reference(reference.as_str()).with_existing();
-    let reply = first(changes.every(Duration::from_secs(5)));
-    let summary = timeout(Duration::from_secs(600), reply).await??;
+    let summary = inbox.wait_for_reference(&reference).within(Duration::from_secs(600)).await?;
     println!("{} is about {}", summary.id, summary.reference.as_deref().unwrap_or("nothing"));
 
     // A reference says which address was written to, not who wrote. Look before you act on it.
@@ -57,14 +52,4 @@ async fn main() -> Result<()> {
         println!("written by someone else: leave it to a person");
     }
     Ok(())
-}
-
-/// The first conversation that comes into the list.
-async fn first(mut changes: Changes) -> Result<ConversationSummary> {
-    while let Some(change) = changes.next().await {
-        if let Change::New(summary) = change? {
-            return Ok(summary);
-        }
-    }
-    Err("no later look can succeed".into())
 }

@@ -1,15 +1,15 @@
-//! A nightly report over everything that the key can see: how much there is of what, what has waited longest, and which
-//! parts are too large for the API to show whole.
+//! A nightly report to CSV: one row for each conversation that the key can see, on the standard output or in a file.
 //!
-//!     cargo run --example nightly_report
+//!     cargo run --example nightly_report [FILE]
 //!
 //! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it reports on that inbox, and changes nothing. Without them, a
 //! mock inside this process is filled with mail first.
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::{env, fs};
 
 use futures_util::future::try_join_all;
-use shared_inbox::{Client, ConversationSummary, Status, Urgency};
+use shared_inbox::{Client, ConversationSummary, Status, Timestamp, View};
 use shared_inbox_examples::{Result, Service};
 
 #[tokio::main]
@@ -18,66 +18,58 @@ async fn main() -> Result<()> {
     if service.mock.is_some() {
         fill(&service.inbox).await?;
     }
-    let mut report = Report::default();
+    let mut csv = String::from("id,status,snoozed,assignee,urgency,tags,hours_since_last_message,subject\n");
+    let (now, mut rows) = (Timestamp::now(), 0);
     let mut sweep = service.inbox.sweep();
     while let Some(summary) = sweep.next().await {
-        report.count(&summary?);
+        let summary = summary?;
+        // A snoozed conversation has the status `open`; only the view tells.
+        let is_snoozed = sweep.found_in() == Some(&View::Snoozed);
+        writeln!(csv, "{}", row(&summary, is_snoozed, now))?;
+        rows += 1;
     }
-    report.print();
     for slice in sweep.cut() {
-        println!("not all could be seen: {slice}");
+        eprintln!("not all could be seen: {slice}");
+    }
+    match env::args().nth(1) {
+        // Whoever reads the file sees the old report or the new one, never half of it.
+        Some(file) => {
+            fs::write(format!("{file}.new"), csv)?;
+            fs::rename(format!("{file}.new"), &file)?;
+            println!("{rows} conversations in {file}");
+        }
+        None => print!("{csv}"),
     }
     Ok(())
 }
 
-#[derive(Default)]
-struct Report {
-    total: usize,
-    urgent: usize,
-    by_status: BTreeMap<String, usize>,
-    by_assignee: BTreeMap<String, usize>,
-    by_tag: BTreeMap<String, usize>,
-    /// Ours to answer for the longest time.
-    oldest: Option<ConversationSummary>,
+fn row(summary: &ConversationSummary, is_snoozed: bool, now: Timestamp) -> String {
+    let assignee = summary.assignee.as_ref().map_or("nobody", |who| &who.name);
+    let cells = [
+        summary.id.to_string(),
+        summary.status.to_string(),
+        is_snoozed.to_string(),
+        assignee.to_owned(),
+        summary.urgency.as_ref().map_or("", |urgency| urgency.as_str()).to_owned(),
+        summary.tags.join(" "),
+        ((now - summary.last_message_at).as_secs() / 3600).to_string(),
+        summary.subject.clone(),
+    ];
+    cells.map(|cell| quoted(&cell)).join(",")
 }
 
-impl Report {
-    fn count(&mut self, summary: &ConversationSummary) {
-        self.total += 1;
-        self.urgent += usize::from(summary.urgency == Some(Urgency::High));
-        *self.by_status.entry(summary.status.to_string()).or_default() += 1;
-        let who = summary.assignee.as_ref().map_or("nobody", |who| who.name.as_str());
-        *self.by_assignee.entry(who.to_owned()).or_default() += 1;
-        for tag in &summary.tags {
-            *self.by_tag.entry(tag.clone()).or_default() += 1;
-        }
-        let older =
-            self.oldest.as_ref().is_none_or(|oldest| summary.last_message_at < oldest.last_message_at);
-        if summary.status == Status::Open && older {
-            self.oldest = Some(summary.clone());
-        }
-    }
-
-    fn print(&self) {
-        println!("{} conversations, {} of them urgent", self.total, self.urgent);
-        for (what, counts) in
-            [("status", &self.by_status), ("assignee", &self.by_assignee), ("tag", &self.by_tag)]
-        {
-            for (name, count) in counts {
-                println!("  {what} {name}: {count}");
-            }
-        }
-        if let Some(oldest) = &self.oldest {
-            println!("open for the longest time: {}, since {}", oldest.id, oldest.last_message_at);
-        }
-    }
+/// A cell as CSV has it. Subjects are a stranger's words: a spreadsheet must not take one for a formula.
+fn quoted(cell: &str) -> String {
+    let cell =
+        if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
 /// A dozen mails; every third waits for its customer.
 async fn fill(inbox: &Client) -> Result<()> {
     let mails = (0..12).map(|n| {
         let call = inbox.sandbox_inbound(format!("kim{n}@customer.test"), "Where is my order?");
-        call.subject(format!("Order {n}")).into_future()
+        call.subject(format!("=Order \"{n}\", again")).into_future()
     });
     for (n, mail) in try_join_all(mails).await?.into_iter().enumerate() {
         let thread = inbox.conversation(&mail.conversation_id);

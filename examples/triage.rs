@@ -1,11 +1,11 @@
-//! A triage agent: reads open mail that nobody has, tags it by rule, and drafts an answer where a rule has one. It never
-//! sends; a person approves every draft.
+//! A triage worker that can be killed at any point: it reads open mail that nobody has, drafts an answer where a rule has
+//! one, and tags what it has dealt with. It never sends; a person approves every draft.
 //!
 //!     cargo run --example triage
 //!
 //! With `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY` set it works in that inbox instead of a mock.
 
-use shared_inbox::{Assigned, Client, ConversationSummary, Direction, View};
+use shared_inbox::{Assigned, Client, ConversationId, Direction, TimelineItem, View};
 use shared_inbox_examples::{Result, Service};
 
 struct Rule {
@@ -28,8 +28,8 @@ const RULES: &[Rule] = &[
     Rule { words: &["lawyer", "complaint"], tag: "careful", draft: None },
 ];
 
-/// Marks what has been looked at, so that the next run does not look again.
-const SEEN: &str = "triaged";
+/// Marks what has been dealt with. Set last, so that a worker that is killed before comes back to it.
+const DONE: &str = "triaged";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -38,43 +38,47 @@ async fn main() -> Result<()> {
     if inbox.is_test() {
         write_some_mail(inbox).await?;
     }
-    let open = inbox.conversations().view(View::Open).assigned(Assigned::Unassigned).limit(100).await?;
-    let new: Vec<_> = open.iter().filter(|summary| !summary.tags.iter().any(|tag| tag == SEEN)).collect();
-    println!("{} open, {} of them new", open.len(), new.len());
-    for summary in new {
-        println!("{}  {}", summary.id, triage(inbox, summary).await?);
+    let (mut open, mut new) = (0, 0);
+    let mut sweep = inbox.sweep().view(View::Open).assigned(Assigned::Unassigned);
+    while let Some(summary) = sweep.next().await {
+        let summary = summary?;
+        open += 1;
+        if !summary.tags.iter().any(|tag| tag == DONE) {
+            new += 1;
+            println!("{}  {}", summary.id, triage(inbox, &summary.id).await?);
+        }
     }
+    println!("{open} open, {new} of them new");
     Ok(())
 }
 
 /// Returns what was done, in words.
-async fn triage(inbox: &Client, summary: &ConversationSummary) -> Result<String> {
-    let thread = inbox.conversation(&summary.id);
+async fn triage(inbox: &Client, id: &ConversationId) -> Result<String> {
+    let thread = inbox.conversation(id);
     let conversation = thread.get().await?;
-
     // A mail that looks wrong is for a person. Its words decide nothing here.
     if let Some(risk) = &conversation.risk {
-        thread.add_note(format!("Left alone: looks like {risk}.")).await?;
-        thread.edit_tags().add(SEEN).await?;
+        thread.edit_tags().tags([DONE, "careful"]).await?;
         return Ok(format!("left alone, looks like {risk}"));
     }
-
-    let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
-    let latest = messages.rfind(|message| message.direction == Direction::Inbound);
-    let text = latest.map(|message| message.text.to_lowercase()).unwrap_or_default();
-    let rule = RULES.iter().find(|rule| rule.words.iter().any(|word| text.contains(word)));
-
-    let Some(rule) = rule else {
-        thread.edit_tags().add(SEEN).await?;
+    let is_mail = |item: &TimelineItem| item.as_message().is_some_and(|m| m.direction == Direction::Inbound);
+    let latest = conversation.timeline.iter().rposition(is_mail).unwrap_or_default();
+    let (mail, later) = conversation.timeline[latest..].split_first().ok_or("an empty conversation")?;
+    let text = mail.as_message().map(|message| message.text.to_lowercase()).unwrap_or_default();
+    let Some(rule) = RULES.iter().find(|rule| rule.words.iter().any(|word| text.contains(word))) else {
+        thread.edit_tags().add(DONE).await?;
         return Ok("no rule fits".into());
     };
-    thread.edit_tags().add(SEEN).add(rule.tag).await?;
-    let Some(words) = rule.draft else {
-        return Ok(format!("tagged {}", rule.tag));
-    };
-    // Awaiting a reply makes a draft. Only `.and_send()` would mail the customer.
-    let draft = thread.reply(words).summary(format!("Standard answer: {}", rule.tag)).await?;
-    Ok(format!("tagged {}, {} {}", rule.tag, draft.status, draft.message_id))
+    let mut said = format!("tagged {}", rule.tag);
+    // What stands below the mail was written since: by a person, or by this worker before it was killed.
+    let is_answered = later.iter().any(|item| item.as_message().is_some());
+    if let Some(words) = rule.draft.filter(|_| !is_answered) {
+        // Awaiting a reply makes a draft; only `.and_send()` would mail the customer. A lost response is recovered.
+        let draft = thread.reply(words).summary(format!("Standard answer: {}", rule.tag)).await?;
+        said = format!("{said}, {} {}", draft.status, draft.message_id);
+    }
+    thread.edit_tags().tags([DONE, rule.tag]).await?;
+    Ok(said)
 }
 
 /// Four customers, so that there is something to do in a sandbox.

@@ -70,6 +70,8 @@ async fn handle(event: &Event) -> Result<()> {
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    // A handler's error is told here, with the event's id and type.
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     if let Ok(secrets) = env::var("SHARED_INBOX_WEBHOOK_SECRET") {
         let secrets = secrets.split_whitespace().map(Secret::parse).collect::<Result<Vec<_>, _>>()?;
         let listener = TcpListener::bind("127.0.0.1:8080").await?;

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{Client, RedisLimiter, limits};
+use shared_inbox::{ApiKey, Client, RedisLimiter, limits};
 use shared_inbox_examples::Result;
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::stores;
@@ -32,13 +32,11 @@ async fn main() -> Result<()> {
 /// One process of the fleet: all that it needs to know of the others is the store.
 async fn work(name: &str) -> Result<()> {
     let minute = Duration::from_millis(env::var("WINDOW_MS")?.parse()?);
-    let mut limiter = RedisLimiter::builder(env::var("STORE_URL")?)
+    let limiter = RedisLimiter::builder(env::var("STORE_URL")?)
         .share(limits::REQUESTS_PER_MINUTE / WORKERS) // while the store is away
-        .window(minute); // a minute unless set, which is right for the service
-    if env::var_os("NEW_STORE").is_some() {
-        limiter = limiter.new_store(); // started for this fleet, so there is nothing that it could have forgotten
-    }
-    let limiter = limiter.connect().await?;
+        .window(minute) // a minute unless set, which is right for the service
+        .connect()
+        .await?;
     let inbox = Client::builder(env::var("SHARED_INBOX_BASE_URL")?, env::var("SHARED_INBOX_API_KEY")?)
         .rate_limiter(limiter)
         .build()?;
@@ -65,13 +63,15 @@ async fn lead() -> Result<()> {
         None => Some(MockServer::builder().empty().rate_window(Duration::from_secs(6)).start().await),
     };
     let minute = if mock.is_some() { Duration::from_secs(6) } else { limits::RATE_WINDOW };
+    if let (Some(_), Some(mock)) = (&own_store, &mock) {
+        // Store and service were started for this fleet, so there is nothing that the store could have forgotten.
+        let key = ApiKey::parse(mock.test_key())?.fingerprint();
+        RedisLimiter::builder(&*store).window(minute).declare_unused(key).await?;
+    }
     let start = |name: u32| -> Result<Child> {
         let mut worker = Command::new(env::current_exe()?);
         worker.env("WORKER", name.to_string()).env("STORE_URL", &store);
         worker.env("WINDOW_MS", minute.as_millis().to_string());
-        if own_store.is_some() {
-            worker.env("NEW_STORE", "1");
-        }
         if let Some(mock) = &mock {
             worker.env("SHARED_INBOX_BASE_URL", mock.base_url()).env("SHARED_INBOX_API_KEY", mock.test_key());
         }

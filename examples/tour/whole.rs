@@ -104,7 +104,7 @@ async fn a_webhook(
     let verifier = hooks.verifier();
     let body = serde_json::to_vec(&*event)?;
     let forger = Signer::new([Secret::from_bytes(b"not the secret that was shown")?]);
-    let headers = forger.sign(event.id.as_str(), event.proof().timestamp(), &body);
+    let headers = forger.sign(event.id.as_str(), event.matched_signature().timestamp(), &body);
     show.run(code!(verifier.verify(&headers, &body).err()), |error| {
         error.map(|error| error.to_string()).unwrap_or_default()
     })

@@ -11,7 +11,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use libfuzzer_sys::fuzz_target;
-use shared_inbox_webhooks::{Event, EventKind, Parts, Secret, Signer, Verifier, diagnose};
+use shared_inbox_webhooks::{Event, EventKind, RawHeaders, Secret, Signer, Verifier, diagnose};
 
 const NOW: u64 = 1_700_000_000;
 const SECRETS: [&str; 2] =
@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     let mut lines = input.splitn(4, |byte| *byte == b'\n');
     let mut next = || lines.next().unwrap_or_default();
     let (id, timestamp, signature, body) = (next(), next(), next(), next());
-    let parts = Parts { id, timestamp, signature };
+    let parts = RawHeaders { id, timestamp, signature };
     let secrets = SECRETS.map(|text| Secret::parse(text).unwrap());
     let verifier = Verifier::new(secrets.clone()).clock(|| UNIX_EPOCH + Duration::from_secs(NOW));
 
@@ -31,20 +31,20 @@ fuzz_target!(|input: &[u8]| {
         body.chunks(13).for_each(|piece| stream.update(piece));
         stream.finish()
     });
-    assert_eq!(verdict.as_ref().map(|verified| verified.proof()).map_err(|error| *error), pieces);
+    assert_eq!(verdict.as_ref().map(|verified| verified.matched_signature()).map_err(|error| *error), pieces);
 
     match verdict {
         Ok(verified) => {
-            let proof = verified.proof();
-            assert!(proof.timestamp().abs_diff(NOW) <= 300);
+            let matched = verified.matched_signature();
+            assert!(matched.timestamp().abs_diff(NOW) <= 300);
             let written = std::str::from_utf8(timestamp).unwrap();
-            let genuine = Signer::new([secrets[proof.secret()].clone()]).sign_text(proof.id(), written, body);
+            let genuine = Signer::new([secrets[matched.secret()].clone()]).sign_text(matched.id(), written, body);
             let header = String::from_utf8_lossy(signature);
             assert!(header.split(' ').any(|entry| entry == genuine.signature));
             if let Ok(event) = verified.parse::<Event>() {
-                assert_eq!(event.id.as_str(), proof.id());
+                assert_eq!(event.id.as_str(), matched.id());
             }
-            events(proof.id(), body);
+            events(matched.id(), body);
         }
         Err(error) => {
             assert!(matches!(error.status(), 400 | 401));

@@ -16,6 +16,7 @@ use shared_inbox::Operation;
 use crate::{
     config::{For, Key, Launch, starting},
     settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings, Structured},
+    skills,
 };
 
 const ABOUT: &str = "Connects a desktop MCP client to a shared customer-email inbox, over stdio.";
@@ -146,6 +147,9 @@ pub struct Options {
     /// Add a line of JSON to this file for each call: when, which tool and ids, how it ended, who agreed and how; never words
     #[arg(long, global = true, env = "SHARED_INBOX_AUDIT", value_name = "FILE")]
     pub audit: Option<PathBuf>,
+    /// Serve the skills in this folder too: how your team answers, as folders with a SKILL.md
+    #[arg(long, global = true, env = "SHARED_INBOX_SKILLS", value_name = "DIR", value_parser = skills_in)]
+    pub skills: Option<PathBuf>,
     /// Say more on stderr; twice for every request. Never mail, names or keys
     #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -157,7 +161,7 @@ fn switch() -> BoolishValueParser {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(Operation::ALL.into_iter().filter_map(Operation::tool_name))
+    PossibleValuesParser::new(Operation::KNOWN.into_iter().filter_map(Operation::tool_name))
 }
 
 fn max_chars(text: &str) -> Result<usize, String> {
@@ -173,6 +177,12 @@ fn address(text: &str) -> Result<String, String> {
         Some((name, host)) if !name.is_empty() && !host.is_empty() => Ok(text.to_owned()),
         _ => Err("must be an inbox's address, such as help@shop.example".into()),
     }
+}
+
+/// A folder whose skills can all be read.
+fn skills_in(text: &str) -> Result<PathBuf, String> {
+    let dir = PathBuf::from(text);
+    skills::read(&dir).map(|_| dir)
 }
 
 /// What to say about a key among the arguments, if there is one. It must not be repeated in any message.
@@ -209,6 +219,7 @@ impl Options {
             max_chars: self.max_chars,
             structured: if self.text_only { Structured::None } else { self.structured },
             mailboxes: self.mailbox.clone(),
+            skills: self.skills.clone(),
             ..Settings::default()
         }
     }
@@ -256,12 +267,17 @@ impl Options {
         }
         match self.settings().structured {
             Structured::Safe => {}
+            Structured::Slim => flag("--structured", Some("slim".into())),
             Structured::Exact => flag("--structured", Some("exact".into())),
             Structured::None => flag("--structured", Some("none".into())),
         }
         if let Some(file) = &self.audit {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             flag("--audit", Some(file.to_string_lossy().into_owned()));
+        }
+        if let Some(dir) = &self.skills {
+            let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+            flag("--skills", Some(dir.to_string_lossy().into_owned()));
         }
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };

@@ -19,6 +19,7 @@ mod digest;
 pub mod doctor;
 #[doc(hidden)]
 pub mod logging;
+mod patience;
 mod recent;
 pub mod render;
 #[cfg(feature = "sandbox")]
@@ -26,6 +27,7 @@ pub mod render;
 pub mod sandbox;
 mod server;
 pub mod settings;
+mod skills;
 #[doc(hidden)]
 pub mod stdio;
 

@@ -4,9 +4,9 @@
 
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use shared_inbox::{Client, Clock, Operation, Scope, TokioClock};
+use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, limits};
 
-use crate::{audit::Audit, digest::Digest};
+use crate::{audit::Audit, digest::Digest, patience::PatientLimiter};
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
@@ -46,6 +46,8 @@ pub struct Settings {
     pub structured: Structured,
     /// The addresses of the inboxes that the model is kept to; every inbox when there are none.
     pub mailboxes: Vec<String>,
+    /// A folder with skills of the team's own, served beside the bridge's.
+    pub skills: Option<PathBuf>,
 }
 
 impl Settings {
@@ -67,6 +69,7 @@ impl Default for Settings {
             clock: Arc::new(TokioClock),
             structured: Structured::Safe,
             mailboxes: Vec::new(),
+            skills: None,
         }
     }
 }
@@ -77,6 +80,8 @@ impl Default for Settings {
 pub enum Structured {
     /// Cleaned, defused and marked like the text.
     Safe,
+    /// Ids, states and times, for clients that show a model both forms: the words stand in the text alone.
+    Slim,
     /// Mail exactly as it came, for programs: with hidden characters, live links and no marks. Not for a model.
     Exact,
     /// Nothing: results are text alone.
@@ -142,6 +147,7 @@ impl Access {
     fn client(&self, base_url: String, key: String) -> Result<Client, String> {
         let client = Client::builder(base_url, key)
             .deadline(CALL_WITHIN)
+            .rate_limiter(PatientLimiter::new(limits::REQUESTS_PER_MINUTE))
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
         client.build().map_err(|error| {

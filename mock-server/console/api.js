@@ -85,6 +85,13 @@ export class Api extends EventTarget {
 		return answer(await this.ask('PUT', path, { body }));
 	}
 
+	/** A customer's mail in the sandbox, as an app sends one in. @param {string} key @param {any} mail */
+	async sandbox(key, mail) {
+		const response = await fetch('/api/v1/sandbox/inbound', { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }, body: JSON.stringify(mail) });
+		const said = await response.json().catch(() => null);
+		if (!response.ok) throw new Refused(response.status, said?.error ?? `The server answered ${response.status}.`);
+	}
+
 	/** @param {string} path */
 	async remove(path) {
 		await this.ask('DELETE', path);

@@ -2,38 +2,51 @@
 
 import { h, part, patch, words } from './dom.js';
 import { when } from './clock.js';
+import { WindowedList, whole } from './list.js';
 import { Panel } from './panel.js';
 import { at } from './route.js';
 import { attempt, button, empty, lineLink } from './ui.js';
 import { discard, edit } from './timeline.js';
 
 class Approvals extends Panel {
+	/** @type {any[]} */
+	queue = [];
+	head = h('div');
+	list = /** @type {WindowedList} */ (document.createElement('si-list'));
+
 	get heading() {
 		return 'Approvals';
 	}
 
 	async load() {
-		const [queue, keys, users] = await Promise.all([this.api.get('/approvals'), this.api.get('/keys'), this.api.get('/users')]);
-		const names = new Map([...keys.map((/** @type {any} */ it) => [it.agentId, it.name]), ...users.map((/** @type {any} */ it) => [it.id, it.name])]);
-		return { queue, names };
+		return this.api.get('/approvals');
 	}
 
-	/** @param {{ queue: any[], names: Map<string, string> }} data */
-	draw({ queue, names }) {
-		patch(this, [
-			part('head', queue.length, () => h('header.panel-head', {}, h('h1', {}, 'Approvals'), h('p', {}, queue.length ? 'Nothing of this reaches a customer before a person has said yes. You are that person.' : ''))),
-			...(queue.length ? queue.map((it) => part(it.messageId, it, () => this.card(it, names))) : [part('none', 0, () => empty('check', 'No draft waits', 'When your app writes a reply without send: true, it waits here.'))]),
-		]);
+	draw(queue) {
+		this.queue = queue;
+		if (!this.list.isConnected) {
+			this.append(this.head, this.list);
+			this.list.show({
+				label: 'Drafts',
+				height: 212,
+				fetch: whole(async () => this.queue),
+				key: (it) => it.messageId,
+				row: (it) => this.card(it),
+				empty: () => empty('check', 'No draft waits', 'When your app writes a reply without send: true, it waits here.'),
+			});
+		} else this.list.refresh();
+		patch(this.head, [part('head', queue.length > 0, () => h('header.panel-head', {}, h('h1', {}, 'Approvals'), h('p', {}, queue.length ? 'Nothing of this reaches a customer before a person has said yes. You are that person.' : '')))]);
 	}
 
-	/** @param {any} it @param {Map<string, string>} names */
-	card(it, names) {
-		return h('article.card', { 'aria-label': 'Draft' },
-			h('header', {}, words(names.get(it.draftedBy) ?? it.draftedBy ?? 'The drafting helper', 'b'), h('span.hint', {}, 'drafted'), when(it.at), h('span.gap'), lineLink(it.messageId)),
+	card(it) {
+		const now = () => this.queue.find((one) => one.messageId === it.messageId) ?? it;
+		return h('article.card.draft', { 'aria-label': `Draft for ${it.customer ?? 'a customer'}` },
+			h('header', {}, h('span', {}, 'To ', words(it.customer ?? 'a customer', 'b')), words(it.subject || '(no subject)', 'span', { class: 'topic' }), h('span.gap'), lineLink(it.messageId)),
+			h('p.hint', {}, words(it.draftedByName ?? 'The drafting helper'), ' drafted it ', when(it.at)),
 			it.summary ? h('p.summary', {}, words(it.summary)) : null,
 			words(it.text, 'p', { class: 'text' }),
 			h('footer', {}, button('Approve', () => attempt(() => this.api.post(`/messages/${it.messageId}/approve`), 'Approved: it leaves when the undo window has passed'), { kind: 'primary' }),
-				button('Edit', () => edit(this.api, it)), button('Discard', () => discard(this.api, it.messageId), { kind: 'quiet' }), h('span.gap'), h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation')));
+				button('Edit', () => edit(this.api, now())), button('Discard', () => discard(this.api, it.messageId), { kind: 'quiet' }), h('span.gap'), h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation')));
 	}
 }
 customElements.define('si-approvals', Approvals);

@@ -19,7 +19,7 @@ class Bookings extends Panel {
 
 	/** @param {{ bookings: any[], users: any[] }} data */
 	draw({ bookings, users }) {
-		const name = (/** @type {string} */ id) => users.find((it) => it.id === id)?.name ?? id;
+		const name = (id) => users.find((it) => it.id === id)?.name ?? id;
 		patch(this, [
 			part('head', users, () => h('header.panel-head', {}, h('h1', {}, 'Bookings'), h('span.gap'), button('Book a time', () => this.book(users), { kind: 'primary' }))),
 			bookings.length ? part('table', 0, () => this.table.whole) : part('none', 0, () => empty('calendar', 'Nothing is booked', 'Book a time as a customer would; booking.created follows.')),
@@ -28,7 +28,6 @@ class Bookings extends Panel {
 			h('td.end', {}, lineLink(it.id), it.cancelled ? null : button('Cancel', () => attempt(() => this.api.post(`/bookings/${it.id}/cancel`), 'Cancelled'), { kind: 'small', 'data-focus': `cancel-${it.id}` }))))));
 	}
 
-	/** @param {any[]} users */
 	book(users) {
 		const start = new Date(clock.now() + 86_400_000).setUTCHours(10, 0, 0, 0);
 		ask('Book a time', [

@@ -5,22 +5,30 @@ import { forInput, fromInput, clock, until } from './clock.js';
 import { composer, writeIn } from './compose.js';
 import { Panel } from './panel.js';
 import { at } from './route.js';
+import { guide } from './start.js';
 import { item } from './timeline.js';
 import { ask, attempt, badge, button, choose, empty, failed, loading } from './ui.js';
 import { checklist } from './uploads.js';
 
+/** Items of a timeline that are shown at first. */
+const SHOWN = 200;
+
 class Conversation extends Panel {
 	chosen = '';
 	length = -1;
-	/** @type {{ head: HTMLElement, timeline: HTMLElement, foot: HTMLElement } | null} */
+	/** Whether the whole of a long timeline is shown. */
+	all = false;
+	/** @type {{ head: HTMLElement, timeline: HTMLElement, foot: HTMLElement, said: HTMLElement } | null} */
 	parts = null;
 
-	async refresh() {
+	async read() {
 		const { id } = this.route;
 		this.className = 'pane one-pane';
 		if (!id) {
 			this.chosen = '';
-			fill(this, empty('inbox', 'No conversation chosen', 'Choose one from the list, or write in as a customer.'));
+			this.parts = null;
+			if (this.context.called) fill(this, empty('inbox', 'No conversation chosen', 'Choose one from the list, or write in as a customer.'));
+			else if (!this.querySelector('.start')) fill(this, h('div.detail', {}, h('h1', {}, 'Start here'), guide(this.context)));
 			return;
 		}
 		const turn = (this.turn += 1);
@@ -34,8 +42,11 @@ class Conversation extends Panel {
 			if (turn === this.turn) this.draw(data);
 		} catch (error) {
 			if (turn !== this.turn) return;
+			const away = error.status === 0;
+			if (away) this.context.live.become('lost');
+			if (away && this.parts) return;
 			this.parts = null;
-			fill(this, this.back(), failed(error, () => this.refresh()));
+			fill(this, this.back(), away ? null : failed(error, () => this.refresh()));
 		}
 	}
 
@@ -43,14 +54,14 @@ class Conversation extends Panel {
 		return h('a.back', { href: at('inbox', null, this.route.query) }, icon('back'), 'Conversations');
 	}
 
-	/** @param {any} it */
 	draw(it) {
 		if (!this.parts) {
-			this.parts = { head: h('header.one-head'), timeline: h('div.timeline', { role: 'log', 'aria-label': 'Timeline', tabindex: 0 }), foot: h('div') };
-			fill(this, this.parts.head, this.parts.timeline, this.parts.foot);
+			this.parts = { head: h('header.one-head'), timeline: h('div.timeline', { role: 'region', 'aria-label': 'Timeline', tabindex: 0 }), foot: h('div'), said: h('p.unseen', { role: 'status' }) };
+			fill(this, this.parts.head, this.parts.timeline, this.parts.foot, this.parts.said);
 			this.length = -1;
+			this.all = false;
 		}
-		const { head, timeline, foot } = this.parts;
+		const { head, timeline, foot, said } = this.parts;
 		patch(head, [
 			part('title', [it.subject, it.id], () => h('div.title', {}, this.back(), words(it.subject || '(no subject)', 'h1'), h('a.line-link', { href: at('line', it.id), title: 'Everything that led to and followed from this conversation' }, icon('line'), 'Line'))),
 			part('who', [it.contact, it.mailbox, it.status, it.snoozedUntil, it.topic, it.urgency, it.reference], () => h('div.who', {},
@@ -59,22 +70,34 @@ class Conversation extends Panel {
 				it.snoozedUntil ? h('span.badge.b-snoozed', {}, 'wakes ', until(it.snoozedUntil)) : null,
 				it.topic ? h('span.badge', {}, words(it.topic)) : null, it.urgency && it.urgency !== 'normal' ? badge(it.urgency) : null,
 				it.reference ? h('span.badge', { title: 'The reference of your app' }, 'ref ', words(it.reference, 'code')) : null)),
-			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.length ? h('ul', {}, it.riskReasons.map((/** @type {string} */ why) => words(why, 'li'))) : null))) : null,
+			it.risk ? part('risk', [it.risk, it.riskReasons], () => h('div.risk', { role: 'note' }, icon('alert'), h('div', {}, h('b', {}, words(it.risk)), it.riskReasons.length ? h('ul', {}, it.riskReasons.map((why) => words(why, 'li'))) : null))) : null,
 			part('actions', [it.status, it.assignee, it.team, it.tags, it.snoozedUntil], () => this.actions(it)),
-			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => h('div.asked', {}, it.documentRequests.map((/** @type {any} */ request) => checklist(this.api, request, it.documents)))) : null,
+			it.documentRequests.length ? part('asked', [it.documentRequests, it.documents], () => h('div.asked', {}, it.documentRequests.map((request) => checklist(this.api, request, it.documents)))) : null,
 		]);
 		const near = timeline.scrollHeight - timeline.scrollTop - timeline.clientHeight < 120;
-		patch(timeline, it.timeline.map((/** @type {any} */ entry, /** @type {number} */ i) => part(entry.id ?? `event-${i}`, entry, () => item(this.context, entry, it))));
+		const earlier = this.all ? 0 : Math.max(0, it.timeline.length - SHOWN);
+		patch(timeline, [
+			earlier ? part('earlier', earlier, () => button(`Show ${earlier} earlier`, () => {
+				this.all = true;
+				return this.refresh();
+			})) : null,
+			...it.timeline.slice(earlier).map((entry, i) => part(entry.id ?? `event-${earlier + i}`, entry, () => item(this.context, entry, it))),
+		]);
 		patch(foot, [part(`composer-${it.id}`, [it.team.people], () => composer(this.context, it.id, it))]);
-		if (this.length !== it.timeline.length && (near || this.length < 0)) timeline.scrollTop = timeline.scrollHeight;
+		if (this.length !== it.timeline.length && (near || this.length < 0)) {
+			timeline.scrollTop = timeline.scrollHeight;
+			// In a narrow window the whole conversation scrolls.
+			if (this.scrollHeight > this.clientHeight) this.scrollTop = Math.max(0, timeline.offsetTop + timeline.offsetHeight - this.clientHeight);
+		}
+		if (this.length >= 0 && this.length < it.timeline.length) fill(said, `${it.timeline.length - this.length} new in the timeline`);
 		this.length = it.timeline.length;
+		this.opened(head);
 	}
 
-	/** @param {any} it */
 	actions(it) {
 		const path = `/conversations/${it.id}`;
 		const status = /** @type {[string, string][]} */ ([['open', 'Open'], ['waiting', 'Waiting'], ['closed', 'Closed']]);
-		const people = /** @type {[string, string][]} */ ([['none', 'Nobody'], ...it.team.people.map((/** @type {any} */ one) => [one.id, one.name]), ...it.team.agents.map((/** @type {any} */ one) => [one.id, `${one.name} (agent)`])]);
+		const people = /** @type {[string, string][]} */ ([['none', 'Nobody'], ...it.team.people.map((one) => [one.id, one.name]), ...it.team.agents.map((one) => [one.id, `${one.name} (agent)`])]);
 		const has = it.assignee ? `${it.assignee.type}:${it.assignee.id}` : 'none';
 		if (!people.some(([value]) => value === has)) people.push([has, it.assignee.name]);
 		return h('div.actions', {},
@@ -82,7 +105,7 @@ class Conversation extends Panel {
 			choose('Assigned to', people, has, (to) => attempt(() => this.api.post(`${path}/assign`, { to }))),
 			it.snoozedUntil ? button('Wake up', () => attempt(() => this.api.post(`${path}/snooze`, { until: null }))) : button('Snooze', () => this.snooze(path)),
 			button('Mail from customer', () => writeIn(this.context, it)),
-			h('span.tags', {}, it.tags.map((/** @type {string} */ tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(`${path}/tags`, { remove: [tag] })) }, '×'))),
+			h('span.tags', {}, it.tags.map((tag) => h('span.tag', {}, words(tag), h('button', { type: 'button', 'aria-label': `Remove the tag ${tag}`, 'data-focus': `tag-${tag}`, onclick: () => attempt(() => this.api.post(`${path}/tags`, { remove: [tag] })) }, '×'))),
 				button('+ Tag', () => ask('Add a tag', [{ name: 'tag', label: 'Tag', required: true, props: { maxlength: 40 } }], 'Add', ({ tag }) => this.api.post(`${path}/tags`, { add: [tag] })), { kind: 'quiet' })));
 	}
 

@@ -6,16 +6,17 @@ import { curlTry } from './copy.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
 import { at, go, refined } from './route.js';
-import { attempt, badge, button, choose, copier, empty, facts, failed, json, lineLink } from './ui.js';
+import { attempt, badge, body, button, choose, copier, empty, facts, failed, json, lineLink, pauser } from './ui.js';
 import { statusBadge } from './requests.js';
 
-const OUTCOMES = /** @type {Record<string, string>} */ ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
+const OUTCOMES = ({ pending: 'waiting', delivered: 'sent', failed: 'failed' });
 
 class Deliveries extends Panel {
 	listed = '';
 	bar = h('div.filters.wide');
 	detail = h('div.detail.delivery');
 	list = /** @type {WindowedList} */ (document.createElement('si-list'));
+	pause = pauser(this.list);
 
 	/** @param {import('./route.js').Route & { hook: any }} route */
 	async show(route) {
@@ -44,9 +45,9 @@ class Deliveries extends Panel {
 		if (!this.list.isConnected) this.append(this.bar, this.list, this.detail);
 		const { outcome, type } = this.filters;
 		const id = /** @type {string} */ (this.route.id);
-		patch(this.bar, [part('bar', [this.filters, this.route.more], () => h('div.selects', {}, h('h2', {}, 'Deliveries'), h('span.gap'),
+		patch(this.bar, [part('bar', [this.filters, this.route.more], () => h('div.selects', {}, h('h2', {}, 'Deliveries'), this.pause, h('span.gap'),
 			choose('Outcome', [['', 'All'], ['pending', 'Pending'], ['delivered', 'Delivered'], ['failed', 'Failed']], outcome, (value) => go(refined({ outcome: value }))),
-			choose('Event', [['', 'Any event'], ...hook.events.map((/** @type {string} */ name) => [name, name])], type, (value) => go(refined({ type: value })))))]);
+			choose('Event', [['', 'Any event'], ...hook.events.map((name) => [name, name])], type, (value) => go(refined({ type: value })))))]);
 		const wanted = JSON.stringify([id, this.filters]);
 		this.list.chosen = this.route.more ?? '';
 		if (wanted !== this.listed) {
@@ -67,22 +68,31 @@ class Deliveries extends Panel {
 		this.classList.toggle('has-one', Boolean(this.route.more));
 		if (error) fill(detail, failed(error, () => this.refresh()));
 		else if (!one) fill(detail);
-		else patch(detail, [part(one.eventId, one, () => this.one(one))]);
+		else {
+			patch(detail, [part(one.eventId, one, () => this.one(one))]);
+			this.opened(detail);
+		}
 	}
 
-	/** @param {any} it */
 	one(it) {
 		const { url, id } = this.hook;
 		return h('div', {}, h('a.back', { href: at('webhooks', id, this.filters) }, icon('back'), 'All deliveries'),
 			h('header', {}, h('h2', {}, it.type, ' ', badge(it.outcome, OUTCOMES[it.outcome])), h('span.gap'), lineLink(it.eventId), button('Redeliver', () => attempt(() => this.api.post(`/webhooks/${id}/deliveries/${it.eventId}/redeliver`), 'It is sent again'), { kind: 'small' })),
 			facts([['Event', h('code', {}, it.eventId)], ['Happened', `${dayAndTime(it.createdAt)} UTC`], ['Next try', it.nextTryAt ? until(it.nextTryAt) : null]]),
-			h('ol.tries', {}, it.tries.map((/** @type {any} */ made, /** @type {number} */ i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
+			h('ol.tries', {}, it.tries.map((made, i) => h('li', {}, h('div.first', {}, statusBadge(made.status), h('b', {}, `Try ${i + 1}`), when(made.at), h('span.hint', {}, `${made.durationMs} ms`), h('span.gap'), made.headers ? copier('Copy as curl', () => curlTry(url, made.headers, it.body)) : null),
 				made.error ? h('p.problem', {}, made.error) : null,
-				made.headers ? h('details', {}, h('summary', {}, 'Headers'), json(Object.entries(made.headers).map(([name, value]) => `${name}: ${value}`).join('\n'))) : null))),
-			h('h3', {}, 'Body'), json(pretty(it.body)));
+				made.responseBody ? h('div.answer', {}, h('h3', {}, 'The receiver answered'), body('answer', pretty(made.responseBody)), made.responseCut ? h('p.hint', {}, 'Only the first 4 KiB are kept.') : null) : made.responseHeaders ? h('p.hint', {}, 'The receiver answered without a body.') : null,
+				made.responseHeaders ? h('details', {}, h('summary', {}, 'Headers of the answer'), json(lines(made.responseHeaders))) : null,
+				made.headers ? h('details', {}, h('summary', {}, 'Headers'), json(lines(made.headers))) : null))),
+			h('h3', {}, 'Body'), body('body', pretty(it.body)));
 	}
 }
 customElements.define('si-deliveries', Deliveries);
+
+/** @param {Record<string, string>} headers */
+function lines(headers) {
+	return Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join('\n');
+}
 
 /** @param {string} text */
 function pretty(text) {

@@ -5,11 +5,15 @@ import { when } from './clock.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
 import { at, go, refined, replace } from './route.js';
-import { badge, choose, empty } from './ui.js';
+import { badge, button, choose, empty, searchField } from './ui.js';
 import { checklist, KINDS } from './uploads.js';
+
+/** Checklists that are shown at first. */
+const ASKED = 10;
 
 class Documents extends Panel {
 	listed = '';
+	asked = ASKED;
 	bar = h('div.filters.wide');
 	open = h('div.asked');
 	list = /** @type {WindowedList} */ (document.createElement('si-list'));
@@ -20,7 +24,7 @@ class Documents extends Panel {
 
 	async load() {
 		const requests = await this.api.get('/document-requests');
-		return { requests: requests.filter((/** @type {any} */ it) => !it.completedAt) };
+		return { requests: requests.filter((it) => !it.completedAt) };
 	}
 
 	get filters() {
@@ -34,11 +38,19 @@ class Documents extends Panel {
 			this.append(h('header.panel-head', {}, h('h1', {}, 'Documents')), this.open, this.bar, this.list);
 		}
 		const { q, kind } = this.filters;
-		patch(this.open, requests.map((it) => part(it.id, it, () => h('div', {}, checklist(this.api, it, []), h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation')))));
+		const beyond = requests.length - this.asked;
+		patch(this.open, [
+			...requests.slice(0, this.asked).map((it) => part(it.id, it, () => h('div', {}, checklist(this.api, it, []), h('a', { href: at('inbox', it.conversationId, { view: 'all' }) }, 'Open the conversation')))),
+			beyond > 0 ? part('more', beyond, () => button(`Show ${Math.min(beyond, ASKED)} of ${beyond} more`, () => {
+				this.asked += ASKED;
+				return this.refresh();
+			})) : null,
+		]);
 		patch(this.bar, [part('bar', kind, () => {
-			const field = h('input', { type: 'search', placeholder: 'Search title, file name and fields', 'aria-label': 'Search documents', value: q, 'data-focus': 'q', oninput: () => replace(refined({ q: field.value.slice(0, 200) })) });
+			const field = searchField('Search documents', 'Search title, file name and fields', (words) => replace(refined({ q: words })));
 			return h('div.search', {}, field, choose('Kind', [['', 'Any kind'], ...KINDS], kind, (value) => go(refined({ kind: value }))));
 		})]);
+		searchField.show(this.bar, q);
 		const wanted = JSON.stringify(this.filters);
 		if (wanted === this.listed) return this.list.refresh();
 		this.listed = wanted;
@@ -52,7 +64,6 @@ class Documents extends Panel {
 		});
 	}
 
-	/** @param {any} it */
 	row(it) {
 		const { vendor, amount, currency, date, dueDate, reference } = it.fields;
 		const read = [vendor, amount === null || amount === undefined ? null : `${amount} ${currency ?? ''}`, date, dueDate && `due ${dueDate}`, reference].filter(Boolean).join(' · ');

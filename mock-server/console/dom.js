@@ -79,8 +79,26 @@ export function patch(parent, wanted) {
 	}
 }
 
+/**
+ * Makes an element what another is, in place: what is the same stays, with its focus and its listeners.
+ * @param {any} old @param {any} fresh
+ */
+export function morph(old, fresh) {
+	if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+	if (old.nodeType === Node.TEXT_NODE) {
+		if (old.data !== fresh.data) old.data = fresh.data;
+		return;
+	}
+	for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'tabindex') old.removeAttribute(name);
+	for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+	if (old.tick) return old.tick();
+	const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
+	after.forEach((child, i) => (before[i] ? morph(before[i], child) : old.append(child)));
+	before.slice(after.length).forEach((child) => child.remove());
+}
+
 // Characters that turn the direction of a text, or hide in it.
-const TRICKS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const TRICKS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * A text with the characters made visible that would deceive the eye.
@@ -119,23 +137,23 @@ export function icon(name) {
 
 /** @type {Record<string, string>} */
 const ICONS = {
-	inbox: 'M3 13l3-8h12l3 8v6H3zM3 13h5l1.500 3h5L16 13h5',
-	check: 'M4 12.500l5 5L20 6.500',
+	inbox: 'M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5',
+	check: 'M4 12.5l5 5L20 6.5',
 	file: 'M6 3h8l4 4v14H6zM14 3v4h4',
 	calendar: 'M4 6h16v14H4zM4 10h16M8 3v5M16 3v5',
-	out: 'M4 12l16-8-5 16-3.500-6.500zM11.500 13.500L20 4',
-	hook: 'M9 9a4 4 0 1 1 5 3.900l3 5.100M7.500 13a4 4 0 1 0 3.500 5h6M18 14a4 4 0 1 1-2 7.500',
+	out: 'M4 12l16-8-5 16-3.5-6.5zM11.5 13.5L20 4',
+	hook: 'M9 9a4 4 0 1 1 5 3.9l3 5.1M7.5 13a4 4 0 1 0 3.5 5h6M18 14a4 4 0 1 1-2 7.5',
 	list: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
-	clock: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 7v5l3.500 2',
+	clock: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 7v5l3.5 2',
 	bolt: 'M13 3L5 14h6l-1 7 8-11h-6z',
-	key: 'M15 9a4.500 4.500 0 1 0-4.300 4.500L12 15h2v2h2v2h4v-3.500l-5-5z',
+	key: 'M15 9a4.5 4.5 0 1 0-4.3 4.5L12 15h2v2h2v2h4v-3.5l-5-5z',
 	globe: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M3 12h18M12 3c3 3 3 15 0 18M12 3c-3 3-3 15 0 18',
 	line: 'M6 4v10a4 4 0 0 0 4 4h8M6 9h8M15 6l3 3-3 3M15 15l3 3-3 3',
 	back: 'M15 5l-7 7 7 7',
 	more: 'M5 12h.01M12 12h.01M19 12h.01',
-	clip: 'M19 11l-7.500 7.500a4.500 4.500 0 0 1-6.400-6.400L13 4.200a3 3 0 0 1 4.300 4.300L9.500 16.200a1.500 1.500 0 0 1-2.100-2.100L14 7.500',
+	clip: 'M19 11l-7.5 7.5a4.5 4.5 0 0 1-6.4-6.4L13 4.2a3 3 0 0 1 4.3 4.3L9.5 16.2a1.5 1.5 0 0 1-2.1-2.1L14 7.5',
 	alert: 'M12 4l9 16H3zM12 10v4M12 17h.01',
 	plus: 'M12 5v14M5 12h14',
 	plug: 'M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4',
-	people: 'M9 11a3.500 3.500 0 1 0 0-7 3.500 3.500 0 0 0 0 7M2.500 20c0-4 3-6 6.500-6s6.500 2 6.500 6M16 4.500a3.500 3.500 0 0 1 0 6.500M18 14.500c2 .8 3.500 2.500 3.500 5.500',
+	people: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M2.5 20c0-4 3-6 6.5-6s6.5 2 6.5 6M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c2 .8 3.5 2.5 3.5 5.5',
 };

@@ -6,7 +6,7 @@ import './conversation.js';
 import { WindowedList } from './list.js';
 import { Panel } from './panel.js';
 import { at, go, refined, replace } from './route.js';
-import { badge, button, choose, empty, tabs } from './ui.js';
+import { badge, button, choose, empty, searchField, tabs } from './ui.js';
 import { writeIn } from './compose.js';
 
 /** @type {[string, string][]} */
@@ -46,14 +46,16 @@ class Inbox extends Panel {
 		}
 		const { view, mailbox, tag, q } = this.filters;
 		this.classList.toggle('has-one', Boolean(this.route.id));
-		const count = (/** @type {any} */ it) => `${it.name}${it.sandbox ? ' (sandbox)' : it.owner ? ' (private)' : ''} · ${it.open}`;
+		this.classList.toggle('has-start', !this.context.called);
+		const count = (it) => `${it.name}${it.sandbox ? ' (sandbox)' : it.owner ? ' (private)' : ''} · ${it.open}`;
 		patch(this.bar, [
-			part('search', [], () => this.search(q)),
+			part('search', [], () => h('div.search', {}, searchField('Search mail', 'Search mail', (words) => replace(refined({ q: words }))), button([icon('plus'), 'Mail'], () => this.write(), { kind: 'primary', title: 'Write in as a customer' }))),
 			part('views', [view, mailbox, tag, q, this.route.id], () => tabs('View', VIEWS, view, (value) => this.with({ view: value }))),
 			part('chosen', [mailboxes, tags, mailbox, tag, this.route], () => h('div.selects', {},
 				choose('Inbox', [['', 'All inboxes'], ...mailboxes.map((it) => /** @type {[string, string]} */ ([it.id, count(it)]))], mailbox, (value) => go(refined({ mailbox: value }))),
 				choose('Tag', [['', 'Any tag'], ...tags.map((it) => /** @type {[string, string]} */ ([it.name, `${it.name} · ${it.count}`]))], tag, (value) => go(refined({ tag: value }))))),
 		]);
+		searchField.show(this.bar, q);
 		const wanted = JSON.stringify(this.filters);
 		this.list.chosen = this.route.id ?? '';
 		if (wanted !== this.listed) {
@@ -75,21 +77,10 @@ class Inbox extends Panel {
 		this.one.show(this.route);
 	}
 
-	/** @param {string} q */
-	search(q) {
-		let wait = 0;
-		const field = h('input', { type: 'search', placeholder: 'Search mail', 'aria-label': 'Search mail', value: q, oninput: () => {
-			clearTimeout(wait);
-			wait = setTimeout(() => replace(refined({ q: field.value.slice(0, 200) })), 150);
-		} });
-		return h('div.search', {}, field, button([icon('plus'), 'Mail'], () => this.write(), { kind: 'primary', title: 'Write in as a customer' }));
-	}
-
 	write() {
 		return writeIn(this.context, null, (id) => go(at('inbox', id, { view: 'all' })));
 	}
 
-	/** @param {any} it */
 	row(it) {
 		const who = it.contact.name || it.contact.email || 'Somebody';
 		return h('a.row.conversation-row', { href: at('inbox', it.id, this.addressed()) },
@@ -97,7 +88,7 @@ class Inbox extends Panel {
 			h('span.second', {}, words(it.subject || '(no subject)')),
 			h('span.third', {}, it.risk ? badge(it.risk, 'risk') : null, it.drafts ? badge(it.drafts === 1 ? 'draft' : `${it.drafts} drafts`, 'draft') : null,
 				it.urgency === 'high' ? badge('urgent', 'high') : null, it.sandbox ? badge('sandbox', 'sandbox') : null, this.filters.view === 'all' ? badge(it.snoozedUntil ? 'snoozed' : it.status) : null,
-				it.tags.slice(0, 2).map((/** @type {string} */ tag) => h('span.tag', {}, words(tag))), words(it.snippet, 'span', { class: 'snippet' })));
+				it.tags.slice(0, 2).map((tag) => h('span.tag', {}, words(tag))), words(it.snippet, 'span', { class: 'snippet' })));
 	}
 
 	addressed() {

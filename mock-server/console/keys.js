@@ -30,12 +30,11 @@ class Keys extends Panel {
 			part('people', users, () => h('section.card', { 'aria-label': 'People' }, h('header', {}, h('h2', {}, 'People'), h('span.gap'), button('Add a person', () => ask('Add a person', [{ name: 'name', label: 'Name', required: true }], 'Add', (values) => this.api.post('/users', values)))), h('ul.people', {}, users.map((it) => h('li', {}, words(it.name, 'b'), ' ', h('code.hint', {}, it.id)))))),
 			part('plan', 0, () => h('section.card', { 'aria-label': 'Plan' }, h('header', {}, h('h2', {}, 'Plan'), h('span.gap'), choose('Plan', [['', 'Change it to…'], ['free', 'free'], ['pro', 'pro'], ['team', 'team']], '', (plan) => plan && attempt(() => this.api.put('/plan', { plan }), `The plan is ${plan}`))), h('p.hint', {}, 'On the free plan the API answers 403 and no webhook is sent.'))),
 		]);
-		patch(this.keyTable.body, keys.map((it) => part(it.agentId, it, () => h('tr', {}, h('td', {}, words(it.name, 'b'), h('br'), h('code.hint', {}, it.agentId)), h('td', {}, it.scopes.map((/** @type {string} */ scope) => badge(scope, 'kind'))), h('td', {}, it.livemode ? 'live data' : 'the sandbox'), h('td', {}, name(it.createdBy) ? words(name(it.createdBy)) : h('span.hint', {}, 'nobody')), h('td', {}, badge(it.revoked ? 'revoked' : 'works', it.revoked ? 'failed' : 'sent')),
+		patch(this.keyTable.body, keys.map((it) => part(it.agentId, it, () => h('tr', {}, h('td', {}, words(it.name, 'b'), h('br'), h('code.hint', {}, it.agentId)), h('td', {}, it.scopes.map((scope) => badge(scope, 'kind'))), h('td', {}, it.livemode ? 'live data' : 'the sandbox'), h('td', {}, name(it.createdBy) ? words(name(it.createdBy)) : h('span.hint', {}, 'nobody')), h('td', {}, badge(it.revoked ? 'revoked' : 'works', it.revoked ? 'failed' : 'sent')),
 			h('td.end', {}, it.revoked ? null : button('Revoke', () => confirm(`Revoke the key of ${it.name}?`, 'It answers 401 from now on; this cannot be undone.', 'Revoke', () => this.api.remove(`/keys/${it.agentId}`)), { kind: 'small', 'data-focus': `revoke-${it.agentId}`, 'aria-label': `Revoke the key of ${it.name}` }))))));
 		patch(this.boxTable.body, mailboxes.map((it) => part(it.id, it, () => h('tr', {}, h('td', {}, words(it.name, 'b')), h('td', {}, words(it.address, 'span', { class: 'mono' })), h('td', {}, it.sandbox ? 'sandbox' : it.owner ? ['private to ', words(name(it.owner))] : 'team'), h('td', {}, it.open)))));
 	}
 
-	/** @param {any[]} users */
 	make(users) {
 		ask('Make a key', [
 			{ name: 'name', label: 'Name of its agent', required: true },

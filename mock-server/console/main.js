@@ -6,8 +6,8 @@ import { clock, dayAndTime, timeOfDay } from './clock.js';
 import { fill, h, icon } from './dom.js';
 import { Live } from './live.js';
 import { at, route } from './route.js';
-import { ask, copier, dialog, facts } from './ui.js';
-import { curlList } from './copy.js';
+import { ask, dialog } from './ui.js';
+import { guide } from './start.js';
 import './approvals.js';
 import './bookings.js';
 import './documents.js';
@@ -32,8 +32,8 @@ const PANELS = [
 
 const api = new Api(new URLSearchParams(location.search).get('world'));
 const live = new Live(api);
-/** @type {{ api: Api, live: Live, ready: any }} */
-const context = { api, live, ready: null };
+/** @type {import('./panel.js').Context} */
+const context = { api, live, ready: null, called: true };
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 /** @type {Panel | null} */
 let panel = null;
@@ -45,7 +45,7 @@ function top() {
 	fill(/** @type {HTMLElement} */ (document.getElementById('top')),
 		h('a.brand', { href: at('inbox') }, h('img', { src: '/console/icon.svg', alt: '', width: 24, height: 24 }), h('span', {}, 'shared-inbox ', h('b', {}, 'mock'))),
 		where, h('span.gap'), sign, time,
-		h('button.quiet', { type: 'button', onclick: connect, title: 'Addresses and keys' }, icon('plug'), h('span', {}, 'Connect')));
+		h('button.quiet', { type: 'button', onclick: connect, title: 'What this is, addresses and keys' }, icon('plug'), h('span', {}, 'Connect')));
 	const tick = () => fill(time, icon('clock'), h('span', { title: dayAndTime(clock.now()) }, timeOfDay(clock.now())), clock.stands ? h('em', {}, 'stands') : null);
 	clock.addEventListener('tick', tick);
 	live.addEventListener('state', connection);
@@ -54,15 +54,16 @@ function top() {
 
 function connection() {
 	const sign = /** @type {HTMLElement} */ (document.getElementById('sign'));
-	const texts = { connecting: 'Connecting…', live: 'Live', lost: 'Connection lost' };
+	const texts = { connecting: 'Connecting…', live: 'Live', lost: 'Connection lost', gone: 'World gone' };
 	sign.className = `sign ${live.state}`;
 	fill(sign, h('i'), texts[live.state]);
-	document.body.classList.toggle('lost', live.state === 'lost');
+	document.body.classList.toggle('lost', live.state === 'lost' || live.state === 'gone');
 	document.getElementById('lost')?.remove();
-	if (live.state === 'lost') {
-		const text = `The connection to the server was lost at ${live.since.toTimeString().slice(0, 8)}. What you see is from before; it is read anew as soon as the server answers.`;
-		main.before(h('p.lost-note', { id: 'lost', role: 'alert' }, icon('alert'), text));
-	}
+	const texted = ({
+		lost: `The server cannot be reached since ${live.since.toTimeString().slice(0, 8)}. What you see is from before; it is read anew as soon as the server answers.`,
+		gone: [`There is no world ${api.world} any more: it was deleted, or the server was started anew. `, h('a', { href: '/' }, 'Go to the main world')],
+	})[live.state];
+	if (texted) main.before(h('p.lost-note', { id: 'lost', role: 'alert' }, icon('alert'), h('span', {}, texted)));
 }
 
 /** @type {Map<string, HTMLElement>} */
@@ -120,10 +121,7 @@ function show() {
 }
 
 function connect() {
-	const { base_url, mcp_url, control_url, keys } = context.ready;
-	const value = (/** @type {string} */ text) => h('div.with-button', {}, h('code', {}, text), copier('Copy', () => text));
-	dialog('Connect your app', facts([['REST', value(base_url)], ['MCP', value(mcp_url)], ['Control API', value(control_url)], ['Live key', value(keys.live)], ['Test key', value(keys.test)]]),
-		h('h3', {}, 'Try it'), h('div.with-button', {}, h('pre', { tabindex: 0 }, curlList(base_url, keys.live)), copier('Copy', () => curlList(base_url, keys.live))));
+	const box = dialog('Start here', guide(context, () => box.close()));
 }
 
 let asking = false;
@@ -150,7 +148,7 @@ function soon(all) {
 		due = 0;
 		if (missed) surroundings();
 		missed = false;
-		panel?.refresh();
+		panel?.update();
 	}, 150);
 }
 live.addEventListener('change', () => soon(true));
@@ -158,20 +156,38 @@ live.addEventListener('stale', () => {
 	api.get('/ready').then((ready) => (context.ready = ready), () => {});
 	soon(true);
 });
-live.addEventListener('request', () => soon(false));
+live.addEventListener('request', () => {
+	const first = !context.called;
+	context.called = true;
+	soon(first);
+});
 document.addEventListener('visibilitychange', () => soon(true));
 addEventListener('hashchange', show);
+addEventListener('keydown', (event) => {
+	if (event.key === 'Escape' && !document.querySelector('dialog[open]')) panel?.leave();
+});
+document.querySelector('.skip')?.addEventListener('click', (event) => {
+	event.preventDefault();
+	main.focus();
+});
 
 async function start() {
 	top();
 	nav();
-	try {
-		context.ready = await api.get('/ready');
-	} catch (error) {
-		const gone = /** @type {any} */ (error).status === 404 && api.world;
-		fill(main, h('div.empty.bad', { role: 'alert' }, icon('alert'), h('p.title', {}, gone ? `There is no world ${api.world}` : 'The server does not answer'), h('p', {}, gone ? 'It was deleted, or the server was started anew since.' : /** @type {any} */ (error).message), h('a.button', { href: '/' }, 'Go to the main world')));
-		if (/** @type {any} */ (error).status !== 401) setTimeout(() => gone || location.reload(), 3_000);
-		return;
+	while (!context.ready) {
+		try {
+			const [ready, calls] = await Promise.all([api.get('/ready'), api.page('/requests', { limit: 1, responses: false })]);
+			context.called = calls.total > 0;
+			context.ready = ready;
+		} catch (error) {
+			const { status, message } = error;
+			if (status === 401) return;
+			if (status !== 404 || !api.world) live.become('lost');
+			else live.become('gone');
+			fill(main, status === 0 || live.state === 'gone' ? null : h('div.empty.bad', { role: 'alert' }, icon('alert'), h('p.title', {}, 'The server does not answer as it should'), h('p', {}, message)));
+			if (live.state === 'gone') return;
+			await new Promise((resume) => setTimeout(resume, 2_000));
+		}
 	}
 	await surroundings();
 	live.start();

@@ -4,7 +4,7 @@ import { fill } from './dom.js';
 import { failed, loading } from './ui.js';
 
 /** @typedef {import('./route.js').Route} Route */
-/** @typedef {{ api: import('./api.js').Api, live: import('./live.js').Live, ready: any }} Context */
+/** What panels share; `called` is whether an app has made a call yet. @typedef {{ api: import('./api.js').Api, live: import('./live.js').Live, ready: any, called: boolean }} Context */
 
 export class Panel extends HTMLElement {
 	constructor() {
@@ -14,7 +14,13 @@ export class Panel extends HTMLElement {
 		/** @type {Route} */
 		this.route = { panel: '', id: null, more: null, query: {} };
 		this.turn = 0;
+		this.reading = 0;
+		this.again = false;
 		this.shown = false;
+		/** Whether what was opened from a list is to have the focus. */
+		this.opens = false;
+		/** @type {import('./list.js').WindowedList | null} */
+		this.list = null;
 	}
 
 	get api() {
@@ -28,12 +34,52 @@ export class Panel extends HTMLElement {
 
 	/** The address has changed, or the panel has just come into the page. @param {Route} route */
 	show(route) {
+		if ((route.more ?? route.id) !== (this.route.more ?? this.route.id)) this.opens = Boolean(document.activeElement?.closest('si-list'));
+		const moved = JSON.stringify(route) !== JSON.stringify(this.route);
 		this.route = route;
-		return this.refresh();
+		return moved ? this.refresh() : this.update();
+	}
+
+	/** Something has changed. What is being read is shown first: changes may come faster than answers. */
+	async update() {
+		if (this.reading) this.again = true;
+		else await this.refresh();
+	}
+
+	/** @param {() => Promise<void>} work that reads */
+	async reads(work) {
+		this.reading += 1;
+		await work();
+		this.reading -= 1;
+		if (this.reading || !this.again) return;
+		this.again = false;
+		await this.refresh();
+	}
+
+	/** What was opened from a list is there. @param {Element} within */
+	opened(within) {
+		const heading = /** @type {HTMLElement | null} */ (within.querySelector('h1, h2'));
+		if (!this.opens || !heading) return;
+		this.opens = false;
+		heading.tabIndex = -1;
+		heading.focus({ preventScroll: true });
+	}
+
+	/** Escape leads back to the row of what is open. */
+	leave() {
+		const { id, more } = this.route;
+		if (!id || !this.list || this.list.contains(document.activeElement)) return;
+		const back = /** @type {HTMLAnchorElement | undefined} */ ([...this.querySelectorAll('a.back')].find((it) => /** @type {HTMLElement} */ (it).offsetParent));
+		if (!this.list.offsetParent) back?.click();
+		requestAnimationFrame(() => this.list?.focusOn(more ?? id));
 	}
 
 	/** Reads what is shown again. Of two at a time the later wins. */
-	async refresh() {
+	refresh() {
+		return this.reads(() => this.read());
+	}
+
+	async read() {
 		const turn = (this.turn += 1);
 		if (!this.shown) fill(this, loading());
 		try {
@@ -44,8 +90,12 @@ export class Panel extends HTMLElement {
 			this.draw(data);
 		} catch (error) {
 			if (turn !== this.turn || !this.isConnected) return;
+			// That the server is away is said once, above.
+			const away = error.status === 0;
+			if (away) this.context.live.become('lost');
+			if (away && this.shown) return;
 			this.shown = false;
-			fill(this, failed(error, () => this.refresh()));
+			fill(this, away ? null : failed(error, () => this.refresh()));
 		}
 	}
 
@@ -54,7 +104,6 @@ export class Panel extends HTMLElement {
 		return null;
 	}
 
-	/** @param {any} _data */
 	draw(_data) {}
 
 	/** Whether a request to the service changes what is shown here. */

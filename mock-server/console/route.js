@@ -52,7 +52,7 @@ export function replace(hash) {
 
 /** Where an id is shown, if there is a place for it. @param {string} id */
 export function home(id) {
-	const places = /** @type {Record<string, string>} */ ({ cnv_: 'inbox', whk_: 'webhooks', call: 'requests' });
+	const places = ({ cnv_: 'inbox', whk_: 'webhooks', call: 'requests' });
 	const panel = places[id.slice(0, 4)];
 	return panel ? at(panel, id) : null;
 }

@@ -5,7 +5,7 @@ import { clock, dayAndTime, forInput, fromInput, timeOfDay, until } from './cloc
 import { WindowedList, whole } from './list.js';
 import { Panel } from './panel.js';
 import { at } from './route.js';
-import { ask, attempt, badge, button, empty, toast } from './ui.js';
+import { ask, attempt, button, empty, toast } from './ui.js';
 
 /** @type {[number, string][]} */
 const STEPS = [[10, '+10 s'], [60, '+1 min'], [600, '+10 min'], [3_600, '+1 h'], [86_400, '+1 day'], [604_800, '+1 week']];
@@ -37,10 +37,10 @@ class Time extends Panel {
 			this.append(this.head, this.list);
 			this.list.show({
 				label: 'What happens next',
-				height: 46,
+				height: 58,
 				fetch: whole(async () => this.jobs),
-				key: (it) => it.dueAt + it.subject,
-				row: (it) => h('a.row.request-row', { href: at('line', it.subject) }, badge(it.job, 'kind'), h('span', {}, WORDS[it.job] ?? it.job), h('code.hint', {}, it.subject), h('span.gap'), until(it.dueAt), h('span.hint.time', {}, `${it.dueAt.slice(5, 10)} ${timeOfDay(it.dueAt)}`)),
+				key: (it) => `${it.dueAt} ${it.job} ${it.subject}`,
+				row: (it) => h('a.row.job-row', { href: at('line', it.subject) }, h('span.first', {}, h('b', {}, WORDS[it.job] ?? it.job), h('span.gap'), until(it.dueAt)), h('span.third.hint', {}, h('code.path', {}, it.subject), h('span.gap'), h('span', {}, `${it.dueAt.slice(5, 10)} ${timeOfDay(it.dueAt)}`))),
 				empty: () => empty('clock', 'Nothing is due', 'Scheduled replies, reminders, snoozes and webhook retries wait here for their time.'),
 			});
 		} else this.list.refresh();
@@ -54,12 +54,11 @@ class Time extends Panel {
 			part('steps', jobs.length > 0, () => h('div.actions', {}, STEPS.map(([seconds, text]) => button(text, () => this.move({ advanceSeconds: seconds }))),
 				button('To a time', () => ask('Move the clock to', [{ name: 'to', label: 'Time (UTC)', type: 'datetime-local', value: forInput(clock.now() + 3_600_000), required: true, props: { step: 1 } }], 'Move', ({ to }) => this.moved(this.api.post('/clock', { to: fromInput(to) })))),
 				button('Run the next job', () => this.move({ nextJob: true }), { kind: 'primary', disabled: jobs.length === 0, 'data-focus': 'next' }))),
-			this.fired.length ? part('fired', this.fired, () => h('section.fired', { 'aria-label': 'What just happened' }, h('h2', {}, 'Just happened'), h('ol', {}, this.fired.slice(-12).map((it) => h('li', {}, h('span.hint', {}, timeOfDay(it.at)), ' ', WORDS[it.job] ?? it.job))), this.fired.length > 12 ? h('p.hint', {}, `and ${this.fired.length - 12} before`) : null)) : null,
+			this.fired.length ? part('fired', this.fired, () => h('section.fired', { 'aria-label': 'What just happened' }, h('h2', {}, 'Just happened'), h('ol', {}, this.fired.slice(-12).map((it) => h('li', {}, h('span.hint', {}, timeOfDay(it.at)), ' ', it.subject ? h('a', { href: at('line', it.subject) }, WORDS[it.job] ?? it.job) : WORDS[it.job] ?? it.job))), this.fired.length > 12 ? h('p.hint', {}, `and ${this.fired.length - 12} before`) : null)) : null,
 			part('next', 0, () => h('h2', {}, 'What happens next')),
 		]);
 	}
 
-	/** @param {any} body */
 	move(body) {
 		return attempt(() => this.moved(this.api.post('/clock', body)));
 	}

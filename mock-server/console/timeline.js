@@ -51,7 +51,7 @@ function message({ api }, it, conversation) {
 			h('span.gap'), lineLink(it.id), when(it.at)),
 		it.summary && it.status === 'draft' ? h('p.summary', {}, h('b', {}, 'For you: '), words(it.summary)) : null,
 		words(it.text, 'p', { class: 'text' }),
-		it.attachments.length ? h('ul.attachments', {}, it.attachments.map((/** @type {any} */ file) => h('li', {}, icon('clip'), words(file.filename), h('span.hint', {}, ` ${size(file.size)}`)))) : null,
+		it.attachments.length ? h('ul.attachments', {}, it.attachments.map((file) => h('li', {}, icon('clip'), words(file.filename), h('span.hint', {}, ` ${size(file.size)}`)))) : null,
 		actions.length && !(it.status === 'draft' && conversation.mailbox.sandbox) ? h('footer', {}, actions) : it.status === 'draft' ? h('p.hint', {}, 'Nobody can approve drafts in the sandbox; to test a send, use send: true.') : null);
 }
 

@@ -5,6 +5,9 @@ import { at, home } from './route.js';
 
 /** @typedef {import('./dom.js').Child} Child */
 
+/** Every kind of event that a webhook can hear. */
+export const EVENTS = ['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test'];
+
 /** A short word that goes away by itself. @param {string} text @param {'good' | 'bad'} [kind] */
 export function toast(text, kind = 'good') {
 	const place = /** @type {HTMLElement} */ (document.getElementById('toasts'));
@@ -65,9 +68,9 @@ export async function copy(text, said = 'Copied') {
 	}
 }
 
-/** A button that copies. @param {string} label @param {() => string | Promise<string>} text */
-export function copier(label, text) {
-	return button(label, () => attempt(async () => copy(await text())), { kind: 'small' });
+/** A button that copies. @param {string} label @param {() => string | Promise<string>} text @param {string} [name] for those who cannot see what is beside it */
+export function copier(label, text, name = label) {
+	return button(label, () => attempt(async () => copy(await text())), { kind: 'small', ...(name === label ? {} : { 'aria-label': name }) });
 }
 
 /**
@@ -95,6 +98,7 @@ export function dialog(title, ...content) {
  * @property {any} [value]
  * @property {[string, string][]} [options] value and text of each
  * @property {boolean} [required]
+ * @property {(values: Record<string, any>) => boolean} [shown] whether it is asked, by what was said so far
  * @property {import('./dom.js').Props} [props]
  */
 
@@ -132,16 +136,29 @@ export function ask(title, fields, action, submit, { intro, kind = 'primary' } =
 			: h('label', { for: `f-${field.name}` }, field.label, field.required ? null : h('span.optional', {}, 'optional'));
 		return h('div.field', {}, label, input, field.hint ? h('p.hint', {}, field.hint) : null);
 	};
+	const rows = fields.map(row);
+	/** What the form says; fields that are not shown say nothing. */
+	const read = () => {
+		const data = new FormData(form);
+		/** @type {Record<string, any>} */
+		const values = {};
+		fields.forEach(({ name, type, shown: isShown }, i) => {
+			const there = isShown?.(values) ?? true;
+			rows[i].hidden = !there;
+			for (const one of rows[i].querySelectorAll('input, textarea, select')) one.disabled = !there;
+			if (!there) return;
+			if (type === 'checks') values[name] = data.getAll(name);
+			else if (type === 'check') values[name] = data.has(name);
+			else values[name] = data.get(name) ?? rows[i].querySelector('input, textarea, select').value;
+			if (values[name] === '') values[name] = undefined;
+		});
+		return values;
+	};
 	const form = h('form', {
+		oninput: read,
 		onsubmit: async (/** @type {SubmitEvent} */ event) => {
 			event.preventDefault();
-			const data = new FormData(form);
-			/** @type {Record<string, any>} */
-			const values = {};
-			for (const { name, type } of fields) {
-				values[name] = type === 'checks' ? data.getAll(name) : type === 'check' ? data.has(name) : data.get(name);
-				if (values[name] === '') values[name] = undefined;
-			}
+			const values = read();
 			send.disabled = true;
 			try {
 				await submit(values);
@@ -153,8 +170,9 @@ export function ask(title, fields, action, submit, { intro, kind = 'primary' } =
 				send.disabled = false;
 			}
 		},
-	}, intro ?? null, fields.map(row), problem, h('footer', {}, h('button', { type: 'button', onclick: () => box.close() }, 'Cancel'), send));
+	}, intro ?? null, rows, problem, h('footer', {}, h('button', { type: 'button', onclick: () => box.close() }, 'Cancel'), send));
 	const box = dialog(title, form);
+	read();
 	/** @type {HTMLElement | null} */ (form.querySelector('input, textarea, select'))?.focus();
 	return box;
 }
@@ -209,6 +227,44 @@ export function json(value) {
 	return words(typeof value === 'string' ? value : JSON.stringify(value, null, 2), 'pre', { tabindex: 0 });
 }
 
+/** A body, with a button that copies it. @param {string} name @param {unknown} value */
+export function body(name, value) {
+	const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+	return h('div.body', {}, json(value), copier(`Copy the ${name}`, () => text));
+}
+
+/** Stops a list, and lets it go on. @param {import('./list.js').WindowedList} list */
+export function pauser(list) {
+	const element = button('Pause', () => {
+		list.paused = !list.paused;
+		element.textContent = list.paused ? 'Resume' : 'Pause';
+		element.ariaLabel = `${element.textContent} the list`;
+		element.setAttribute('aria-pressed', String(list.paused));
+		if (!list.paused) list.catchUp();
+	}, { 'aria-pressed': 'false', 'aria-label': 'Pause the list', title: 'Counts new rows instead of showing them' });
+	return element;
+}
+
+/** A field for words to look for. @param {string} label @param {string} hint @param {(words: string) => void} search */
+export function searchField(label, hint, search) {
+	let wait = 0;
+	const field = h('input', { type: 'search', placeholder: hint, 'aria-label': label, 'data-focus': 'q', oninput: () => {
+		clearTimeout(wait);
+		wait = setTimeout(() => {
+			wait = 0;
+			search(field.value.slice(0, 200));
+		}, 150);
+	} });
+	field.isBusy = () => wait !== 0;
+	return field;
+}
+
+/** The words that a list was made by stand in its field, unless they are being typed. @param {Element} bar @param {string} words */
+searchField.show = (bar, words) => {
+	const field = /** @type {any} */ (bar.querySelector('input[type=search]'));
+	if (field && !field.isBusy() && field.value !== words) field.value = words;
+};
+
 /** Pairs of names and values. @param {[string, Child][]} pairs */
 export function facts(pairs) {
 	return h('dl.facts', {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
@@ -227,7 +283,7 @@ export function tabs(label, choices, chosen, href) {
  * @param {string} label @param {[string, string][]} options @param {string} value @param {(value: string) => void} change
  */
 export function choose(label, options, value, change) {
-	return h('select', { 'aria-label': label, 'data-focus': label, onchange: (/** @type {any} */ event) => change(event.target.value) },
+	return h('select', { 'aria-label': label, 'data-focus': label, onchange: (event) => change(event.target.value) },
 		options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
 }
 

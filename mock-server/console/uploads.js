@@ -8,11 +8,11 @@ export const KINDS = ['invoice', 'receipt', 'statement', 'contract', 'id', 'tax'
 
 /** @param {import('./api.js').Api} api @param {any} request @param {any[]} documents those that are known */
 export function checklist(api, request, documents) {
-	const title = (/** @type {string} */ id) => documents.find((it) => it.id === id)?.filename ?? id;
+	const title = (id) => documents.find((it) => it.id === id)?.filename ?? id;
 	const state = request.completedAt ? 'complete' : request.sentAt ? 'sent' : 'draft';
 	return h('section.checklist', { 'aria-label': 'Documents asked for' },
-		h('header', {}, h('b', {}, 'Documents asked for'), badge(state === 'sent' ? 'waiting' : state, state === 'complete' ? 'sent' : state), request.dueDate ? h('span.hint', {}, `by ${request.dueDate}`) : null, h('span.gap'), lineLink(request.id)),
-		h('ul', {}, request.items.map((/** @type {any} */ item, /** @type {number} */ i) => h(`li${item.documents.length ? '.in' : ''}`, {},
+		h('header', {}, h('b', {}, 'Documents asked of ', words(request.customer ?? 'the customer')), words(request.subject, 'span', { class: 'topic' }), badge(state === 'sent' ? 'waiting' : state, state === 'complete' ? 'sent' : state), request.dueDate ? h('span.hint', {}, `by ${request.dueDate}`) : null, h('span.gap'), lineLink(request.id)),
+		h('ul', {}, request.items.map((item, i) => h(`li${item.documents.length ? '.in' : ''}`, {},
 			h('span.mark', { 'aria-hidden': 'true' }, item.documents.length ? '✓' : '○'), h('span', {}, words(item.label), item.required ? null : h('span.hint', {}, ' nice to have'), item.documents.length ? h('span.hint', {}, ' ', words(item.documents.map(title).join(', '))) : null),
 			button('Upload', () => upload(api, request.id, i, item.label), { kind: 'small', 'data-focus': `upload-${request.id}-${i}`, 'aria-label': `Upload ${item.label}` })))));
 }

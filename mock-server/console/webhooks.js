@@ -4,9 +4,7 @@ import { fill, h, icon, part, patch, words } from './dom.js';
 import './deliveries.js';
 import { Panel } from './panel.js';
 import { at, go } from './route.js';
-import { ask, attempt, badge, button, confirm, dialog, empty, facts, failed, reveal } from './ui.js';
-
-const EVENTS = ['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test'];
+import { ask, attempt, badge, button, confirm, dialog, empty, EVENTS, facts, failed, reveal } from './ui.js';
 
 class Webhooks extends Panel {
 	side = h('section.pane.list-pane', { 'aria-label': 'Webhooks' });
@@ -45,7 +43,10 @@ class Webhooks extends Panel {
 		}
 	}
 
-	/** @param {any} it @param {any[]} users */
+	leave() {
+		this.log.leave();
+	}
+
 	about(it, users) {
 		const path = `/webhooks/${it.id}`;
 		const owner = users.find((one) => one.id === it.owner);
@@ -61,7 +62,6 @@ class Webhooks extends Panel {
 			facts([['Hears', it.livemode ? 'live events' : 'sandbox events'], ['Of', it.scope === 'team' ? 'team inboxes' : 'private inboxes of its owner'], ['Owner', owner ? words(owner.name) : null], ['Events', it.events.length === EVENTS.length ? 'all' : it.events.join(', ')], ['Id', h('code', {}, it.id)]]));
 	}
 
-	/** @param {any[]} users */
 	make(users) {
 		ask('Add a webhook', [
 			{ name: 'url', label: 'Address', type: 'url', value: 'http://127.0.0.1:3000/webhooks', required: true },
@@ -80,9 +80,9 @@ class Webhooks extends Panel {
 	async exam(path) {
 		const report = await attempt(() => this.api.post(`${path}/exam`));
 		if (!report) return;
-		const right = report.cases.filter((/** @type {any} */ it) => it.passed).length;
+		const right = report.cases.filter((it) => it.passed).length;
 		dialog(report.passed ? 'The receiver passed' : `The receiver passed ${right} of ${report.cases.length}`,
-			h('ul.exam', {}, report.cases.map((/** @type {any} */ it) => h(`li.${it.passed ? 'good' : 'bad'}`, {}, h('span.mark', { 'aria-label': it.passed ? 'passed' : 'failed', role: 'img' }, it.passed ? '✓' : '✗'), h('div', {}, h('b', {}, it.name), h('p', {}, `Sent ${it.sent}; expected ${it.expected}; got ${it.status ?? 'no answer'}.`), it.hint ? h('p.hint', {}, it.hint) : null)))));
+			h('ul.exam', {}, report.cases.map((it) => h(`li.${it.passed ? 'good' : 'bad'}`, {}, h('span.mark', { 'aria-label': it.passed ? 'passed' : 'failed', role: 'img' }, it.passed ? '✓' : '✗'), h('div', {}, h('b', {}, it.name), h('p', {}, `Sent ${it.sent}; expected ${it.expected}; got ${it.status ?? 'no answer'}.`), it.hint ? h('p.hint', {}, it.hint) : null)))));
 	}
 }
 customElements.define('si-webhooks', Webhooks);

@@ -85,7 +85,7 @@ export type FaultRuleInputQuery = Record<string, string>;
 /** A document that was filed. */
 export type FiledDocument = { id: string };
 /** What was done, as the control API tells it. */
-export type FiredJob = { at: string; job: string };
+export type FiredJob = { at: string; job: string; subject: string };
 /** That the server is there. */
 export type Health = { status: string; version: string };
 /** A draft of the helper that writes replies. */
@@ -103,7 +103,9 @@ export type Item = { at: string; attachments: Array<Attachment>; author?: string
 /** A job in the list of the control API. */
 export type JobEntry = { dueAt: string; job: string; subject: string };
 /** A request of the journal. */
-export type JournalEntry = { agentId: string | null; at: string; durationMs: number; id: string; method: string; path: string; query: string; requestBody: unknown; status: number | null; tool: string | null; transport: Transport };
+export type JournalEntry = { agentId: string | null; at: string; conversationId: string | null; customer: string | null; durationMs: number; id: string; method: string; path: string; query: string; requestBody: unknown; responseBody: unknown; responseHeaders: JournalEntryResponseHeaders; status: number | null; subject: string | null; tool: string | null; traceparent: string | null; transport: Transport };
+/** The headers of the response; null when there was no response, or when it is no longer kept. */
+export type JournalEntryResponseHeaders = Record<string, string> | null;
 /** A key in the list of the control API. */
 export type KeyEntry = { agentId: string; createdBy: string | null; livemode: boolean; name: string; revoked: boolean; scopes: Array<string> };
 /** How late an answer is. */
@@ -113,7 +115,7 @@ export type Line = { id: string; steps: Array<LineStep> };
 /** The way of an event to one webhook. */
 export type LineDelivery = { nextTryAt: string | null; outcome: DeliveryOutcome; tries: Array<Try>; url: string; webhookId: string };
 /** One step of a line. */
-export type LineStep = { at: string; cause: number | null; conversationId: string | null; deliveries?: Array<LineDelivery> | null; dueAt?: string | null; id: string; kind: StepKind; number: number; what: string };
+export type LineStep = { at: string; cause: number | null; conversationId: string | null; customer?: string | null; deliveries?: Array<LineDelivery> | null; dueAt?: string | null; excerpt?: string | null; id: string; kind: StepKind; method?: string | null; number: number; path?: string | null; status?: number | null; subject?: string | null; traceparent?: string | null; what: string };
 /** A key that was made. */
 export type MadeKey = { agentId: string; key: string };
 /** An inbox in the list of the control API. */
@@ -167,17 +169,23 @@ export type Received = { conversationId: string; created: boolean; documentIds: 
 /** What became of a reply or a document request. */
 export type ReplyResult = { messageId: string; note?: string; requestId?: string; sendsAt?: string; status: string };
 /** A document request in the list of the control API. */
-export type RequestEntry = { completedAt: string | null; conversationId: string; dueDate: string | null; id: string; items: Array<RequestedItem>; link: string; messageId: string; sentAt: string | null };
+export type RequestEntry = { completedAt: string | null; conversationId: string; customer: string | null; dueDate: string | null; id: string; items: Array<RequestedItem>; link: string; messageId: string; sentAt: string | null; subject: string };
 /** One document that was asked for. */
 export type RequestedItem = { description: string | null; documents: Array<string>; label: string; required: boolean };
 /** The new secret of a webhook. */
 export type RotatedSecret = { secret: string };
 /** Who wrote a message. */
 export type Sender = { email: string; name: string | null };
-/** A try with its headers. */
-export type SentTry = { at: string; durationMs: number; error: string | null; headers: SentTryHeaders; status: number | null };
+/** A mail of the outbox as its recipient would get it. */
+export type SentMail = { at: string; conversationId: string | null; headers: SentMailHeaders; kind: OutboxKind; messageId: string | null; outcome: Outcome; source: string; subject: string; text: string; to: string };
+/** Its headers. */
+export type SentMailHeaders = Record<string, string>;
+/** A try with its headers, and what the receiver answered. */
+export type SentTry = { at: string; durationMs: number; error: string | null; headers: SentTryHeaders; responseBody: string | null; responseCut: boolean; responseHeaders: SentTryResponseHeaders; status: number | null };
 /** Its headers, as they were sent; none for a try of an older document. */
 export type SentTryHeaders = Record<string, string> | null;
+/** The headers that the receiver answered with; none without an answer of the receiver, or when they are no longer kept. */
+export type SentTryResponseHeaders = Record<string, string> | null;
 /** The headers of a try that were made for it alone. */
 export type Signed = { signature: string; timestamp: string };
 /** A snapshot in the list. */
@@ -224,7 +232,7 @@ export type Uploaded = { complete: boolean; documentId: string };
 /** A person on the team. */
 export type User = { id: string; name: string };
 /** A draft in the approval queue. */
-export type Waiting = { at: string; conversationId: string; draftedBy: string | null; messageId: string; summary: string | null; text: string };
+export type Waiting = { at: string; conversationId: string; customer: string | null; draftedBy: string | null; draftedByName: string | null; messageId: string; subject: string; summary: string | null; text: string };
 /** A webhook in the list of the control API. */
 export type WebhookView = { events: Array<string>; id: string; livemode: boolean; owner: string | null; scope: HookScope; state: HookState; timestamps: StampClock; url: string };
 /** Whether the request has taken effect when it goes wrong. */
@@ -322,6 +330,8 @@ export class Control extends Caller {
     openapi(): Promise<Record<string, unknown>>;
     /** Every mail that left or was meant to. */
     listOutbox(query?: { least?: number | null; wait?: number | null }): Promise<Array<OutboxMail>>;
+    /** One mail of the outbox. */
+    getOutboxMail(number: string): Promise<SentMail>;
     /** Changes the workspace's plan. */
     setPlan(body: PlanChange): Promise<Done>;
     /** The addresses and the two keys of this world. */
@@ -329,7 +339,7 @@ export class Control extends Caller {
     /** Forgets the requests so far. */
     clearRequests(): Promise<void>;
     /** The requests to the service so far, oldest first. */
-    listRequests(query?: { method?: string | null; order?: Order | null; q?: string | null; status?: string | null; transport?: Transport | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<JournalEntry>>;
+    listRequests(query?: { method?: string | null; order?: Order | null; q?: string | null; responses?: boolean | null; status?: string | null; transport?: Transport | null; limit?: number | null; offset?: number | null; least?: number | null; wait?: number | null }): Promise<Array<JournalEntry>>;
     /** One request. */
     getRequest(id: string): Promise<JournalEntry>;
     /** Puts the world back to its start. */

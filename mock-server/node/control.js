@@ -47,6 +47,7 @@ export class Control extends Caller {
     stop(id, body) { return this.call('POST', `/messages/${encodeURIComponent(id)}/stop`, body); }
     openapi() { return this.call('GET', '/openapi.json'); }
     listOutbox(query) { return this.call('GET', '/outbox', undefined, query); }
+    getOutboxMail(number) { return this.call('GET', `/outbox/${encodeURIComponent(number)}`); }
     setPlan(body) { return this.call('PUT', '/plan', body); }
     ready() { return this.call('GET', '/ready'); }
     clearRequests() { return this.call('DELETE', '/requests'); }

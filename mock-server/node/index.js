@@ -72,7 +72,7 @@ export class Server {
             child.once('close', () => reject(new Error(`${command} did not start: ${server.#log.trim()}`)));
         });
         // The server must not keep a test runner alive that has done its work.
-        for (const it of [child, child.stdin, child.stdout, child.stderr]) it.unref();
+        for (const it of [child, ...child.stdio]) it.unref();
         server.main = new World(JSON.parse(line), () => server.#howItEnded());
         return server;
     }
@@ -92,7 +92,8 @@ export class Server {
     }
 
     async stop() {
-        this.#process.ref();
+        // Whoever waits for the end stays alive until then.
+        for (const it of [this.#process, ...this.#process.stdio]) it.ref();
         this.#process.stdin.destroy();
         await this.#ended;
     }

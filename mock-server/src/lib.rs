@@ -68,9 +68,9 @@ pub use world::{
     DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope, HookState, InboundFile,
     InboundMail, JobEntry, KeyEntry, LineDelivery, LineStep, MadeKey, MailboxEntry, NewBooking, NewDocument,
     NewKey, NewMailbox, NewUser, Noted, OutboxKind, OutboxMail, Outcome, Page, Part, Plan, Reading, Received,
-    Refusal, RequestEntry, RotatedSecret, SentTry, Signed, Snooze, Sorting, StampClock, StatusChange,
-    StepKind, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User, Waiting,
-    WebhookView, World,
+    Refusal, RequestEntry, RotatedSecret, SentMail, SentTry, Signed, Snooze, Sorting, StampClock,
+    StatusChange, StepKind, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User,
+    Waiting, WebhookView, World,
 };
 
 use server::connection::Phase;

@@ -11,7 +11,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use shared_inbox::{Ask, Client, Conversation, ConversationId, Lane, MemoryLimiter, RateLimiter};
+use shared_inbox::{
+    AcquireRequest, Client, Conversation, ConversationId, MemoryLimiter, Priority, RateLimiter,
+};
 use tokio::runtime::Runtime;
 
 const CALLS: u32 = 40;
@@ -288,7 +290,8 @@ fn a_long_queue() {
             let wait = |_| {
                 let limiter = Arc::clone(&limiter);
                 tokio::spawn(async move {
-                    let ask = Ask::new(Lane::Interactive).patience(Duration::from_secs(86_400));
+                    let ask =
+                        AcquireRequest::new(Priority::Interactive).max_wait(Duration::from_secs(86_400));
                     limiter.acquire(ask).await.unwrap().finished();
                 })
             };

@@ -1,5 +1,5 @@
-//! What a decision costs when the limit is counted in a store: beside a bare `PING` on a connection of the same kind, and
-//! beside the least that a script can be which reads the clock, looks at a sorted set and writes to it.
+//! What a reservation costs when slots are kept in a store: beside a bare `PING` on a connection of the same kind, and
+//! beside the smallest script that reads the clock and writes one element.
 //!
 //!     cargo bench -p shared-inbox --features redis --bench fleet
 //!
@@ -8,18 +8,20 @@
 //! of a round meet the same machine.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use shared_inbox::{ApiKey, Ask, Lane, RateLimiter, RedisLimiter};
+use shared_inbox::{AcquireRequest, ApiKey, Priority, RateLimiter, RedisLimiter};
 use shared_inbox_tests::stores;
 
 const ROUNDS: usize = 15;
 const DECISIONS: usize = 1_920;
-/// As many reads and writes as a decision for which there is room.
-const LEAST: &str = "local time = redis.call('TIME') local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    redis.call('ZMSCORE', KEYS[1], '#a', '#b', '#c', '#d', '#e')
-    redis.call('ZADD', KEYS[1], -ARGV[2], '#e', now, ARGV[1], -now, 'l' .. ARGV[1]) return {1, now}";
+/// So many for each key, each of which begins unused: there is room for 110.
+const FOR_A_KEY: usize = 96;
+const SMALLEST: &str =
+    "local time = redis.call('TIME') local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('ZADD', KEYS[1], now, ARGV[1]) return {1, now}";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -28,7 +30,7 @@ async fn main() {
     let Some(url) = named.or_else(|| store.as_ref().map(stores::Store::url)) else { return };
     println!(
         "{:>8}{:>12}{:>14}{:>12}{:>14}{:>16}{:>16}",
-        "callers", "PING", "least script", "decision", "to PING", "to the script", "decisions/s"
+        "callers", "PING", "smallest", "reservation", "to PING", "to the script", "per second"
     );
     for callers in [1, 8, 64] {
         let mut medians: [Vec<f64>; 3] = Default::default();
@@ -36,22 +38,22 @@ async fn main() {
         for round in 0..=ROUNDS {
             let (ping, _) = pings(&url, callers).await;
             let (script, _) = scripts(&url, callers, round).await;
-            let (decision, took) = decisions(&url, callers, round).await;
+            let (reservation, took) = reservations(&url, callers, round).await;
             if round == 0 {
                 continue; // to warm up
             }
-            for (all, one) in medians.iter_mut().zip([ping, script, decision]) {
+            for (all, one) in medians.iter_mut().zip([ping, script, reservation]) {
                 all.push(one.as_secs_f64() * 1e6);
             }
             rates.push(DECISIONS as f64 / took.as_secs_f64());
         }
-        let [ping, script, decision] = &medians;
-        let ratio = |less: &[f64]| median(decision.iter().zip(less).map(|(a, b)| a / b).collect());
+        let [ping, script, reservation] = &medians;
+        let ratio = |less: &[f64]| median(reservation.iter().zip(less).map(|(a, b)| a / b).collect());
         println!(
             "{callers:>8}{:>9.1} µs{:>11.1} µs{:>9.1} µs{:>14.2}{:>16.2}{:>16.0}",
             median(ping.clone()),
             median(script.clone()),
-            median(decision.clone()),
+            median(reservation.clone()),
             ratio(ping),
             ratio(script),
             median(rates),
@@ -108,33 +110,33 @@ async fn pings(url: &str, callers: usize) -> (Duration, Duration) {
 
 async fn scripts(url: &str, callers: usize, round: usize) -> (Duration, Duration) {
     let connection = connection(url).await;
-    let script = Arc::new(redis::Script::new(LEAST));
+    let script = Arc::new(redis::Script::new(SMALLEST));
     let key = format!("least:{}:{callers}:{round}", std::process::id());
     let once = move |number| {
         let (mut connection, script, key) = (connection.clone(), Arc::clone(&script), key.clone());
         async move {
-            let _: Vec<u64> = script
-                .key(key)
-                .arg(format!("{number:x}"))
-                .arg(number)
-                .invoke_async(&mut connection)
-                .await
-                .unwrap();
+            let _: Vec<u64> =
+                script.key(key).arg(format!("{number:x}")).invoke_async(&mut connection).await.unwrap();
         }
     };
     timed(callers, once).await
 }
 
-/// Each round with a key of its own, whose log begins empty.
-async fn decisions(url: &str, callers: usize, round: usize) -> (Duration, Duration) {
-    let limiter = Arc::new(RedisLimiter::builder(url).limit(u32::MAX).new_store().connect().await.unwrap());
-    let number = std::process::id() as usize * 100_000 + callers * 100 + round;
-    let key = ApiKey::parse(format!("rk_test_{number:048}")).unwrap();
-    let ask = Ask::new(Lane::Interactive).key(key.fingerprint());
-    limiter.acquire(ask).await.unwrap().finished();
+/// Calls that come together go together, as they do with a key that many use.
+async fn reservations(url: &str, callers: usize, round: usize) -> (Duration, Duration) {
+    let limiter = Arc::new(RedisLimiter::builder(url).connect().await.unwrap());
+    let first = (std::process::id() as usize * 100 + callers) * 10_000 + round * 100;
+    let mut keys = Vec::new();
+    for number in 0..=DECISIONS.div_ceil(FOR_A_KEY) {
+        let key = ApiKey::parse(format!("rk_test_{:048}", first + number)).unwrap().fingerprint();
+        assert!(RedisLimiter::builder(url).declare_unused(key).await.unwrap());
+        keys.push(key);
+    }
+    let (keys, next) = (Arc::new(keys), Arc::new(AtomicUsize::new(0)));
     let once = move |_| {
-        let limiter = Arc::clone(&limiter);
-        async move { limiter.acquire(ask).await.unwrap().finished() }
+        let key = keys[next.fetch_add(1, Ordering::Relaxed) / FOR_A_KEY];
+        let (limiter, request) = (Arc::clone(&limiter), AcquireRequest::new(Priority::Interactive).key(key));
+        async move { limiter.acquire(request).await.unwrap().finished() }
     };
     timed(callers, once).await
 }

@@ -95,9 +95,10 @@
 //! # Rate limit
 //!
 //! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
-//! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Calls wait for their
-//! turn: urgent ones first ([`Lane`]), background work last ([`bulk`](Call::bulk)), though never not at all, and some capacity is kept back for the reads
-//! that settle a lost answer. A call that should not wait says [`no_wait`](Call::no_wait), and gets an error that
+//! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Whoever
+//! asks first has the earlier slot. Calls queue by [`Priority`]: [`bulk`](Call::bulk) calls go last but are guaranteed a twelfth of
+//! the limit, and some capacity is kept back for the reads that recover a lost response. A call that cannot be sent before its deadline
+//! fails at once; one that should not wait at all says [`no_wait`](Call::no_wait), and gets an error that
 //! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process, `RedisLimiter` (feature
 //! `redis`) for all processes and machines that share a key; [`RateLimiter`] is the trait behind both.
 //!
@@ -181,10 +182,11 @@ mod words;
 
 #[cfg(feature = "client")]
 pub use client::{
-    ApiKey, Ask, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock, Create, Created,
-    Detailed, Ending, Error, ForReply, Gap, InvalidApiKey, KeyFingerprint, Lane, LimitError, List, Lookup,
-    MemoryLimiter, Permit, RateLimiter, Raw, RawAnswer, Result, RetryPolicy, Slice, Sweep, Thread,
-    TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait, WithDetails,
+    AcquireRequest, ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock,
+    Create, Created, Detailed, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint,
+    LimitError, List, Lookup, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter, Raw, RawAnswer,
+    Result, RetryPolicy, Slice, Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait,
+    WithDetails,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};
@@ -196,7 +198,7 @@ pub use ids::{
     ActorId, AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId,
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
 };
-pub use input::{AssignTo, Input, InvalidAssignTo};
+pub use input::{AssignTo, DocumentItem, Input, InvalidAssignTo};
 pub use json::Json;
 #[cfg(feature = "client")]
 pub use message_id::{InvalidDomain, new_message_id};

@@ -43,6 +43,18 @@ impl Reference {
     }
 }
 
+impl From<Reference> for String {
+    fn from(reference: Reference) -> Self {
+        reference.0
+    }
+}
+
+impl From<&Reference> for String {
+    fn from(reference: &Reference) -> Self {
+        reference.0.clone()
+    }
+}
+
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

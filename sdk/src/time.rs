@@ -19,7 +19,7 @@ use crate::words::read_text;
 ///
 /// let at = Timestamp::parse("2026-03-01T10:30:00+01:00")?;
 /// assert_eq!(at.to_string(), "2026-03-01T09:30:00.000Z");
-/// assert_eq!((at + Duration::from_secs(600)).duration_since(at), Duration::from_secs(600));
+/// assert_eq!((at + Duration::from_secs(600)) - at, Duration::from_secs(600));
 /// # Ok::<(), shared_inbox::InvalidTimestamp>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +99,14 @@ impl Sub<Duration> for Timestamp {
     type Output = Timestamp;
     fn sub(self, rhs: Duration) -> Timestamp {
         Timestamp::from_millis(self.as_millis().saturating_sub(millis(rhs)))
+    }
+}
+
+/// The time between the two; zero when the right one is the later.
+impl Sub for Timestamp {
+    type Output = Duration;
+    fn sub(self, earlier: Timestamp) -> Duration {
+        self.duration_since(earlier)
     }
 }
 

@@ -3,4 +3,6 @@
 
 pub mod peers;
 #[cfg(unix)]
+pub mod proxy;
+#[cfg(unix)]
 pub mod stores;

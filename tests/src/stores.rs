@@ -82,6 +82,31 @@ impl Store {
         _ = self.child.wait();
     }
 
+    /// What Valkey or Redis answers to a line.
+    pub fn command(&self, words: &str) -> String {
+        use std::io::{Read, Write};
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("it listens");
+        stream.write_all(format!("{words}\r\nQUIT\r\n").as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
+    /// Lets it stand still, as an overloaded machine would.
+    pub fn stop(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on after [`stop`](Self::stop).
+    pub fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the store has no process");
+    }
+
     /// Starts it again at the same address, after [`kill`](Self::kill). PostgreSQL keeps its data; Valkey and Redis come
     /// back empty.
     pub fn restart(&mut self) {

@@ -13,7 +13,7 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Responder, ResponseError
 use serde::de::DeserializeOwned;
 
 use crate::receiver::{Receiver, Rejection, Webhook};
-use crate::replay::{Once, OnceError};
+use crate::replay::{HandleError, Handled};
 
 impl<T: DeserializeOwned + 'static> FromRequest for Webhook<T> {
     type Error = Rejection;
@@ -56,7 +56,7 @@ impl ResponseError for Rejection {
     }
 }
 
-impl<T> Responder for Once<T> {
+impl<T> Responder for Handled<T> {
     type Body = BoxBody;
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
@@ -64,7 +64,7 @@ impl<T> Responder for Once<T> {
     }
 }
 
-impl<E: fmt::Debug> ResponseError for OnceError<E> {
+impl<E: fmt::Debug> ResponseError for HandleError<E> {
     fn status_code(&self) -> StatusCode {
         code(self.status())
     }

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde::de::DeserializeOwned;
 
 use crate::receiver::{Receiver, Rejection, Webhook};
-use crate::replay::{Once, OnceError};
+use crate::replay::{HandleError, Handled};
 
 impl<S, T> FromRequest<S> for Webhook<T>
 where
@@ -27,13 +27,13 @@ impl IntoResponse for Rejection {
     }
 }
 
-impl<T> IntoResponse for Once<T> {
+impl<T> IntoResponse for Handled<T> {
     fn into_response(self) -> Response {
         bare(self.status())
     }
 }
 
-impl<E> IntoResponse for OnceError<E> {
+impl<E> IntoResponse for HandleError<E> {
     fn into_response(self) -> Response {
         bare(self.status())
     }

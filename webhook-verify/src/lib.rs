@@ -41,7 +41,7 @@
 //! # Without a framework
 //!
 //! [`Verifier::verify`] takes the headers (a header map with the feature `http` or `http02`, a tuple of the three values,
-//! or [`Parts::from_pairs`]) and the raw body. What it gives can be made in no other way; reading it as an [`Event`] is a
+//! or [`RawHeaders::from_pairs`]) and the raw body. What it gives can be made in no other way; reading it as an [`Event`] is a
 //! second step. Whatever has an id is a value: a kind or shape of event that is not known yet is [`EventKind::Unknown`], not an
 //! error, and keeps its JSON.
 //!
@@ -57,7 +57,7 @@
 //! let verifier = Verifier::new([Secret::parse(current)?, Secret::parse(previous)?]);
 //! # let verifier = verifier.clock(|| UNIX_EPOCH + Duration::from_secs(1772357400));
 //! let event: Verified<Event> = verifier.verify(headers, body)?.parse()?;
-//! if event.proof().secret() == 1 {
+//! if event.matched_signature().secret() == 1 {
 //!     println!("still signed with the previous secret: the rotation is not complete");
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,7 +70,7 @@
 //! The service repeats an event until it is answered with a 2xx, for about a day, and every try is signed afresh: a good
 //! signature does not mean that the event is new. [`replay::Handlers`](replay) runs a handler once for each event, in a task of
 //! its own that ends whoever hangs up, lets a failed one be tried again, and tells a try that comes while another is at work
-//! to come back later. Its result is the answer.
+//! to come back later. Its result is the answer, and `tracing` hears of every run that failed.
 //!
 #![cfg_attr(feature = "axum", doc = "```no_run")]
 #![cfg_attr(not(feature = "axum"), doc = "```ignore")]
@@ -157,10 +157,10 @@ mod axum;
 mod clock;
 mod diagnose;
 mod error;
+mod headers;
 mod key;
 #[cfg(feature = "tower")]
 mod layer;
-mod parts;
 #[cfg(any(feature = "http", feature = "actix-web"))]
 mod receiver;
 pub mod replay;
@@ -176,17 +176,17 @@ mod verifier;
 
 pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
 pub use error::{Header, VerifyError};
+pub use headers::{RawHeaders, WebhookHeaders};
 #[doc(hidden)]
 pub use key::Backend;
 #[cfg(feature = "tower")]
 pub use layer::{VerifyLayer, VerifyService};
-pub use parts::{Parts, WebhookHeaders};
 #[cfg(any(feature = "http", feature = "actix-web"))]
-pub use receiver::{Receiver, Refused, Rejection, Webhook};
+pub use receiver::{Receiver, RejectedRequest, Rejection, Webhook};
 pub use secret::{Secret, SecretError};
 pub use shared_inbox::event::{self, Event, EventKind};
 pub use signer::{SignedHeaders, Signer};
-pub use verified::{ParseError, Proof, Verified, VerifiedBody};
+pub use verified::{MatchedSignature, ParseError, Verified, VerifiedBody};
 pub use verifier::{Checked, Stream, Verifier};
 
 /// Compiles the example in the README.

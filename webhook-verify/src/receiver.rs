@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::error::VerifyError;
-use crate::parts::{Parts, WebhookHeaders};
+use crate::headers::{RawHeaders, WebhookHeaders};
 #[cfg(feature = "tokio")]
 use crate::sampled::Sampled;
 use crate::verified::{ParseError, Verified, VerifiedBody};
@@ -21,7 +21,7 @@ const BODY_LIMIT: usize = 1 << 20;
 /// How long a body may take, unless told otherwise: the service itself waits no longer for an answer.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-type Hook = Arc<dyn Fn(&Refused) + Send + Sync>;
+type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
 
 /// A verifier with the settings of a server: what the extractors, the tower layer and [`receive`](Self::receive) go by.
 /// Clones share everything.
@@ -79,7 +79,7 @@ impl Receiver {
 
     /// Calls `hook` for every request that is refused, to log it. The sender gets a bare status whatever it does.
     #[must_use]
-    pub fn on_refused(mut self, hook: impl Fn(&Refused) + Send + Sync + 'static) -> Self {
+    pub fn on_refused(mut self, hook: impl Fn(&RejectedRequest) + Send + Sync + 'static) -> Self {
         self.on_refused = Some(Arc::new(hook));
         self
     }
@@ -161,7 +161,7 @@ impl Receiver {
     /// Tells the operator.
     pub(crate) fn refuse(&self, rejection: Rejection) -> Rejection {
         if let Some(hook) = &self.on_refused {
-            hook(&Refused { rejection });
+            hook(&RejectedRequest { rejection });
         }
         rejection
     }
@@ -169,7 +169,7 @@ impl Receiver {
     fn refused(
         &self,
         error: VerifyError,
-        parts: Result<Parts<'_>, VerifyError>,
+        parts: Result<RawHeaders<'_>, VerifyError>,
         body: Option<&[u8]>,
     ) -> Rejection {
         #[cfg(feature = "tokio")]
@@ -273,11 +273,11 @@ impl Rejection {
 
 /// A refused request, as [`Receiver::on_refused`] sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Refused {
+pub struct RejectedRequest {
     rejection: Rejection,
 }
 
-impl Refused {
+impl RejectedRequest {
     /// Why it was refused.
     #[must_use]
     pub fn rejection(&self) -> Rejection {

@@ -81,8 +81,8 @@ impl Receiver {
     {
         let checked = self.check(headers)?;
         let body = self.read(body).await?;
-        let proof = self.verify(checked, &body)?.proof();
-        Ok(Verified::new(proof, body.clone()))
+        let matched = self.verify(checked, &body)?.matched_signature();
+        Ok(Verified::new(matched, body.clone()))
     }
 
     async fn read<B>(&self, body: B) -> Result<Bytes, Rejection>
@@ -118,6 +118,6 @@ impl Verified<Bytes> {
     /// # Errors
     /// When the body is not JSON, not of that shape, or has another id than the header `webhook-id`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Verified<T>, ParseError> {
-        VerifiedBody::new(self.proof(), self).parse()
+        VerifiedBody::new(self.matched_signature(), self).parse()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::diagnose::{Diagnosis, MAX_BODY};
 use crate::error::VerifyError;
-use crate::parts::Parts;
+use crate::headers::RawHeaders;
 use crate::verifier::Verifier;
 
 type Hook = dyn Fn(&Diagnosis) + Send + Sync;
@@ -27,7 +27,7 @@ impl Sampled {
     pub(crate) fn take(
         &self,
         verifier: &Verifier,
-        parts: Result<Parts<'_>, VerifyError>,
+        parts: Result<RawHeaders<'_>, VerifyError>,
         body: Option<&[u8]>,
     ) {
         let (Ok(now), Ok(runtime)) = (verifier.now(), tokio::runtime::Handle::try_current()) else { return };
@@ -42,7 +42,7 @@ impl Sampled {
         let parts = parts.map(|parts| [parts.id, parts.timestamp, parts.signature].map(<[u8]>::to_vec));
         let body = body.filter(|body| body.len() <= MAX_BODY).map(<[u8]>::to_vec);
         runtime.spawn_blocking(move || {
-            let parts = parts.as_ref().map_err(|error| *error).map(|[id, timestamp, signature]| Parts {
+            let parts = parts.as_ref().map_err(|error| *error).map(|[id, timestamp, signature]| RawHeaders {
                 id,
                 timestamp,
                 signature,

@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Header, VerifyError};
+use crate::headers::{RawHeaders, WebhookHeaders};
 use crate::key::{Backend, Key};
-use crate::parts::{Parts, WebhookHeaders};
 use crate::secret::Secret;
 
 /// Signs requests with one secret, or with two while a rotation lasts.
@@ -92,7 +92,7 @@ impl SignedHeaders {
 }
 
 impl<'a> WebhookHeaders<'a> for &'a SignedHeaders {
-    fn parts(self) -> Result<Parts<'a>, VerifyError> {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
         (self.id.as_str(), self.timestamp.as_str(), self.signature.as_str()).parts()
     }
 }

@@ -21,18 +21,18 @@ use crate::replay::Delivery;
 /// let [new, old] = [[1; 32], [2; 32]].map(|bytes| Secret::from_bytes(&bytes).unwrap());
 /// let headers = Signer::new([old.clone()]).sign("evt_1", 1772357400, b"{}");
 /// let verifier = Verifier::new([new, old]).clock(|| UNIX_EPOCH + Duration::from_secs(1772357400));
-/// let proof = verifier.verify(&headers, b"{}")?.proof();
-/// assert_eq!((proof.id(), proof.timestamp(), proof.secret()), ("evt_1", 1772357400, 1));
+/// let matched = verifier.verify(&headers, b"{}")?.matched_signature();
+/// assert_eq!((matched.id(), matched.timestamp(), matched.secret()), ("evt_1", 1772357400, 1));
 /// # Ok::<(), shared_inbox_webhooks::VerifyError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Proof<'a> {
+pub struct MatchedSignature<'a> {
     id: &'a str,
     timestamp: u64,
     secret: usize,
 }
 
-impl<'a> Proof<'a> {
+impl<'a> MatchedSignature<'a> {
     pub(crate) fn new(id: &'a str, timestamp: u64, secret: usize) -> Self {
         Self { id, timestamp, secret }
     }
@@ -67,19 +67,19 @@ impl<'a> Proof<'a> {
 /// A body that was verified, still as bytes.
 #[derive(Clone, Copy)]
 pub struct VerifiedBody<'a> {
-    proof: Proof<'a>,
+    matched: MatchedSignature<'a>,
     body: &'a [u8],
 }
 
 impl<'a> VerifiedBody<'a> {
-    pub(crate) fn new(proof: Proof<'a>, body: &'a [u8]) -> Self {
-        Self { proof, body }
+    pub(crate) fn new(matched: MatchedSignature<'a>, body: &'a [u8]) -> Self {
+        Self { matched, body }
     }
 
     /// What was proven.
     #[must_use]
-    pub fn proof(&self) -> Proof<'a> {
-        self.proof
+    pub fn matched_signature(&self) -> MatchedSignature<'a> {
+        self.matched
     }
 
     /// The bytes that were signed.
@@ -133,7 +133,7 @@ impl<'a> VerifiedBody<'a> {
             },
         };
         // The id is what a replay guard goes by, so an envelope that says another one cannot be told apart from a mistake.
-        let Proof { id, timestamp, secret } = self.proof;
+        let MatchedSignature { id, timestamp, secret } = self.matched;
         let event_type = match after_id(json, id) {
             Some(rest) => leading_type(rest),
             None => {
@@ -148,7 +148,7 @@ impl<'a> VerifiedBody<'a> {
             id: id.to_owned(),
             timestamp,
             secret,
-            event_type: event_type.filter(loggable),
+            event_type: event_type.filter(|event_type| loggable(event_type)),
             value: read()?,
         })
     }
@@ -169,7 +169,7 @@ fn leading_type(rest: &[u8]) -> Option<String> {
 }
 
 /// Whether a type looks like one: nothing else is put into a log.
-fn loggable(event_type: &String) -> bool {
+fn loggable(event_type: &str) -> bool {
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=64).contains(&event_type.len()) && event_type.bytes().all(named)
 }
@@ -222,7 +222,10 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl fmt::Debug for VerifiedBody<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VerifiedBody").field("proof", &self.proof).field("bytes", &self.body.len()).finish()
+        f.debug_struct("VerifiedBody")
+            .field("matched", &self.matched)
+            .field("bytes", &self.body.len())
+            .finish()
     }
 }
 
@@ -238,21 +241,21 @@ pub struct Verified<T> {
 
 impl<T> Verified<T> {
     #[cfg(feature = "http")]
-    pub(crate) fn new(proof: Proof<'_>, value: T) -> Self {
-        let Proof { id, timestamp, secret } = proof;
+    pub(crate) fn new(matched: MatchedSignature<'_>, value: T) -> Self {
+        let MatchedSignature { id, timestamp, secret } = matched;
         Self { id: id.to_owned(), timestamp, secret, event_type: None, value }
     }
 
     /// What was proven about the request.
     #[must_use]
-    pub fn proof(&self) -> Proof<'_> {
-        Proof::new(&self.id, self.timestamp, self.secret)
+    pub fn matched_signature(&self) -> MatchedSignature<'_> {
+        MatchedSignature::new(&self.id, self.timestamp, self.secret)
     }
 
     /// This event at one of your endpoints, for a [guard](crate::replay) to remember. Knows the event's type, for logs.
     #[must_use]
     pub fn delivery(&self, endpoint: &str) -> Delivery {
-        let delivery = self.proof().delivery(endpoint);
+        let delivery = self.matched_signature().delivery(endpoint);
         match &self.event_type {
             Some(event_type) => delivery.with_event_type(event_type.as_str()),
             None => delivery,

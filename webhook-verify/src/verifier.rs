@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::clock;
 use crate::error::VerifyError;
+use crate::headers::{RawHeaders, WebhookHeaders};
 use crate::key::{Backend, Hashing, Key};
-use crate::parts::{Parts, WebhookHeaders};
 use crate::secret::Secret;
 use crate::signatures::Signatures;
-use crate::verified::{Proof, VerifiedBody};
+use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, unless told otherwise.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
@@ -22,7 +22,7 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 /// Checks that requests come from someone who holds one of the secrets, and come now.
 ///
 /// Make one at the start of the program and share it; the keys are prepared once. While a rotation lasts (24 hours)
-/// give it both secrets, the new one first: [`Proof::secret`] says which of them matched, and once the old one does no
+/// give it both secrets, the new one first: [`MatchedSignature::secret`] says which of them matched, and once the old one does no
 /// more, it can go.
 ///
 /// ```
@@ -35,7 +35,7 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 ///
 /// let verifier = Verifier::new([secret]);
 /// let verified = verifier.verify(&headers, b"{}")?;
-/// assert_eq!(verified.proof().id(), "evt_1");
+/// assert_eq!(verified.matched_signature().id(), "evt_1");
 /// assert_eq!(verifier.verify(&headers, b"{ }").unwrap_err(), VerifyError::Mismatch);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -102,7 +102,7 @@ impl Verifier {
         let mut signatures = Signatures::default();
         signatures.read(parts.signature)?;
         let secret = matching(&self.keys, parts, &signatures, body).ok_or(VerifyError::Mismatch)?;
-        Ok(VerifiedBody::new(Proof::new(id, seconds, secret), body))
+        Ok(VerifiedBody::new(MatchedSignature::new(id, seconds, secret), body))
     }
 
     /// Checks all that the headers alone can show, so that a bad request costs no reading of its body.
@@ -127,7 +127,7 @@ impl Verifier {
     }
 
     /// Id and timestamp, in order and in time.
-    fn head<'a>(&self, parts: Parts<'a>) -> Result<(&'a str, u64), VerifyError> {
+    fn head<'a>(&self, parts: RawHeaders<'a>) -> Result<(&'a str, u64), VerifyError> {
         let (id, seconds) = (id(parts.id)?, seconds(parts.timestamp)?);
         self.in_time(seconds)?;
         Ok((id, seconds))
@@ -159,7 +159,7 @@ impl fmt::Debug for Verifier {
 #[derive(Clone)]
 pub struct Checked<'v, 'h> {
     keys: &'v [Key],
-    parts: Parts<'h>,
+    parts: RawHeaders<'h>,
     signatures: Signatures,
     id: &'h str,
     seconds: u64,
@@ -167,7 +167,7 @@ pub struct Checked<'v, 'h> {
 
 impl<'h> Checked<'_, 'h> {
     #[cfg(any(feature = "http", feature = "actix-web"))]
-    pub(crate) fn parts(&self) -> Parts<'h> {
+    pub(crate) fn parts(&self) -> RawHeaders<'h> {
         self.parts
     }
 
@@ -180,7 +180,7 @@ impl<'h> Checked<'_, 'h> {
         'h: 'a,
     {
         let secret = matching(self.keys, self.parts, &self.signatures, body).ok_or(VerifyError::Mismatch)?;
-        Ok(VerifiedBody::new(Proof::new(self.id, self.seconds, secret), body))
+        Ok(VerifiedBody::new(MatchedSignature::new(self.id, self.seconds, secret), body))
     }
 
     /// Checks a body that arrives in pieces, without keeping it.
@@ -195,8 +195,8 @@ impl<'h> Checked<'_, 'h> {
     /// for piece in [&br#"{"test": "#[..], b"2432232314}"] {
     ///     stream.update(piece);
     /// }
-    /// let proof = stream.finish()?;
-    /// assert_eq!(proof.timestamp(), 1614265330);
+    /// let matched = stream.finish()?;
+    /// assert_eq!(matched.timestamp(), 1614265330);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stream(self) -> Stream<'h> {
@@ -235,10 +235,10 @@ impl<'h> Stream<'h> {
     ///
     /// # Errors
     /// [`VerifyError::Mismatch`] when no signature fits.
-    pub fn finish(self) -> Result<Proof<'h>, VerifyError> {
+    pub fn finish(self) -> Result<MatchedSignature<'h>, VerifyError> {
         let Self { hashing, signatures, id, seconds } = self;
         let matched = hashing.into_iter().position(|hashing| signatures.any_equals(&hashing.finish()));
-        matched.map(|index| Proof::new(id, seconds, index)).ok_or(VerifyError::Mismatch)
+        matched.map(|index| MatchedSignature::new(id, seconds, index)).ok_or(VerifyError::Mismatch)
     }
 }
 
@@ -252,7 +252,7 @@ impl fmt::Debug for Stream<'_> {
 }
 
 /// The place of the first key for which one of the signatures is right.
-fn matching(keys: &[Key], parts: Parts<'_>, signatures: &Signatures, body: &[u8]) -> Option<usize> {
+fn matching(keys: &[Key], parts: RawHeaders<'_>, signatures: &Signatures, body: &[u8]) -> Option<usize> {
     keys.iter().position(|key| signatures.any_equals(&key.mac(parts.id, parts.timestamp, body)))
 }
 

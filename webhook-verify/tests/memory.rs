@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, UNIX_EPOCH};
 
-use shared_inbox_webhooks::replay::{Claim, Delivery, MemoryGuard, ReplayGuard, Standing};
-use shared_inbox_webhooks::{Parts, Secret, Signer, Verifier};
+use shared_inbox_webhooks::replay::{Claim, ClaimStatus, Delivery, MemoryGuard, ReplayGuard};
+use shared_inbox_webhooks::{RawHeaders, Secret, Signer, Verifier};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -82,7 +82,7 @@ fn verification_allocates_nothing() {
         count("http 1", &|| code(verifier.verify(&one, &body).map(drop)));
         count("http 0.2", &|| code(verifier.verify(&two, &body).map(drop)));
         count("pairs", &|| {
-            let parts = Parts::from_pairs(pairs.iter().map(|(name, value)| (*name, value.as_bytes())));
+            let parts = RawHeaders::from_pairs(pairs.iter().map(|(name, value)| (*name, value.as_bytes())));
             code(parts.and_then(|parts| verifier.verify(parts, &body).map(drop)))
         });
     }
@@ -117,7 +117,7 @@ fn a_guard_takes_no_more_than_its_capacity() {
     for n in 0..20 * CAPACITY {
         let event = delivery(&format!("evt_{n:026}"));
         let Ok(Claim::Granted(fence)) = now(guard.claim(&event)) else { panic!("it is new") };
-        assert_eq!(now(guard.commit(&event, fence)).unwrap(), Standing::Held);
+        assert_eq!(now(guard.commit(&event, fence)).unwrap(), ClaimStatus::Held);
     }
     assert_eq!(guard.len(), CAPACITY);
     let each = held(&region) / CAPACITY as isize;
@@ -132,7 +132,7 @@ fn endless_failures_take_no_memory() {
     for _ in 0..100_000 {
         let event = delivery("evt_1");
         let Ok(Claim::Granted(fence)) = now(guard.claim(&event)) else { panic!("it was given back") };
-        assert_eq!(now(guard.release(&event, fence)).unwrap(), Standing::Held);
+        assert_eq!(now(guard.release(&event, fence)).unwrap(), ClaimStatus::Held);
     }
     assert!(held(&region) < 64 * 1024, "{} bytes", held(&region));
     assert_eq!(guard.len(), 1);

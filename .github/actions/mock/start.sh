@@ -3,9 +3,10 @@
 set -euo pipefail
 
 work=$(mktemp -d)
-# Flags are words, as on a command line.
-read -r -a flags <<<"${FLAGS:-}"
-"$PROGRAM" --listen "$LISTEN" --ready-file "$work/ready.json" "${flags[@]}" >"$work/log" 2>&1 &
+# One flag on each line, so that a value may have spaces.
+flags=()
+while IFS= read -r flag; do [ -z "$flag" ] || flags+=("$flag"); done <<<"${FLAGS:-}"
+"$PROGRAM" --listen "$LISTEN" --ready-file "$work/ready.json" ${flags[@]+"${flags[@]}"} >"$work/log" 2>&1 &
 pid=$!
 
 for _ in $(seq 300); do
@@ -22,7 +23,9 @@ done
 field() { sed -E "s/.*\"$1\": *\"([^\"]*)\".*/\1/" <(tr -d '\n' <"$work/ready.json"); }
 {
   echo "base-url=$(field base_url)"
+  echo "mcp-url=$(field mcp_url)"
   echo "control-url=$(field control_url)"
+  echo "console-url=$(field console_url)"
   echo "live-key=$(field live)"
   echo "test-key=$(field test)"
   echo "pid=$pid"

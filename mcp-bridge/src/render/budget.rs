@@ -87,6 +87,20 @@ pub(crate) fn share(room: usize) -> usize {
     (room / 4).max(room.min(FEW_LINES))
 }
 
+/// The items of a list that fit, by their places: first those that must not be missed, then the others in their order.
+pub(crate) fn fit_first(room: usize, items: &[Part], must: impl Fn(usize) -> bool) -> Vec<usize> {
+    let (urgent, others): (Vec<_>, Vec<_>) = (0..items.len()).partition(|place| must(*place));
+    let (mut text, mut json) = (0, 0);
+    let mut fits = |place: &usize| {
+        text += items[*place].size.text;
+        json += items[*place].size.json;
+        text <= room && json <= room
+    };
+    let mut kept: Vec<_> = urgent.into_iter().chain(others).take_while(|place| fits(place)).collect();
+    kept.sort_unstable();
+    kept
+}
+
 /// The items that fit. A client hands a model either the text or the JSON, so each of them has to fit by itself.
 pub(crate) fn fit(room: usize, items: &[Part], keep: Keep) -> Range<usize> {
     let (mut text, mut json) = (0, 0);
@@ -117,6 +131,14 @@ mod tests {
         assert_eq!(fit(31, &items, Keep::Last), 2..4);
         assert_eq!(fit(1_000, &items, Keep::Last), 0..4);
         assert_eq!(fit(1, &items, Keep::First), 0..0);
+    }
+
+    #[test]
+    fn what_must_not_be_missed_is_kept_before_what_is_newer() {
+        let items = parts(&[(10, 5), (10, 5), (10, 5), (10, 5)]);
+        assert_eq!(fit_first(30, &items, |place| place == 3), [0, 1, 3]);
+        assert_eq!(fit_first(15, &items, |place| place == 3), [3]);
+        assert_eq!(fit_first(100, &items, |_| false), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -21,8 +21,9 @@ pub(super) const FILES: usize = 20;
 pub(super) const TEAM: usize = 200;
 /// Fields of one thing: more than the service has.
 pub(super) const FIELDS: usize = 60;
-/// Conversations that a warning names.
-pub(super) const WARNED: usize = 20;
+/// Conversations that a warning names: all of a list, as long as it has this much room for each.
+pub(super) const WARNED: usize = 100;
+pub(super) const PER_WARNED: usize = 50;
 
 /// In JSON of any form: members of a list or an object, levels, characters of a name.
 pub(super) const MEMBERS: usize = 40;

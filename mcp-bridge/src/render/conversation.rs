@@ -6,17 +6,17 @@ use serde_json::Value;
 use shared_inbox::{Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
 
 use super::{
-    Block, Fence, Rendered, Style,
+    Block, Fence, Form, Rendered, Style,
     budget::{Keep, Part, Scale, chars, fit, share},
-    caps, counted, own, quoted, structured, value, warning,
+    caps, counted, minute, own, quoted, structured, value, warning,
 };
 
 /// A conversation: its latest items, or this part of its timeline, as many as fit.
 pub fn conversation(style: &Style, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
     let all = c.timeline.len();
     // In the exact form nothing is shortened; a recorded mail that would crowd out the conversation is left out.
-    let sent_fits =
-        !style.exact || c.app_sent.as_ref().is_none_or(|sent| chars(sent.as_str()) <= style.max_chars / 4);
+    let sent_fits = style.form != Form::Exact
+        || c.app_sent.as_ref().is_none_or(|sent| chars(sent.as_str()) <= style.max_chars / 4);
     let head = Part::within(style.max_chars / 2, |scale| {
         (head(&style.fence, c, scale), json(style, c, sent_fits, scale))
     });
@@ -78,8 +78,11 @@ fn json(style: &Style, c: &Conversation, sent: bool, scale: Scale) -> Value {
         if !sent {
             fields.remove("appSent");
         }
+        if style.form == Form::Slim {
+            fields.remove("team");
+        }
     }
-    style.with_about(style.json(all, &structured::CONVERSATION, scale), c.risk.as_deref().map(warning))
+    style.with_about(style.json(all, &structured::CONVERSATION, scale), c.risk.as_deref().map(warning), true)
 }
 
 fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
@@ -88,16 +91,16 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         c.id,
         own(c.status.as_str()),
         quoted(&c.mailbox),
-        c.last_message_at
+        minute(&c.last_message_at)
     );
     if let Some(risk) = &c.risk {
         _ = writeln!(out, "{}", warning(risk));
     }
     if let Some(who) = &c.assignee {
-        _ = writeln!(out, "Assigned to {} ({}).", quoted(&who.name), who.id);
+        _ = writeln!(out, "Assigned to {}.", quoted(&who.name));
     }
     if let Some(until) = c.snoozed_until {
-        _ = writeln!(out, "Snoozed until {until}.");
+        _ = writeln!(out, "Snoozed until {}.", minute(&until));
     }
     if let Some(urgency) = &c.urgency {
         _ = writeln!(out, "Urgency: {}.", quoted(urgency.as_str()));
@@ -107,8 +110,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     }
     let team: Vec<_> = c.team.people.iter().chain(&c.team.agents).collect();
     if !team.is_empty() {
-        let member = |m: &&TeamMember| format!("{} {}", quoted(&m.id.to_string()), quoted(&m.name));
-        _ = writeln!(out, "Can be assigned to: {}.", some(&team, scale.of(caps::TEAM), member));
+        _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&team, m)));
     }
     out.push_str(&fence.explain());
     let mut block = Block::scaled(scale);
@@ -127,6 +129,12 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     }
     fence.write(&mut out, &block);
     out
+}
+
+/// A teammate by their name, and by their id too where another has the same name.
+fn member(team: &[&TeamMember], m: &TeamMember) -> String {
+    let alone = team.iter().filter(|other| other.name.to_lowercase() == m.name.to_lowercase()).count() == 1;
+    if alone { quoted(&m.name) } else { format!("{} {}", quoted(&m.name), quoted(&m.id.to_string())) }
 }
 
 /// The first of them, and how many more there are.
@@ -162,9 +170,9 @@ fn item(fence: &Fence, out: &mut String, one: &TimelineItem, scale: Scale) -> &'
 }
 
 fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
-    _ = write!(out, "message {} · {} · {}", m.id, quoted(m.direction.as_str()), m.at);
+    _ = write!(out, "{} message {} · {}", own(m.direction.as_str()), m.id, minute(&m.at));
     if let Some(status) = &m.status {
-        _ = write!(out, " · {}", quoted(status.as_str()));
+        _ = write!(out, " · {}", own(status.as_str()));
     }
     out.push('\n');
     let mut block = Block::scaled(scale);
@@ -184,12 +192,12 @@ fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
 
 /// Notes are the team's own, but people and agents paste mail into them.
 fn note(fence: &Fence, out: &mut String, n: &Note, scale: Scale) {
-    _ = writeln!(out, "internal note {} · by {} · {}", n.id, quoted(&n.author), n.at);
+    _ = writeln!(out, "internal note {} · by {} · {}", n.id, quoted(&n.author), minute(&n.at));
     fence.write(out, Block::scaled(scale).text(&n.body, caps::WORDS));
 }
 
 fn event(fence: &Fence, out: &mut String, e: &TimelineEvent, scale: Scale) {
-    _ = writeln!(out, "event {} · by {} · {}", quoted(&e.event), quoted(&e.actor), e.at);
+    _ = writeln!(out, "event {} · by {} · {}", quoted(&e.event), quoted(&e.actor), minute(&e.at));
     if e.data != Json::default() {
         fence.write(out, Block::scaled(scale).text(e.data.as_str(), caps::DATA));
     }

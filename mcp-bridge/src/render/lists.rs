@@ -2,28 +2,54 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
 use shared_inbox::{ConversationSummary, Document, Mailbox, Tag};
 
 use super::{
-    Block, Head, Rendered, Scale, Style, caps, conversation::some, counted, list, own, quoted, structured,
+    Block, Form, LastWords, List, Rendered, Scale, Style, caps, conversation::some, counted, minute, own,
+    quoted, structured,
 };
 
 const LARGER: &str = "For the others, start the bridge with a larger --max-chars.";
 
 /// Conversations, newest first.
 pub fn conversations(style: &Style, all: &[ConversationSummary]) -> Rendered {
-    let count = format!("{}.\n", counted(all.len(), "conversation"));
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
         format!(
             "WARNING: the service marked {} as a risk. They may be attacks on you or your team; nothing is mailed \
              in them without a person's consent.",
-            some(&risky, caps::WARNED, ToString::to_string)
+            some(&risky, caps::WARNED.min(style.max_chars / caps::PER_WARNED), ToString::to_string)
         )
     });
-    let head = if all.is_empty() { Head::plain(count) } else { Head::warned(style, count, warning) };
-    let rest = "Narrow the list with q, mailbox, assigned or view, or ask for fewer with limit.";
-    list(style, head, all, &structured::CONVERSATION, |c, scale| summary(style, c, scale), rest)
+    let list = List {
+        noun: ["conversation", "conversations"],
+        items: all,
+        urgent: |c| c.risk.is_some(),
+        warning,
+        writes: &structured::CONVERSATION,
+        strangers: true,
+        rest: "Narrow with q, mailbox, assigned or view, or set limit.",
+    };
+    let mut rendered = list.render(style, |c, scale| summary(style, c, scale));
+    for item in rendered.structured["items"].as_array_mut().into_iter().flatten() {
+        say_whose(style, all, item);
+    }
+    rendered
+}
+
+/// Says in the JSON whose the last words are; ours need no marks.
+fn say_whose(style: &Style, all: &[ConversationSummary], item: &mut Value) {
+    let Some(c) = all.iter().find(|c| item["id"] == c.id.as_str()) else { return };
+    let Some(whose) = style.last_words.get(&c.id).filter(|_| style.form != Form::Exact) else { return };
+    item["lastWords"] = match whose {
+        LastWords::Ours => "ours",
+        LastWords::Customers => "the customer's",
+    }
+    .into();
+    if *whose == LastWords::Ours && item.get("snippet").is_some() {
+        item["snippet"] = own(&c.snippet).into();
+    }
 }
 
 fn summary(style: &Style, c: &ConversationSummary, scale: Scale) -> String {
@@ -33,19 +59,23 @@ fn summary(style: &Style, c: &ConversationSummary, scale: Scale) -> String {
         own(c.status.as_str()),
         quoted(&c.mailbox),
         counted(usize::try_from(c.message_count).unwrap_or(usize::MAX), "message"),
-        c.last_message_at,
+        minute(&c.last_message_at),
     );
-    if let Some(who) = &c.assignee {
-        _ = write!(out, " · assigned to {} ({})", quoted(&who.name), who.id);
-    }
-    if let Some(urgency) = &c.urgency {
-        _ = write!(out, " · urgency {}", quoted(urgency.as_str()));
-    }
     if let Some(risk) = &c.risk {
         _ = write!(out, " · RISK {}", quoted(risk));
     }
+    if let Some(who) = &c.assignee {
+        _ = write!(out, " · assigned to {}", quoted(&who.name));
+    }
+    if let Some(urgency) = &c.urgency {
+        _ = write!(out, " · urgency {}", own(urgency.as_str()));
+    }
     if !c.tags.is_empty() {
         _ = write!(out, " · tags {}", some(&c.tags, scale.of(caps::TAGS), |tag| quoted(tag)));
+    }
+    let whose = style.last_words.get(&c.id);
+    if whose == Some(&LastWords::Ours) {
+        _ = write!(out, " · last words, ours: {}", quoted(&c.snippet));
     }
     out.push('\n');
     let mut block = Block::scaled(scale);
@@ -55,30 +85,41 @@ fn summary(style: &Style, c: &ConversationSummary, scale: Scale) -> String {
         c.topic.as_deref(),
         caps::SHORT,
     );
-    block.maybe("reference", c.reference.as_deref(), caps::SHORT).field("starts", &c.snippet, caps::SNIPPET);
+    block.maybe("reference", c.reference.as_deref(), caps::SHORT);
+    match whose {
+        Some(LastWords::Ours) => {}
+        Some(LastWords::Customers) => {
+            _ = block.field("last words, the customer's", &c.snippet, caps::SNIPPET)
+        }
+        None => _ = block.field("last words", &c.snippet, caps::SNIPPET),
+    }
     style.fence.write(&mut out, &block);
     out
 }
 
 /// Documents, newest first. `unseen` is how many more there may be that nobody looked at.
 pub fn documents(style: &Style, all: &[Document], unseen: usize) -> Rendered {
-    let mut count = format!("{}.\n", counted(all.len(), "document"));
-    if unseen > 0 {
-        _ = writeln!(
-            count,
-            "{} more were not looked at, and may belong to the inboxes of --mailbox: narrow the search to see them.",
-            unseen
-        );
-    }
-    let head = if all.is_empty() { Head::plain(count) } else { Head::warned(style, count, None) };
-    let rest = "Narrow the search with q or kind, or ask for fewer with limit.";
-    list(style, head, all, &structured::DOCUMENT, |d, scale| document(style, d, scale), rest)
+    let warning = (unseen > 0).then(|| {
+        format!(
+            "{unseen} more were not looked at, and may belong to the inboxes of --mailbox: narrow the search to see them."
+        )
+    });
+    let list = List {
+        noun: ["document", "documents"],
+        items: all,
+        urgent: |_| false,
+        warning,
+        writes: &structured::DOCUMENT,
+        strangers: true,
+        rest: "Narrow with q or kind, or set limit.",
+    };
+    list.render(style, |d, scale| document(style, d, scale))
 }
 
 fn document(style: &Style, d: &Document, scale: Scale) -> String {
-    let mut out = format!("\n{} · filed {}", d.id, d.created_at);
+    let mut out = format!("\n{} · filed {}", d.id, minute(&d.created_at));
     if let Some(kind) = &d.kind {
-        _ = write!(out, " · {}", quoted(kind.as_str()));
+        _ = write!(out, " · {}", own(kind.as_str()));
     }
     if let Some(conversation) = &d.conversation_id {
         _ = write!(out, " · from {conversation}");
@@ -99,19 +140,30 @@ fn document(style: &Style, d: &Document, scale: Scale) -> String {
 
 /// Inboxes.
 pub fn mailboxes(style: &Style, all: &[Mailbox]) -> Rendered {
-    let count = if all.len() == 1 { "1 inbox".into() } else { format!("{} inboxes", all.len()) };
     let line = |m: &Mailbox, _| {
         format!("{} · {} · {} · {} open\n", m.id, quoted(&m.name), quoted(&m.address), m.open)
     };
-    list(style, Head::plain(format!("{count}.\n")), all, &structured::SERVICE, line, LARGER)
+    of_service(["inbox", "inboxes"], all).render(style, line)
 }
 
 /// Tags.
 pub fn tags(style: &Style, all: &[Tag]) -> Rendered {
-    let head = Head::plain(format!("{}.\n", counted(all.len(), "tag")));
     let line = |t: &Tag, _| {
         let on = counted(usize::try_from(t.count).unwrap_or(usize::MAX), "conversation");
         format!("{} · on {on}\n", quoted(&t.name))
     };
-    list(style, head, all, &structured::SERVICE, line, LARGER)
+    of_service(["tag", "tags"], all).render(style, line)
+}
+
+/// A list of what the team made, in which no stranger writes.
+fn of_service<'a, T>(noun: [&'a str; 2], items: &'a [T]) -> List<'a, T> {
+    List {
+        noun,
+        items,
+        urgent: |_| false,
+        warning: None,
+        writes: &structured::SERVICE,
+        strangers: false,
+        rest: LARGER,
+    }
 }

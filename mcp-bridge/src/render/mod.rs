@@ -11,10 +11,13 @@ mod fence;
 mod lists;
 mod structured;
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use serde_json::{Value, json};
+use shared_inbox::ConversationId;
 
-use budget::{Keep, Part, Scale, chars, fit, share};
+use budget::{Part, Scale, chars, fit_first, share};
 use structured::Writes;
 
 pub(crate) use clean::{Kind, clean_and_cut, kind};
@@ -60,32 +63,99 @@ impl Rendered {
 pub struct Style {
     fence: Fence,
     max_chars: usize,
-    exact: bool,
+    form: Form,
+    more: More,
+    last_words: HashMap<ConversationId, LastWords>,
+}
+
+/// What the JSON holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Safe,
+    Exact,
+    Slim,
+}
+
+/// Whether a list goes on behind its last item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum More {
+    /// It does not.
+    #[default]
+    No,
+    /// It does.
+    Yes,
+    /// It is as long as the service makes it, so that it may.
+    Maybe,
+}
+
+/// Who wrote the last words of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LastWords {
+    /// The team, or an agent.
+    Ours,
+    /// The customer.
+    Customers,
 }
 
 impl Style {
     /// Rendering inside this fence, with at most so many characters in the text, and in the JSON.
     pub fn new(fence: Fence, max_chars: usize) -> Self {
-        Self { fence, max_chars, exact: false }
+        Self { fence, max_chars, form: Form::Safe, more: More::No, last_words: HashMap::new() }
     }
 
     /// Gives the JSON exactly as the service gave it, for a program: with what is hidden in a mail, with live links, with
     /// no word on whom to trust. An item that is too long is left out whole.
     #[must_use]
     pub fn exact(mut self) -> Self {
-        self.exact = true;
+        self.form = Form::Exact;
+        self
+    }
+
+    /// Gives ids, states and times alone as JSON, for a client that shows a model both forms: the words stand in the text.
+    #[must_use]
+    pub fn slim(mut self) -> Self {
+        self.form = Form::Slim;
+        self
+    }
+
+    /// Says whether the list goes on behind its last item.
+    #[must_use]
+    pub fn more(mut self, more: More) -> Self {
+        self.more = more;
+        self
+    }
+
+    /// Says who wrote the last words of these conversations, as far as it is known.
+    #[must_use]
+    pub fn last_words(mut self, known: HashMap<ConversationId, LastWords>) -> Self {
+        self.last_words = known;
         self
     }
 
     fn json(&self, value: Value, writes: &Writes, scale: Scale) -> Value {
-        if self.exact { value } else { writes.safe(value, scale) }
+        match self.form {
+            Form::Safe => writes.safe(value, scale),
+            Form::Exact => value,
+            Form::Slim => writes.slim(value, scale).unwrap_or_default(),
+        }
     }
 
     /// Says in the JSON what the text says at its beginning.
-    fn with_about(&self, mut result: Value, warning: Option<String>) -> Value {
-        if !self.exact {
-            let parts = [warning, Some(fence::explain_marks())];
-            result["about"] = parts.into_iter().flatten().collect::<Vec<_>>().join(" ").into();
+    fn with_about(
+        &self,
+        mut result: Value,
+        said: impl IntoIterator<Item = String>,
+        strangers: bool,
+    ) -> Value {
+        if self.form == Form::Exact {
+            return result;
+        }
+        let marks = (strangers && self.form == Form::Safe).then(fence::explain_marks);
+        let about: Vec<_> = said.into_iter().chain(marks).collect();
+        if !about.is_empty() {
+            result["about"] = about.join(" ").into();
         }
         result
     }
@@ -93,7 +163,7 @@ impl Style {
 
 /// An answer of the service to a change, as a model may see it.
 pub(crate) fn answer(value: Value) -> Value {
-    structured::SERVICE.safe(value, Scale::default())
+    structured::ANSWER.safe(value, Scale::default())
 }
 
 /// The warning that goes before everything else of a conversation that has a risk.
@@ -114,60 +184,83 @@ pub(crate) fn counted(n: usize, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
-/// What goes before the items of a list, in both forms.
-struct Head {
-    text: String,
-    structured: Value,
+/// A list before it is put together.
+struct List<'a, T> {
+    /// What the items are: one, and several.
+    noun: [&'a str; 2],
+    items: &'a [T],
+    /// Whether an item must not be left out for others.
+    urgent: fn(&T) -> bool,
+    /// What a reader must know beside the number of items.
+    warning: Option<String>,
+    /// Who writes in the items; nobody but the service, if none is said.
+    writes: &'a Writes,
+    strangers: bool,
+    /// How to get what is left out.
+    rest: &'a str,
 }
 
-impl Head {
-    /// Before items that hold nothing of strangers.
-    fn plain(text: String) -> Self {
-        Self { text, structured: json!({ "items": [] }) }
+impl<T: Serialize> List<'_, T> {
+    /// How many there are. A list that is cut says so before anything else.
+    fn count(&self, shown: usize, more: More) -> (String, bool) {
+        let [one, several] = self.noun;
+        let all = self.items.len();
+        let total = match more {
+            More::No if shown == all => {
+                return (format!("{all} {}.", if all == 1 { one } else { several }), false);
+            }
+            More::No => all.to_string(),
+            More::Yes => format!("at least {}", all + 1),
+            More::Maybe => format!("{all} or more"),
+        };
+        let why = if shown < all { ", the others are too much for one result" } else { "" };
+        (format!("{shown} of {total} {several}{why}. {}", self.rest), true)
     }
 
-    /// Before items that do.
-    fn warned(style: &Style, mut text: String, warning: Option<String>) -> Self {
-        if let Some(warning) = &warning {
+    fn head(&self, style: &Style, shown: usize) -> (String, Value) {
+        let (count, cut) = self.count(shown, style.more);
+        let mut text = format!("{count}\n");
+        if let Some(warning) = &self.warning {
             text.push_str(warning);
             text.push('\n');
         }
-        text.push_str(&style.fence.explain());
-        Self { text, structured: style.with_about(json!({ "items": [] }), warning) }
+        let strangers = self.strangers && !self.items.is_empty();
+        if strangers {
+            text.push_str(&style.fence.explain());
+        }
+        let mut json = json!({ "items": [] });
+        if cut && style.form == Form::Exact {
+            json["note"] = count.clone().into();
+        }
+        let said = cut.then_some(count).into_iter().chain(self.warning.clone());
+        (text, style.with_about(json, said, strangers))
+    }
+
+    /// Puts the list together: as many items as fit, and how to get the rest.
+    fn render(&self, style: &Style, line: impl Fn(&T, Scale) -> String) -> Rendered {
+        // The longest head is that of a list that is cut; its numbers may have more digits.
+        let room = Part::within(0, |_| self.head(style, 0)).size.room(style.max_chars, 10);
+        let json = |item: &T, scale| style.json(value(item), self.writes, scale);
+        let part = |item| Part::within(share(room), |scale| (line(item, scale), json(item, scale)));
+        let parts: Vec<_> = self.items.iter().map(part).collect();
+        let kept = fit_first(room, &parts, |place| (self.urgent)(&self.items[place]));
+        let (mut text, mut structured) = self.head(style, kept.len());
+        let mut values = Vec::with_capacity(kept.len());
+        for (_, part) in parts.into_iter().enumerate().filter(|(place, _)| kept.binary_search(place).is_ok())
+        {
+            text.push_str(&part.text);
+            values.push(part.json);
+        }
+        structured["items"] = values.into();
+        Rendered { text, structured }
     }
 }
 
-/// Puts a list together: as many items as fit, and how to get the rest.
-fn list<T: Serialize>(
-    style: &Style,
-    head: Head,
-    all: &[T],
-    writes: &Writes,
-    line: impl Fn(&T, Scale) -> String,
-    rest: &str,
-) -> Rendered {
-    let Head { mut text, mut structured } = head;
-    let room =
-        Part::within(0, |_| (text.clone(), structured.clone())).size.room(style.max_chars, chars(rest) + 120);
-    let items: Vec<_> = all
-        .iter()
-        .map(|item| {
-            Part::within(share(room), |scale| (line(item, scale), style.json(value(item), writes, scale)))
-        })
-        .collect();
-    let shown = fit(room, &items, Keep::First).len();
-    let mut values = Vec::with_capacity(shown);
-    for part in items.into_iter().take(shown) {
-        text.push_str(&part.text);
-        values.push(part.json);
+/// A time for a reader: to the minute, in UTC.
+fn minute(at: &impl ToString) -> String {
+    let at = at.to_string();
+    match (at.get(..10), at.get(11..16)) {
+        (Some(day), Some(time)) if at.len() == 24 => format!("{day} {time}"),
+        _ => at,
     }
-    structured["items"] = values.into();
-    if shown < all.len() {
-        let note =
-            format!("Cut: {shown} of {} shown, the others are too much for one result. {rest}", all.len());
-        text.push_str(&format!("\n{note}\n"));
-        // A client may hand on the JSON alone.
-        structured["note"] = note.into();
-    }
-    Rendered { text, structured }
 }

@@ -80,8 +80,16 @@ pub(super) const DOCUMENT: Writes = Fields(&[
     ),
 ]);
 
-/// For inboxes, tags and answers to a change.
+/// For inboxes and tags.
 pub(super) const SERVICE: Writes = TEAM;
+
+/// For answers to a change.
+pub(super) const ANSWER: Writes = Fields(&[
+    ("tags", Each(&TEAM, caps::MEMBERS)),
+    ("added", Each(&TEAM, caps::MEMBERS)),
+    ("removed", Each(&TEAM, caps::MEMBERS)),
+    ("assignee", TEAM),
+]);
 
 impl Writes {
     /// The value as a model may see it.
@@ -105,6 +113,33 @@ impl Writes {
             (Fields(_), Value::String(text)) => own(&text).into(),
             (_, plain @ (Value::Null | Value::Bool(_) | Value::Number(_))) => plain,
             (_, value) => anything(value, scale, caps::DEPTH),
+        }
+    }
+}
+
+impl Writes {
+    /// What is left of the value without words: ids, states, times, numbers. Nothing, if it is words alone.
+    pub(super) fn slim(&self, value: Value, scale: Scale) -> Option<Value> {
+        match (self, value) {
+            (_, Value::Null) | (Stranger(_) | Anything, _) => None,
+            (Form(fits, _), Value::String(text)) => (fits(&text) && is_clean(&text)).then(|| text.into()),
+            (Each(of, most), Value::Array(items)) => Some(
+                items.into_iter().take(scale.of(*most)).filter_map(|item| of.slim(item, scale)).collect(),
+            ),
+            (Fields(named), Value::Object(fields)) => {
+                let field = |(name, value): (String, Value)| {
+                    let value = match named.iter().find(|(one, _)| *one == name) {
+                        Some((_, writes)) => writes.slim(value, scale),
+                        None => TEAM.slim(value, scale),
+                    };
+                    Some((key(name), value?))
+                };
+                let fields: Map<_, _> = fields.into_iter().take(caps::FIELDS).filter_map(field).collect();
+                (!fields.is_empty()).then(|| fields.into())
+            }
+            (Fields(_), Value::String(text)) => is_word(&text).then(|| text.into()),
+            (_, plain @ (Value::Bool(_) | Value::Number(_))) => Some(plain),
+            _ => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
+use shared_inbox::Problems;
 
 use super::{inboxes::Denied, link::explain};
 use crate::render::{self, Rendered, Tally, clean, clean_and_cut};
@@ -26,20 +27,24 @@ fn both(rendered: Rendered) -> CallToolResult {
     result
 }
 
-/// The result of a change: a sentence, and what the service answered. What the bridge has to add stands in both forms,
+/// The result of a change: a sentence that names it, and the same as JSON. What the bridge has to add stands in both forms,
 /// because a client may show a model either.
 pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> CallToolResult {
     let mut answer = render::answer(answer);
-    let sentence = said(sentence);
-    if let (Some(added), Value::Object(fields)) = (added, &mut answer) {
-        let said = fields.get("note").and_then(Value::as_str).unwrap_or_default();
-        fields.insert("note".into(), format!("{added} {said}").trim_end().into());
+    let mut text = said(sentence);
+    if let Some(added) = added {
+        text = format!("{text} {added}");
     }
-    let text = match added {
-        Some(added) => format!("{sentence} {added}\n{answer}"),
-        None => format!("{sentence}\n{answer}"),
-    };
-    // A backslash becomes two in JSON, and two may be a link.
+    if let Value::Object(fields) = &mut answer {
+        let service_said = fields.get("note").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if let Some(added) = added {
+            fields.insert("note".into(), format!("{added} {service_said}").trim_end().into());
+        }
+        if !service_said.is_empty() {
+            text = format!("{text}\n{service_said}");
+        }
+    }
+    // Each part is clean by itself, and two may make a link together.
     both(Rendered { text: clean(&text, &mut Tally::default()), structured: answer })
 }
 
@@ -50,7 +55,7 @@ pub(super) fn failed(message: impl AsRef<str>) -> CallToolResult {
 
 /// A call that the service or the way to it refused.
 pub(super) fn error(error: &shared_inbox::Error) -> CallToolResult {
-    failed(explain(error))
+    failed(in_words(error))
 }
 
 /// A read that gave nothing.
@@ -58,7 +63,75 @@ pub(super) fn denied(why: Denied) -> CallToolResult {
     failed(why.explain())
 }
 
+/// What went wrong, in the words of the tools: a model knows no paths and no milliseconds.
+pub(super) fn in_words(error: &shared_inbox::Error) -> String {
+    if error.is_not_found() {
+        return "There is no such conversation, or this key cannot see it. list_conversations has the ids."
+            .into();
+    }
+    if let Some(wait) = error.retry_after().filter(|_| error.is_busy()) {
+        let seconds = wait.as_secs_f64().ceil();
+        return format!(
+            "Nothing was done: the requests that the key has in a minute are used up. Make the same call again in {seconds} \
+             seconds."
+        );
+    }
+    if let Some(problems) = error.problems() {
+        return wrong(problems);
+    }
+    without_paths(&explain(error))
+}
+
+/// What is wrong with the arguments of a call.
+pub(super) fn wrong(problems: &Problems) -> String {
+    format!("The arguments are not right, nothing was done. {problems}.")
+}
+
+/// A sentence of the client without the requests that it names.
+fn without_paths(sentence: &str) -> String {
+    let is_method = |word: &str| matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE");
+    let mut words = sentence.split(' ').peekable();
+    let mut kept: Vec<&str> = Vec::new();
+    while let Some(word) = words.next() {
+        if is_method(word)
+            && let Some(path) = words.next_if(|next| next.starts_with('/'))
+        {
+            // At the beginning it says which call it was, which the caller knows.
+            if !(kept.is_empty() && path.ends_with(':')) {
+                kept.push("a request");
+            }
+            continue;
+        }
+        kept.push(word);
+    }
+    let mut sentence = kept.join(" ");
+    if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
+        sentence.replace_range(..1, &first);
+    }
+    sentence
+}
+
 /// A sentence that may hold what the service said, which may repeat what a stranger wrote.
 pub(super) fn said(sentence: &str) -> String {
     clean_and_cut(sentence, LONGEST, &mut Tally::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_no_requests() {
+        for (sentence, plain) in [
+            ("POST /conversations/{id}/notes: no answer in time.", "No answer in time."),
+            (
+                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
+                "Nothing was sent, because a request failed: no answer in time.",
+            ),
+            ("the service answered 500: Try again.", "The service answered 500: Try again."),
+            ("", ""),
+        ] {
+            assert_eq!(without_paths(sentence), plain);
+        }
+    }
 }

@@ -9,20 +9,25 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{
-    ConversationId, Input, Operation, Problem, Problems,
+    ConversationId, Input, Operation, Problem, Problems, View,
     input::{
-        AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments,
-        SetStatus, TagConversation,
+        AddNote, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
+        TagConversation,
     },
 };
 
 use super::{
     Bridge, Linked, Pace,
-    answer::{changed, denied, error, failed},
+    answer::{changed, denied, error, failed, wrong},
+    arguments,
     mail::{Create, Mail},
     tools,
+    trace::traced,
 };
 use crate::render;
+
+/// Every view: what `view: "any"` lists.
+const ALL_VIEWS: [View; 4] = [View::Open, View::Waiting, View::Snoozed, View::Closed];
 
 impl Bridge {
     pub(super) async fn call(
@@ -31,22 +36,31 @@ impl Bridge {
         request: CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
-        let linked = &self.link.get().await.map_err(failed)?;
+        let linked = &traced(&self.link.get().await.map_err(failed)?, ctx);
         if let Some(why) = self.filter.hides(operation, linked.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));
         }
-        let arguments = Value::Object(request.arguments.clone().unwrap_or_default());
+        let arguments = request.arguments.clone().unwrap_or_default();
+        if let Some(schema) = tools::input_schema(operation)
+            && let Some(why) = arguments::unknown(schema, &arguments)
+        {
+            return Err(failed(why));
+        }
+        let mut arguments = Value::Object(arguments);
         let client = &linked.client;
-        let result = match operation {
+        let mut result = match operation {
             Operation::ListConversations => {
+                let views = views(&mut arguments);
                 let input = read::<ListConversations>(arguments)?;
-                let all = self.inboxes.conversations(client, input, Pace::Asked).await.map_err(denied)?;
-                self.done(render::conversations(&self.style(), &all))
+                let listed = self.inboxes.conversations(client, input, views, Pace::Asked).await;
+                let (all, more) = listed.map_err(denied)?;
+                let last_words = self.seen.list(&all, self.clock.now());
+                self.done(render::conversations(&self.style().more(more).last_words(last_words), &all))
             }
             Operation::SearchDocuments => {
                 let input = read::<SearchDocuments>(arguments)?;
-                let (all, unseen) = self.inboxes.documents(client, input).await.map_err(denied)?;
-                self.done(render::documents(&self.style(), &all, unseen))
+                let (all, more, unseen) = self.inboxes.documents(client, input).await.map_err(denied)?;
+                self.done(render::documents(&self.style().more(more), &all, unseen))
             }
             Operation::ListMailboxes => {
                 let all = self.inboxes.mailboxes(client, Pace::Asked).await.map_err(denied)?;
@@ -66,8 +80,12 @@ impl Bridge {
                 call.input(input).await.map_err(|e| error(&e))?;
                 changed("Recorded.", ok(), None)
             }
-            _ => return self.in_conversation(operation, arguments, linked, &request, ctx).await,
+            _ => match self.in_conversation(operation, arguments, linked, &request, ctx).await? {
+                CallToolResponse::Complete(result) => result,
+                question => return Ok(question),
+            },
         };
+        self.introduce(linked, ctx, &mut result).await;
         Ok(result.into())
     }
 
@@ -87,27 +105,28 @@ impl Bridge {
                 let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
                 let (id, items) = with(id, items)?;
                 let c = self.inboxes.conversation(&linked.client, &id, Pace::Asked).await.map_err(denied)?;
+                self.seen.read(&c, self.clock.now());
                 self.done(render::conversation(&self.style(), &c, items))
             }
             Operation::SetStatus => {
                 let (id, input) = with(id, SetStatus::read_arguments(arguments))?;
                 admit(&id).await?;
                 let status = input.status.clone();
-                thread(&id).set_status(status.clone()).await.map_err(|e| error(&e))?;
-                changed(&format!("{id} is {status} now."), ok(), None)
+                let done = thread(&id).set_status(status.clone()).await;
+                self.inboxes.changed(&id, done).map_err(denied)?;
+                changed(&format!("{id} is {status} now."), json!({ "ok": true, "status": status }), None)
             }
             Operation::TagConversation => {
                 let (id, input) = with(id, TagConversation::read_arguments(arguments))?;
+                if input.add.is_empty() && input.remove.is_empty() {
+                    return Err(failed("Nothing was done: name the tags in `add` or `remove`."));
+                }
                 admit(&id).await?;
-                thread(&id).edit_tags().input(input).await.map_err(|e| error(&e))?;
-                changed(&format!("The tags of {id} are set."), ok(), None)
+                let done = thread(&id).edit_tags().input(input.clone()).await;
+                self.inboxes.changed(&id, done).map_err(denied)?;
+                self.tagged(&id, &input)
             }
-            Operation::AssignConversation => {
-                let (id, input) = with(id, AssignConversation::read_arguments(arguments))?;
-                admit(&id).await?;
-                thread(&id).assign(input.to).await.map_err(|e| error(&e))?;
-                changed(&format!("{id} is assigned."), ok(), None)
-            }
+            Operation::AssignConversation => self.assign(id, arguments, linked).await?,
             Operation::AddNote => {
                 let (id, input) = with(id, AddNote::read_arguments(arguments))?;
                 admit(&id).await?;
@@ -115,19 +134,29 @@ impl Bridge {
             }
             Operation::Reply => {
                 let (id, input) = with(id, Reply::read_arguments(arguments))?;
-                admit(&id).await?;
-                return self.mailroom.mail(linked, Mail::reply(id, input), request, ctx).await;
+                return self.mail(linked, Mail::reply(id, input), request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = with(id, RequestDocuments::read_arguments(arguments))?;
-                admit(&id).await?;
-                return self.mailroom.mail(linked, Mail::request(id, input), request, ctx).await;
+                return self.mail(linked, Mail::request(id, input), request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
             _ => failed(format!("This version of the bridge cannot run {}.", request.name)),
         };
         Ok(result.into())
     }
+}
+
+/// The views that are to be listed one by one, when every status is asked for.
+fn views(arguments: &mut Value) -> &'static [View] {
+    if arguments.get("view").is_none_or(|view| view != tools::ANY) {
+        return &[];
+    }
+    let of_reference =
+        arguments.get("reference").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    // The service lists every status itself where it is asked for a reference.
+    arguments["view"] = if of_reference { "all".into() } else { Value::Null };
+    if of_reference { &[] } else { &ALL_VIEWS }
 }
 
 /// The answer of an operation that has nothing more to say.
@@ -139,7 +168,7 @@ fn read<I: Input>(arguments: Value) -> Result<I, CallToolResult> {
     I::read_arguments(arguments).map_err(|problems| failed(wrong(&problems)))
 }
 
-fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
+pub(super) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
     match arguments.get("id") {
         None | Some(Value::Null) => Err("is required".into()),
         Some(Value::String(id)) => id.parse().map_err(|e: shared_inbox::InvalidId| e.to_string()),
@@ -148,7 +177,7 @@ fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
 }
 
 /// Both, or everything that is wrong with either.
-fn with<T>(
+pub(super) fn with<T>(
     id: Result<ConversationId, String>,
     input: Result<T, Problems>,
 ) -> Result<(ConversationId, T), CallToolResult> {
@@ -165,8 +194,4 @@ fn with<T>(
         }
     }
     Err(failed(wrong(&problems)))
-}
-
-fn wrong(problems: &Problems) -> String {
-    format!("The arguments are not right, nothing was done. {problems}.")
 }

@@ -52,7 +52,7 @@ impl Bridge {
         limit: Option<u32>,
     ) -> Result<Vec<ConversationSummary>, Denied> {
         let input = inboxes::list(None, limit);
-        self.inboxes.conversations(&linked.client, input, Pace::Spare).await
+        Ok(self.inboxes.conversations(&linked.client, input, &[], Pace::Spare).await?.0)
     }
 
     /// A team belongs to a conversation: the one that was named, or else the newest.

@@ -2,18 +2,20 @@
 //! in another inbox is not there, in any tool, resource, prompt or completion.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use shared_inbox::{
     Call, Client, Conversation, ConversationId, ConversationSummary, Document, Error, Mailbox, MailboxId,
+    View,
     input::{ListConversations, SearchDocuments},
     limits,
 };
 use tokio::sync::OnceCell;
 
-use super::explain;
+use super::answer::in_words;
+use crate::render::More;
 
 /// How many conversations one search of documents looks up: each costs a request.
 const LOOKUPS: usize = 20;
@@ -39,7 +41,7 @@ impl From<Error> for Denied {
 impl Denied {
     pub(super) fn explain(&self) -> String {
         match self {
-            Self::Service(error) => explain(error),
+            Self::Service(error) => in_words(error),
             Self::NotHere => {
                 "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
                     .into()
@@ -113,36 +115,70 @@ impl Inboxes {
         self.chosen.get_or_try_init(|| self.mailboxes(client, pace)).await.map(Vec::as_slice)
     }
 
+    /// Conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
+    /// more is asked for, to tell whether there is one.
     pub(super) async fn conversations(
         &self,
         client: &Client,
-        input: ListConversations,
+        mut input: ListConversations,
+        views: &[View],
         pace: Pace,
-    ) -> Result<Vec<ConversationSummary>, Denied> {
-        if self.all() {
-            return Ok(pace.of(client.conversations().input(input)).await?.into_vec());
-        }
-        let chosen = self.chosen(client, pace).await?.iter().map(|mailbox| &mailbox.id);
-        let asked: Vec<&MailboxId> = match &input.mailbox {
-            Some(id) => chosen.filter(|one| *one == id).collect(),
-            None => chosen.collect(),
+    ) -> Result<(Vec<ConversationSummary>, More), Denied> {
+        let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
+        input.limit = Some(most.saturating_add(1).min(limits::LIST_MAX));
+        let views: Vec<_> = match views {
+            [] => vec![input.view.clone()],
+            views => views.iter().cloned().map(Some).collect(),
         };
+        // The list has no way to name several inboxes, and gives an inbox by a name that others may have too.
+        let mailboxes = match self.all() {
+            true => vec![input.mailbox.clone()],
+            false => self.asked(client, input.mailbox.as_ref(), pace).await?.into_iter().map(Some).collect(),
+        };
+        let (mut all, mut full) = (Vec::new(), false);
+        for mailbox in &mailboxes {
+            for view in &views {
+                let mut one = input.clone();
+                (one.mailbox, one.view) = (mailbox.clone(), view.clone());
+                let found = pace.of(client.conversations().input(one)).await?;
+                full |= found.is_cut();
+                all.extend(found);
+            }
+        }
+        if mailboxes.len() * views.len() > 1 {
+            all.sort_by_key(|c| std::cmp::Reverse(c.last_message_at));
+            // One that changed its status between two requests is in both lists.
+            let mut ids = HashSet::new();
+            all.retain(|c| ids.insert(c.id.clone()));
+        }
+        let most = most as usize;
+        let more = match all.len() > most {
+            true => More::Yes,
+            false if full && all.len() == most => More::Maybe,
+            false => More::No,
+        };
+        all.truncate(most);
+        if !self.all() {
+            let mut known = self.known();
+            all.iter().for_each(|c| remember(&mut known, &c.id, true));
+        }
+        Ok((all, more))
+    }
+
+    /// The chosen inboxes, or the one of them that is asked for.
+    async fn asked(
+        &self,
+        client: &Client,
+        wanted: Option<&MailboxId>,
+        pace: Pace,
+    ) -> Result<Vec<MailboxId>, Denied> {
+        let chosen = self.chosen(client, pace).await?.iter().map(|mailbox| mailbox.id.clone());
+        let asked: Vec<_> = chosen.filter(|id| wanted.is_none_or(|wanted| wanted == id)).collect();
         if asked.is_empty() {
             let why = "mailbox: is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
             return Err(Denied::Inbox(why.into()));
         }
-        // The list has no way to name several inboxes, and gives an inbox by a name that others may have too.
-        let mut all = Vec::new();
-        for id in asked {
-            let mut of_one = input.clone();
-            of_one.mailbox = Some(id.clone());
-            all.extend(pace.of(client.conversations().input(of_one)).await?);
-        }
-        all.sort_by_key(|c| std::cmp::Reverse(c.last_message_at));
-        all.truncate(input.limit.unwrap_or(limits::LIST_DEFAULT) as usize);
-        let mut known = self.known();
-        all.iter().for_each(|c| remember(&mut known, &c.id, true));
-        Ok(all)
+        Ok(asked)
     }
 
     pub(super) async fn conversation(
@@ -159,34 +195,63 @@ impl Inboxes {
                 if here { Ok(conversation) } else { Err(Denied::NotHere) }
             }
             // The same answer as for what is in another inbox.
-            Err(error) if !self.all() && error.is_not_found() => Err(Denied::NotHere),
+            Err(error) if !self.all() && error.is_not_found() => {
+                self.known().remove(id);
+                Err(Denied::NotHere)
+            }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Fails when the conversation is not to be touched. Costs nothing when every inbox may be.
+    /// Fails when the conversation is not to be touched. Costs a request only when it is not known which inbox it is in.
     pub(super) async fn admit(&self, client: &Client, id: &ConversationId) -> Result<(), Denied> {
-        if self.all() {
-            return Ok(());
+        let known = self.known().get(id).copied();
+        match known {
+            Some(false) => Err(Denied::NotHere),
+            None if !self.all() => self.conversation(client, id, Pace::Asked).await.map(drop),
+            _ => Ok(()),
         }
-        self.conversation(client, id, Pace::Asked).await.map(drop)
     }
 
-    /// Documents, and how many were left out because nobody looked where they came from.
+    /// What became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
+    /// another.
+    pub(super) fn changed<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
+        match result {
+            Err(error) if !self.all() && error.is_not_found() => {
+                self.known().remove(id);
+                Err(Denied::NotHere)
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// Documents, whether there are more, and how many were left out because nobody looked where they came from.
     pub(super) async fn documents(
         &self,
         client: &Client,
         input: SearchDocuments,
-    ) -> Result<(Vec<Document>, usize), Denied> {
-        if self.all() {
-            return Ok((client.documents().input(input).await?.into_vec(), 0));
-        }
+    ) -> Result<(Vec<Document>, More, usize), Denied> {
+        let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
         // The search knows no inboxes: those that are wanted may stand behind others.
-        let most = input.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
-        let found = client.documents().input(input).limit(limits::LIST_MAX).await?;
+        let ask_for =
+            if self.all() { most.saturating_add(1).min(limits::LIST_MAX) } else { limits::LIST_MAX };
+        let found = client.documents().input(input).limit(ask_for).await?;
+        let most = most as usize;
+        let mut more = if found.is_cut() { More::Maybe } else { More::No };
+        if self.all() {
+            let mut found = found.into_vec();
+            more = match found.len() {
+                n if n > most => More::Yes,
+                n if n == most => more,
+                _ => More::No,
+            };
+            found.truncate(most);
+            return Ok((found, more, 0));
+        }
         let (mut here, mut lookups, mut unseen) = (Vec::new(), 0, 0);
         for document in found {
             if here.len() == most {
+                more = More::Maybe;
                 break;
             }
             // A document of no conversation is in no inbox.
@@ -211,7 +276,7 @@ impl Inboxes {
                 here.push(document);
             }
         }
-        Ok((here, unseen))
+        Ok((here, more, unseen))
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {

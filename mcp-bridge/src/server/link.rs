@@ -16,7 +16,7 @@ pub(super) struct Linked {
     pub(super) client: Client,
     pub(super) me: Me,
     /// Tells the key from another.
-    key: Option<Digest>,
+    pub(super) key: Option<Digest>,
 }
 
 impl Linked {

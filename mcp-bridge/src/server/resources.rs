@@ -14,7 +14,7 @@ use shared_inbox::{ConversationId, MailboxId, Operation};
 use super::{
     Bridge, Linked, Pace,
     inboxes::{self, Denied},
-    said, tools,
+    said, skills, tools,
 };
 use crate::render;
 
@@ -106,6 +106,9 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 
 impl Bridge {
     pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+        if uri.starts_with(skills::SCHEME) {
+            return self.skill_file(uri).await;
+        }
         let place = Place::parse(uri).ok_or_else(|| {
             ErrorData::resource_not_found(
                 "There is no such resource; see resources/list and resources/templates/list.",
@@ -149,7 +152,8 @@ impl Bridge {
             Place::Tags => render::tags(&style, &client.tags().await?),
             Place::Conversations(mailbox) => {
                 let input = inboxes::list(mailbox.clone(), None);
-                render::conversations(&style, &self.inboxes.conversations(client, input, Pace::Asked).await?)
+                let (all, more) = self.inboxes.conversations(client, input, &[], Pace::Asked).await?;
+                render::conversations(&style.more(more), &all)
             }
             Place::Conversation(id) => {
                 render::conversation(&style, &self.inboxes.conversation(client, id, Pace::Asked).await?, None)

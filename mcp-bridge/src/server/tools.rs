@@ -1,4 +1,4 @@
-//! The catalogue's tools in the words of the protocol.
+//! The catalogue's tools in the words of the protocol, and what the bridge adds to their arguments.
 
 use std::{
     ops::Range,
@@ -11,21 +11,40 @@ use shared_inbox::Operation;
 
 /// The argument of `get_conversation` for a part of the timeline.
 pub(super) const ITEMS: &str = "items";
+/// The value of `view` in `list_conversations` for every status.
+pub(super) const ANY: &str = "any";
 
 /// Every tool, in the catalogue's order.
 pub(super) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
-    LazyLock::new(|| Operation::ALL.into_iter().filter_map(|op| Some((op, tool(op)?))).collect());
+    LazyLock::new(|| Operation::KNOWN.into_iter().filter_map(|op| Some((op, tool(op)?))).collect());
+
+/// The arguments that a tool takes.
+pub(super) fn input_schema(operation: Operation) -> Option<&'static JsonObject> {
+    TOOLS.iter().find(|(op, _)| *op == operation).map(|(_, tool)| &*tool.input_schema)
+}
 
 fn tool(operation: Operation) -> Option<Tool> {
     let tool = operation.tool()?;
     let mut input = tool.input_schema;
-    if operation == Operation::GetConversation {
-        input["properties"][ITEMS] = json!({
-            "type": "string",
-            "pattern": "^[0-9]+-[0-9]+$",
-            "description": "Part of a long timeline, such as 1-20.",
-        });
+    let arguments = &mut input["properties"];
+    match operation {
+        Operation::GetConversation => {
+            arguments[ITEMS] = json!({
+                "type": "string",
+                "description": "Part of a long timeline, such as 1-20.",
+            });
+        }
+        Operation::ListConversations => {
+            // With `reference` it is the service's `all`, which goes with nothing else.
+            arguments["view"]["enum"] = json!(["open", "waiting", "snoozed", "closed", ANY]);
+            arguments["view"]["description"] = "waiting: on the customer; any: every status.".into();
+        }
+        Operation::AssignConversation => {
+            arguments["to"]["description"] = "A name or id from `team`, `me`, or `none` to unassign.".into();
+        }
+        _ => {}
     }
+    close(&mut input);
     // Only what is not said by saying nothing: a model pays for every word of this list.
     let mut annotations = ToolAnnotations::new();
     if tool.read_only {
@@ -45,6 +64,24 @@ fn tool(operation: Operation) -> Option<Tool> {
             .with_raw_output_schema(object(tool.output_schema))
             .with_annotations(annotations),
     )
+}
+
+/// Says of every object that it has no other fields, and leaves out patterns: a model pays for each, and the error of a
+/// wrong argument says what its form is.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.contains_key("properties") {
+                fields.insert("additionalProperties".into(), false.into());
+            }
+            if fields.get("pattern").is_some_and(Value::is_string) {
+                fields.remove("pattern");
+            }
+            fields.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
 }
 
 /// The part of the timeline that a call asks for. It is the bridge's own argument: the service's tool gives all of it.

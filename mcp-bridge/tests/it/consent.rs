@@ -55,21 +55,28 @@ async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
 }
 
 #[tokio::test]
-async fn a_yes_does_not_count_when_the_conversation_changed_meanwhile() {
-    let desk = Desk::new().await;
-    let person = Person::who_takes_time(Says::Yes);
-    let client = desk.sit_down_inside(&person, Older, &[]).await;
-    let meanwhile = async {
-        until(async || person.questions().len() == 1).await;
-        let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "Pay here instead.");
-        mail.conversation_id = Some(desk.conversation.clone());
-        mail.risk = Some("phishing".into());
-        desk.mock.control().inbound(mail).await.unwrap();
-        person.answers.add_permits(1);
-    };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), meanwhile);
-    assert!(is_error(&result) && text(&result).contains("changed"), "{}", text(&result));
-    assert_eq!(desk.mails().await, Mails::none());
+async fn a_yes_after_more_than_a_minute_does_not_count_when_the_conversation_changed_meanwhile() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who_takes_time(Says::Yes);
+        let client = desk.sit_down_inside(&person, era, &[]).await;
+        let meanwhile = async {
+            until(async || person.questions().len() == 1).await;
+            let mut mail =
+                InboundMail::new("orders@shop.example", "kim@customer.example", "Pay here instead.");
+            mail.conversation_id = Some(desk.conversation.clone());
+            mail.risk = Some("phishing".into());
+            desk.mock.control().inbound(mail).await.unwrap();
+            person.clock.forward(Duration::from_secs(61));
+            person.answers.add_permits(1);
+        };
+        let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), meanwhile);
+        assert!(is_error(&result), "{era:?}: {}", text(&result));
+        let reads =
+            async || desk.mock.control().requests().await.iter().filter(|r| r.path.contains("cnv_")).count();
+        until(async || reads().await == 2).await;
+        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+    }
 }
 
 #[tokio::test]
@@ -130,6 +137,12 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
             arguments[word] = true.into();
         }
         let result = client.call("reply", arguments).await;
+        assert!(
+            is_error(&result) && text(&result).contains("unknown argument `consent`"),
+            "{era:?}: {}",
+            text(&result)
+        );
+        let result = client.call("reply", reply(&desk)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         let structured = result.structured_content.as_ref().unwrap();
         assert_eq!(structured["status"], "draft", "{era:?}");

@@ -79,7 +79,7 @@ async fn the_services_refusals_come_as_results() {
     let desk = Desk::new().await;
     let client = desk.sit_down(&Person::who(Says::No), ERAS[1], &[]).await;
     let result = client.call("get_conversation", json!({ "id": "cnv_0000" })).await;
-    assert!(is_error(&result) && text(&result).contains("404"), "{}", text(&result));
+    assert!(is_error(&result) && text(&result).contains("no such conversation"), "{}", text(&result));
     let unknown = client.service.call_tool(crate::desk::params("no_such_tool", json!({}))).await;
     assert!(unknown.unwrap_err().to_string().contains("-32602"));
 }

@@ -112,7 +112,7 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
                 [] => assert_eq!(
                     words.unwrap(),
                     "⟦untrusted: 1 invisible characters removed, 3 link or image marks defused⟧ Hi ! [x] \
-                     (https:/ /evil.example/?q=1) ⟦end⟧",
+                     (https:/ /evil.example/?q=1)",
                     "{era:?}"
                 ),
                 ["--structured=exact"] => assert_eq!(words.unwrap(), hidden, "{era:?}"),
@@ -200,7 +200,7 @@ async fn resources_carry_the_same_fenced_text() {
     for era in ERAS {
         let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
         let listed = client.service.list_all_resources().await.unwrap();
-        assert_eq!(listed.len(), 4, "{era:?}");
+        assert_eq!(listed.len(), 5, "{era:?}: with the skill");
         for one in &listed {
             assert!(!resource(&client, &one.uri).await.is_empty(), "{era:?} {}", one.uri);
         }

@@ -63,7 +63,10 @@ fn seen(desk: &Desk, what: &str) -> String {
         [
             (r"(msg|usr|agt|tag)_[0-9a-z]+", "${1}_…"),
             (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "(time)"),
-            (r"(untrusted|end) [0-9a-f]{16}", "$1 (marker)"),
+            (r"(untrusted|end) [0-9]{12}", "$1 (marker)"),
+            (r"Today is [A-Z][a-z]+day, \d{4}-\d\d-\d\d", "Today is (day)"),
+            (r"\d{4}-\d\d-\d\d \d\d:\d\d", "(time)"),
+            (r"mbx_[0-9a-z]+", "mbx_…"),
         ]
         .map(|(pattern, instead)| (Regex::new(pattern).unwrap(), instead))
         .into()

@@ -67,7 +67,7 @@ async fn the_python_client_reads_asks_and_sends() {
             let desk = Desk::new().await;
             let seen = python(&desk, &interpreter, mode, says).await;
             assert_eq!(seen["tools"].as_array().unwrap().len(), 12, "{mode} {says}");
-            assert_eq!(seen["subject"], "⟦untrusted⟧ Order 1042 ⟦end⟧", "{mode} {says}");
+            assert_eq!(seen["subject"], "⟦untrusted⟧ Order 1042", "{mode} {says}");
             assert!(seen["read"].as_str().unwrap().contains("⟦untrusted "), "{mode} {says}");
             assert_eq!(seen["prompts"].as_array().unwrap().len(), 3, "{mode} {says}");
             assert!(seen["resource"].as_str().unwrap().contains("Orders"), "{mode} {says}");

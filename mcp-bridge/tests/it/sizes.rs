@@ -1,8 +1,10 @@
 //! How much of a mail a model gets to see, and that no field of a stranger hides another.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 use shared_inbox::{Conversation, ConversationSummary, Document};
-use shared_inbox_mcp::render::{self, Rendered};
+use shared_inbox_mcp::render::{self, LastWords, More, Rendered};
 
 use crate::hostile::{mail, of_size, style, summaries};
 
@@ -19,12 +21,88 @@ fn a_long_list_is_cut_between_items_in_both_forms() {
         shown + 1,
         "every fence that opens is closed, and one is explained"
     );
-    assert!(text.contains(&format!("Cut: {shown} of 100 shown")), "{text}");
+    let said = format!("{shown} of 100 conversations, the others are too much for one result.");
+    assert!(text.starts_with(&said), "a list that is cut says so first: {text}");
     assert_eq!(structured["items"][0]["id"], "cnv_0");
+    assert!(structured["about"].as_str().unwrap().starts_with(&said), "a client may pass on the JSON alone");
+    let exact = render::conversations(&of_size(4_000).exact(), &all).structured;
+    assert!(exact["note"].as_str().unwrap().contains("of 100 conversations"), "{exact}");
+}
+
+#[test]
+fn a_list_that_goes_on_says_so_first() {
+    let all = summaries(25);
+    for (more, said) in [
+        (More::Yes, "25 of at least 26 conversations. Narrow with q, "),
+        (More::Maybe, "25 of 25 or more conversations. Narrow with q, "),
+    ] {
+        let rendered = render::conversations(&style().more(more), &all);
+        assert!(rendered.text.starts_with(said), "{}", rendered.text);
+        assert!(rendered.structured["about"].as_str().unwrap().starts_with(said), "{}", rendered.structured);
+    }
+    let rendered = render::conversations(&style().more(More::No), &all);
+    assert!(rendered.text.starts_with("25 conversations.\n"), "{}", rendered.text);
+}
+
+#[test]
+fn a_risk_is_never_cut_off() {
+    let mut all = summaries(100);
+    for risky in [40, 97, 99] {
+        all[risky].risk = Some("phishing".into());
+    }
+    let rendered = render::conversations(&of_size(4_000), &all);
+    assert_within(&rendered, 4_000);
+    let shown: Vec<_> =
+        rendered.structured["items"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
     assert!(
-        structured["note"].as_str().unwrap().contains("of 100 shown"),
-        "a client may pass on the JSON alone"
+        shown.starts_with(&["cnv_0", "cnv_1"]) && shown.ends_with(&["cnv_40", "cnv_97", "cnv_99"]),
+        "{shown:?}"
     );
+    for form in [&rendered.text, rendered.structured["about"].as_str().unwrap()] {
+        assert!(
+            form.contains("WARNING: the service marked cnv_1, cnv_40, cnv_97, cnv_99 as a risk"),
+            "{form}"
+        );
+    }
+    all.iter_mut().for_each(|c| c.risk = Some("phishing".into()));
+    let rendered = render::conversations(&style(), &all);
+    assert!(all.iter().all(|c| rendered.text.contains(c.id.as_str())), "{}", rendered.text);
+}
+
+#[test]
+fn last_words_are_ours_or_the_customers_and_only_strangers_are_fenced() {
+    let all = summaries(3);
+    let known =
+        HashMap::from([(all[0].id.clone(), LastWords::Ours), (all[1].id.clone(), LastWords::Customers)]);
+    let Rendered { text, structured, .. } = render::conversations(&style().last_words(known), &all);
+    let lines: Vec<_> = text.lines().collect();
+    let line = |start: &str| lines.iter().filter(|line| line.contains(start)).count();
+    assert_eq!(
+        (line("· last words, ours: \""), line("| last words, the customer's: "), line("| last words: ")),
+        (1, 1, 1),
+        "{text}"
+    );
+    let items = &structured["items"];
+    assert_eq!((&items[0]["lastWords"], &items[1]["lastWords"]), (&json!("ours"), &json!("the customer's")));
+    assert_eq!(items[0]["snippet"], json!(all[0].snippet));
+    assert!(items[1]["snippet"].as_str().unwrap().starts_with("⟦untrusted⟧"), "{structured}");
+    assert!(items[2].get("lastWords").is_none());
+}
+
+#[test]
+fn the_slim_form_has_ids_states_and_times_and_no_words() {
+    let c = mail("Kim Larsen", "Order 1042 is late", "Where is my order?");
+    let slim = render::conversation(&style().slim(), &c, None).structured;
+    let whole = render::conversation(&style(), &c, None).structured;
+    for same in
+        ["/id", "/status", "/lastMessageAt", "/timeline/0/id", "/timeline/0/at", "/timeline/0/direction"]
+    {
+        assert_eq!(slim.pointer(same), whole.pointer(same), "{same}");
+    }
+    let slim = format!("{slim}{}", render::conversations(&style().slim(), &summaries(3)).structured);
+    for words in ["Kim", "Order", "order", "untrusted", "@"] {
+        assert!(!slim.contains(words), "{words} in {slim}");
+    }
 }
 
 #[test]
@@ -71,7 +149,7 @@ fn one_long_field_is_shortened_and_hides_nothing_else() {
     let rendered = render::conversations(&style(), &all);
     assert_eq!(rendered.structured["items"].as_array().unwrap().len(), 11);
     assert!(all.iter().all(|c| rendered.text.contains(&format!("\n{} ·", c.id))), "{}", rendered.text);
-    assert!(!rendered.text.contains("Cut:"));
+    assert!(rendered.text.starts_with("11 conversations.\n"));
 }
 
 #[test]
@@ -163,7 +241,7 @@ fn one_long_item_of_a_timeline_is_shortened_and_the_others_stay() {
 fn even_the_smallest_result_shows_an_ordinary_conversation() {
     let rendered = render::conversations(&of_size(1_000), &summaries(3));
     assert_within(&rendered, 1_000);
-    assert_eq!(rendered.structured["items"][0]["id"], "cnv_0");
+    assert_eq!(rendered.structured["items"][0]["id"], "cnv_1", "the one with a risk");
     let rendered =
         render::conversation(&of_size(1_500), &mail("Kim", "Order 1042", &"word ".repeat(1_000)), None);
     assert_within(&rendered, 1_500);

@@ -348,6 +348,7 @@ class FiredJob(TypedDict):
 
     at: str
     job: str
+    subject: str
 
 class Health(TypedDict):
     """That the server is there."""
@@ -395,15 +396,24 @@ class JournalEntry(TypedDict):
 
     agentId: str | None
     at: str
+    conversationId: str | None
+    customer: str | None
     durationMs: int
     id: str
     method: str
     path: str
     query: str
     requestBody: Any
+    responseBody: Any
+    responseHeaders: JournalEntryResponseHeaders
     status: int | None
+    subject: str | None
     tool: str | None
+    traceparent: str | None
     transport: Transport
+
+# The headers of the response; null when there was no response, or when it is no longer kept.
+JournalEntryResponseHeaders: TypeAlias = 'dict[str, str] | None'
 
 class KeyEntry(TypedDict):
     """A key in the list of the control API."""
@@ -439,11 +449,18 @@ class LineStep(TypedDict):
     at: str
     cause: int | None
     conversationId: str | None
+    customer: NotRequired[str | None]
     deliveries: NotRequired[list[LineDelivery] | None]
     dueAt: NotRequired[str | None]
+    excerpt: NotRequired[str | None]
     id: str
     kind: StepKind
+    method: NotRequired[str | None]
     number: int
+    path: NotRequired[str | None]
+    status: NotRequired[int | None]
+    subject: NotRequired[str | None]
+    traceparent: NotRequired[str | None]
     what: str
 
 class MadeKey(TypedDict):
@@ -618,12 +635,14 @@ class RequestEntry(TypedDict):
 
     completedAt: str | None
     conversationId: str
+    customer: str | None
     dueDate: str | None
     id: str
     items: list[RequestedItem]
     link: str
     messageId: str
     sentAt: str | None
+    subject: str
 
 class RequestedItem(TypedDict):
     """One document that was asked for."""
@@ -644,17 +663,40 @@ class Sender(TypedDict):
     email: str
     name: str | None
 
+class SentMail(TypedDict):
+    """A mail of the outbox as its recipient would get it."""
+
+    at: str
+    conversationId: str | None
+    headers: SentMailHeaders
+    kind: OutboxKind
+    messageId: str | None
+    outcome: Outcome
+    source: str
+    subject: str
+    text: str
+    to: str
+
+# Its headers.
+SentMailHeaders: TypeAlias = 'dict[str, str]'
+
 class SentTry(TypedDict):
-    """A try with its headers."""
+    """A try with its headers, and what the receiver answered."""
 
     at: str
     durationMs: int
     error: str | None
     headers: SentTryHeaders
+    responseBody: str | None
+    responseCut: bool
+    responseHeaders: SentTryResponseHeaders
     status: int | None
 
 # Its headers, as they were sent; none for a try of an older document.
 SentTryHeaders: TypeAlias = 'dict[str, str] | None'
+
+# The headers that the receiver answered with; none without an answer of the receiver, or when they are no longer kept.
+SentTryResponseHeaders: TypeAlias = 'dict[str, str] | None'
 
 class Signed(TypedDict):
     """The headers of a try that were made for it alone."""
@@ -804,8 +846,11 @@ class Waiting(TypedDict):
 
     at: str
     conversationId: str
+    customer: str | None
     draftedBy: str | None
+    draftedByName: str | None
     messageId: str
+    subject: str
     summary: str | None
     text: str
 
@@ -1050,6 +1095,11 @@ class Control(Caller):
         answer: list[OutboxMail] = self._call("GET", "/outbox", query={"least": least, "wait": wait})
         return answer
 
+    def get_outbox_mail(self, number: str) -> SentMail:
+        """One mail of the outbox."""
+        answer: SentMail = self._call("GET", "/outbox/{}", number)
+        return answer
+
     def set_plan(self, body: PlanChange) -> Done:
         """Changes the workspace's plan."""
         answer: Done = self._call("PUT", "/plan", body=body)
@@ -1064,9 +1114,9 @@ class Control(Caller):
         """Forgets the requests so far."""
         self._call("DELETE", "/requests")
 
-    def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+    def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        answer: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
+        answer: list[JournalEntry] = self._call("GET", "/requests", query={"method": method, "order": order, "q": q, "responses": responses, "status": status, "transport": transport, "limit": limit, "offset": offset, "least": least, "wait": wait})
         return answer
 
     def get_request(self, id: str) -> JournalEntry:

@@ -36,20 +36,21 @@ pub(super) struct World {
 }
 
 impl Control {
-    pub(super) fn new(url: &str, token: Option<&str>) -> Result<Self, String> {
-        // A call that moves the clock by a day is answered once every webhook try on the way has ended.
-        let client = http::client()?;
-        Ok(Self { client, url: url.trim_end_matches('/').to_owned(), token: token.map(Arc::from) })
+    pub(super) fn new(client: Client, url: &str, token: Option<&str>) -> Self {
+        Self { client, url: url.trim_end_matches('/').to_owned(), token: token.map(Arc::from) }
     }
 
-    /// Whether a control API is there.
+    /// Whether a control API is there, and takes the token.
     pub(super) async fn answers(&self) -> bool {
         let health = self.send(Method::GET, "/health", None).await;
+        // That call needs no token.
         health.is_ok_and(|(status, body)| status == 200 && body["status"] == "ok")
+            && self.get("/clock").await.is_ok()
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(u16, Value), String> {
         let mut request = self.client.request(method, format!("{}{path}", self.url));
+        // A call that moves the clock by a day is answered once every webhook try on the way has ended.
         request = request.timeout(Duration::from_secs(60));
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);

@@ -40,15 +40,23 @@ impl fmt::Debug for Http {
 }
 
 /// A client that follows no redirect and repeats nothing.
-pub(super) fn client() -> Result<Client, String> {
+fn client(base_url: &str) -> Result<Client, String> {
     // A provider that the process has stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
+    let mut client = Client::builder()
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
-        .timeout(REQUEST_TIMEOUT)
-        .build()
-        .map_err(|error| format!("cannot make an HTTP client: {error}"))
+        .timeout(REQUEST_TIMEOUT);
+    let url = reqwest::Url::parse(base_url).map_err(|error| error.to_string())?;
+    if matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
+        // A proxy from the environment has no business with this machine.
+        client = client.no_proxy();
+        if url.scheme() == "http" {
+            // Loading the system's certificates takes most of the time that a client takes to be made.
+            client = client.tls_certs_only([]);
+        }
+    }
+    client.build().map_err(|error| format!("cannot make an HTTP client: {error}"))
 }
 
 /// One request.
@@ -93,12 +101,17 @@ impl Call {
 impl Http {
     pub(super) fn new(base_url: &str, private: bool) -> Result<Self, String> {
         Ok(Self {
-            client: client()?,
+            client: client(base_url)?,
             base_url: base_url.trim_end_matches('/').to_owned(),
             private,
             requests: AtomicU64::new(0),
             failures: AtomicU32::new(0),
         })
+    }
+
+    /// The same client for what is not the service.
+    pub(super) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     pub(super) fn base_url(&self) -> &str {
@@ -175,6 +188,12 @@ impl Api {
 
     pub(super) fn key(&self) -> &str {
         self.key.as_deref().unwrap_or_default()
+    }
+
+    /// Counts a request that was sent before.
+    pub(super) async fn count_one(&self) -> Result<(), Stop> {
+        self.pace.turn().await?.done();
+        Ok(())
     }
 
     pub(super) async fn reserve(&self, requests: usize) -> Result<(), Stop> {

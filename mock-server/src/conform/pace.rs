@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use shared_inbox::{Ask, Clock, Lane, MemoryLimiter, Permit, RateLimiter};
+use shared_inbox::{AcquireRequest, Clock, MemoryLimiter, Permit, Priority, RateLimiter};
 
 use super::stop::Stop;
 
@@ -42,8 +42,8 @@ impl Pace {
 
     /// Waits until a request may be sent.
     pub(super) async fn turn(&self) -> Result<Turn, Stop> {
-        let ask = Ask::new(Lane::ReadBack).patience(MAX_WAIT);
-        let permit = self.limiter.acquire(ask).await;
+        let request = AcquireRequest::new(Priority::ReadBack).max_wait(MAX_WAIT);
+        let permit = self.limiter.acquire(request).await;
         permit.map(Turn).map_err(|error| Stop::Gone(format!("the rate limit leaves no room: {error}")))
     }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    CannotRun, Conform,
     http::{Call, Http},
+    settings::{CannotRun, Conform},
 };
 
 /// What the key may do.

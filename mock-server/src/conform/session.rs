@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 
 use super::{
     control::{Control, World, WorldClock},
-    fixtures::{MagicSends, Rich, Scene},
     http::{Api, Http},
+    kept::{MagicSends, Rich, Scene},
     pace::Pace,
     receiver::Receiver,
     reply::Reply,
@@ -34,7 +34,7 @@ pub(super) struct Session {
     /// Marks everything that this run creates.
     run: String,
     budget: u32,
-    read_only: bool,
+    reads_only: bool,
     world: Option<World>,
     /// Conversations that the run has made.
     created: Arc<AtomicU32>,
@@ -50,7 +50,7 @@ pub(super) struct Common {
     pub(super) http: Arc<Http>,
     pub(super) run: String,
     pub(super) budget: u32,
-    pub(super) read_only: bool,
+    pub(super) reads_only: bool,
     pub(super) created: Arc<AtomicU32>,
 }
 
@@ -68,7 +68,7 @@ impl Session {
     }
 
     fn new(common: &Common, key: &str, clock: Arc<dyn Clock>, world: Option<World>) -> Self {
-        let Common { http, run, budget, read_only, created } = common.clone();
+        let Common { http, run, budget, reads_only, created } = common.clone();
         let pace = Arc::new(Pace::new(budget, Arc::clone(&clock)));
         Self {
             api: Api::new(Arc::clone(&http), key, pace),
@@ -76,7 +76,7 @@ impl Session {
             clock,
             run,
             budget,
-            read_only,
+            reads_only,
             world,
             created,
             names: AtomicU32::new(0),
@@ -95,8 +95,8 @@ impl Session {
         &self.http
     }
 
-    pub(super) fn is_read_only(&self) -> bool {
-        self.read_only
+    pub(super) fn reads_only(&self) -> bool {
+        self.reads_only
     }
 
     /// A word that nothing else has, with the run's mark in it.

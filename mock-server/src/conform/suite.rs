@@ -12,63 +12,35 @@ use std::{
 use futures_util::{StreamExt, stream};
 
 use super::{
-    CannotRun, Conform, RuleInfo,
     control::{Control, World},
     http::Http,
+    plan::{Plan, Way},
     preflight::{self, Key},
     report::{Report, RuleReport},
     rule::{Kind, Level, Needs, Rule},
     rules,
     session::{Common, Session},
+    settings::{CannotRun, Conform},
     stop::Stop,
 };
 
 /// Rules that run at the same time, each in a world of its own.
 const WORLDS_AT_ONCE: usize = 8;
 
-/// The scopes beside `read`.
-static SCOPES: [&str; 4] = ["write", "draft", "send", "record"];
-
-/// About how many requests a rule takes, by what it needs: to say beforehand how long a run will take.
-const fn requests_for(level: Level) -> f64 {
-    match level {
-        Level::Reads => 1.2,
-        Level::Sandbox => 3.4,
-        Level::Shared => 0.5,
-        Level::World => 4.5,
-    }
-}
-
-/// What a run will do.
-#[derive(Debug, Clone)]
+/// A rule, without its check.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Plan {
-    /// Rules that will be tried.
-    pub rules: usize,
-    /// Rules that cannot be tried here.
-    pub left_out: usize,
-    /// About how many requests that takes.
-    pub requests: u64,
-    /// About how many minutes, at the pace that was set; 0 where a control API moves the clock.
-    pub minutes: f64,
-    /// Scopes that the key lacks, so that their rules are not tried.
-    pub warnings: Vec<String>,
-    mode: &'static str,
-    base_url: String,
-    run: String,
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rules, left_out, requests, minutes, mode, base_url, run, .. } = self;
-        writeln!(f, "{base_url}: {rules} rules to try, {left_out} that cannot be tried here.")?;
-        write!(f, "{mode} About {requests} requests")?;
-        match *minutes {
-            0.0 => writeln!(f, ", no waiting.")?,
-            minutes => writeln!(f, ", about {} min.", minutes.ceil())?,
-        }
-        if mode.starts_with("GET") { Ok(()) } else { writeln!(f, "What it creates is marked `{run}`.") }
-    }
+pub struct RuleInfo {
+    /// Does not change between versions.
+    pub id: String,
+    /// The most specific section of the document.
+    pub section: String,
+    /// Whether the document demands it.
+    pub kind: Kind,
+    /// What the document says or leaves open, in a sentence.
+    pub says: String,
+    /// What it takes to try it: `reads`, `sandbox` or `control`.
+    pub needs: String,
 }
 
 /// A run that can begin.
@@ -86,7 +58,7 @@ impl fmt::Debug for Prepared {
     }
 }
 
-pub(super) fn info(rule: &Rule) -> RuleInfo {
+fn info(rule: &Rule) -> RuleInfo {
     let needs = match rule.needs.level {
         Level::Reads => "reads".to_owned(),
         Level::Sandbox => format!("sandbox ({})", rule.needs.scopes.join(", ")),
@@ -98,6 +70,40 @@ pub(super) fn info(rule: &Rule) -> RuleInfo {
         kind: rule.kind,
         says: rule.says.clone(),
         needs,
+    }
+}
+
+impl Conform {
+    /// Every rule, in the order of the document.
+    #[must_use]
+    pub fn rules() -> Vec<RuleInfo> {
+        rules::all().rules.iter().map(info).collect()
+    }
+
+    /// Looks whether the suite can run: one `GET /me`, and then whether there is a control API.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot: no such service, a key that must not be used, a name that is not a rule's.
+    pub async fn prepare(self) -> Result<Prepared, CannotRun> {
+        prepare(self).await
+    }
+
+    /// Prepares and runs.
+    ///
+    /// # Errors
+    ///
+    /// When the suite cannot run, or the service is gone before it has ended.
+    pub async fn run(self) -> Result<Report, CannotRun> {
+        self.prepare().await?.run(|_| ()).await
+    }
+}
+
+/// Why nothing more can be tried.
+fn in_words(stop: Stop) -> String {
+    match stop {
+        Stop::NotTried(why) | Stop::Gone(why) => why,
+        Stop::Differs(difference) => difference.received,
     }
 }
 
@@ -132,7 +138,7 @@ fn new_run_id() -> String {
     format!("conform-{:08x}", RandomState::new().build_hasher().finish() as u32)
 }
 
-pub(super) async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
+async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
     preflight::check_settings(&settings)?;
     let rules = choose(&settings)?;
     let http = Http::new(&settings.base_url, settings.read_only).map_err(CannotRun)?;
@@ -142,7 +148,8 @@ pub(super) async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
         http: Arc::new(http),
         run: new_run_id(),
         budget: settings.budget,
-        read_only: settings.read_only,
+        // A key that may not write looks at what is there, as a run that only reads does.
+        reads_only: settings.read_only || (control.is_none() && key.lacks(&["write"]).is_some()),
         created: Arc::new(AtomicU32::new(0)),
     };
     Ok(Prepared { common, settings, key, control, rules })
@@ -152,16 +159,18 @@ pub(super) async fn prepare(settings: Conform) -> Result<Prepared, CannotRun> {
 async fn find_control(settings: &Conform, http: &Http) -> Result<Option<Control>, CannotRun> {
     let token = settings.control_token.as_deref();
     if let Some(url) = &settings.control_url {
-        let control = Control::new(url, token).map_err(CannotRun)?;
+        let control = Control::new(http.client(), url, token);
         return match control.answers().await {
             true => Ok(Some(control)),
-            false => Err(CannotRun(format!("--control-url {url}: no control API answers there"))),
+            false => Err(CannotRun(format!(
+                "--control-url {url}: no control API answers there with this SHARED_INBOX_CONTROL_TOKEN"
+            ))),
         };
     }
     if !settings.find_control || !settings.base_url.trim_end_matches('/').ends_with("/api/v1") {
         return Ok(None);
     }
-    let control = Control::new(&format!("{}/_mock", http.root()), token).map_err(CannotRun)?;
+    let control = Control::new(http.client(), &format!("{}/_mock", http.root()), token);
     Ok(control.answers().await.then_some(control))
 }
 
@@ -173,11 +182,8 @@ impl Prepared {
             return (level > Level::Reads)
                 .then(|| "writes, and --read-only sends GET requests only".to_owned());
         }
-        if self.control.is_some() {
-            return None;
-        }
         if level > Level::Sandbox {
-            return Some("needs the control API (--control-url)".to_owned());
+            return self.control.is_none().then(|| "needs the control API (--control-url)".to_owned());
         }
         self.key.lacks(scopes).map(|scope| format!("the key lacks the scope `{scope}`"))
     }
@@ -185,34 +191,14 @@ impl Prepared {
     /// What the run will do.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let tried: Vec<&Rule> = self.rules.iter().filter(|rule| self.obstacle(rule).is_none()).collect();
-        let requests = tried.iter().map(|rule| requests_for(rule.needs.level)).sum::<f64>().ceil() as u64;
-        let minutes = match self.control {
-            Some(_) => 0.0,
-            None => requests as f64 / f64::from(self.settings.budget) + 0.5,
+        let tried = self.rules.iter().filter(|rule| self.obstacle(rule).is_none()).collect();
+        let way = match (&self.control, self.settings.read_only) {
+            (_, true) => Way::Reads,
+            (Some(_), _) => Way::Worlds,
+            (None, _) => Way::Sandbox,
         };
-        let lacks = |scope: &&'static &'static str| self.key.lacks(std::slice::from_ref(*scope)).is_some();
-        let warned = !self.settings.read_only && self.control.is_none();
-        let warnings = SCOPES
-            .iter()
-            .filter(|scope| warned && lacks(scope))
-            .map(|scope| format!("the key lacks the scope `{scope}`: its rules are not tried"))
-            .collect();
-        let mode = match (&self.control, self.settings.read_only) {
-            (_, true) => "GET requests only.",
-            (Some(_), _) => "With the control API, in worlds of its own.",
-            (None, _) => "In the sandbox of this test key; nobody is mailed.",
-        };
-        Plan {
-            rules: tried.len(),
-            left_out: self.rules.len() - tried.len(),
-            requests,
-            minutes,
-            warnings,
-            mode,
-            base_url: self.common.http.base_url().to_owned(),
-            run: self.common.run.clone(),
-        }
+        let (http, run) = (&self.common.http, &self.common.run);
+        Plan::new(way, http.base_url(), run, tried, self.rules.len(), &self.key, self.settings.budget)
     }
 
     /// Tries every rule, and tells of each as it is done.
@@ -247,6 +233,8 @@ impl Prepared {
     async fn with_key(&self, done: &impl Fn(&RuleReport)) -> Result<Vec<(usize, RuleReport)>, String> {
         let clock = Arc::clone(&self.settings.clock);
         let session = Arc::new(Session::with_key(&self.common, &self.settings.key, clock));
+        // The look at the key was a request too.
+        session.api().count_one().await.map_err(in_words)?;
         self.one_by_one(&session, |_| true, done).await
     }
 
@@ -256,16 +244,12 @@ impl Prepared {
         control: &Control,
         done: &impl Fn(&RuleReport),
     ) -> Result<Vec<(usize, RuleReport)>, String> {
-        let gone = |stop: Stop| match stop {
-            Stop::NotTried(why) | Stop::Gone(why) => why,
-            Stop::Differs(difference) => difference.received,
-        };
         let shares = |rule: &Rule| rule.needs.level < Level::World;
         let shared = async {
             if !self.rules.iter().any(shares) {
                 return Ok(Vec::new());
             }
-            let session = self.open_world(control).await.map_err(gone)?;
+            let session = self.open_world(control).await.map_err(in_words)?;
             let ended = self.one_by_one(&session, shares, done).await;
             self.close_world(control, &session).await;
             ended
@@ -274,7 +258,7 @@ impl Prepared {
             let rules = self.rules.iter().enumerate().filter(|(_, rule)| !shares(rule));
             let mut running = stream::iter(rules)
                 .map(|(place, rule)| async move {
-                    let session = self.open_world(control).await.map_err(gone)?;
+                    let session = self.open_world(control).await.map_err(in_words)?;
                     let report = self.try_rule(rule, &session).await;
                     self.close_world(control, &session).await;
                     report.map(|report| (place, report))

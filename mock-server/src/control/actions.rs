@@ -5,8 +5,8 @@ use shared_inbox::{BookingId, DocumentId, ReplyResult};
 use super::{Control, Controlled};
 use crate::world::{
     Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking,
-    NewDocument, Noted, OutboxMail, Reading, Received, RequestEntry, Snooze, Sorting, StatusChange, Stop,
-    TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
+    NewDocument, Noted, OutboxMail, Reading, Received, RequestEntry, SentMail, Snooze, Sorting, StatusChange,
+    Stop, TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
 };
 
 impl Control {
@@ -209,5 +209,14 @@ impl Control {
     /// Every mail that left or was meant to.
     pub async fn outbox(&self) -> Vec<OutboxMail> {
         self.copy().0.outbox()
+    }
+
+    /// One mail of the outbox, by its number there, from 1; with its headers and its source.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn outbox_mail(&self, number: usize) -> Controlled<SentMail> {
+        self.read(|world, _| world.outbox_mail(number))
     }
 }

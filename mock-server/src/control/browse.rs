@@ -8,7 +8,7 @@ use crate::{
     server::journal::{JournalEntry, RequestFilter},
     world::{
         ConversationEntry, ConversationFilter, ConversationView, DeliveryDetail, DeliveryFilter,
-        DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal,
+        DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal, StepKind,
     },
 };
 
@@ -78,7 +78,21 @@ impl Control {
     ) -> Controlled<Page<JournalEntry>> {
         const MANY: usize = 200;
         let requests = self.realm.journal(|journal| journal.requests());
-        self.apart(requests.len() > MANY, move || requests.browse(&filter, part)).await
+        let mut page = self.apart(requests.len() > MANY, move || requests.browse(&filter, part)).await?;
+        self.recognize(&mut page.items);
+        Ok(page)
+    }
+
+    /// Adds who and what the conversations of requests are about.
+    fn recognize(&self, requests: &mut [JournalEntry]) {
+        self.read(|world, _| {
+            for request in requests {
+                let id = request.conversation_id.as_ref();
+                if let Some((customer, subject)) = id.and_then(|id| world.recognize(id.as_str())) {
+                    (request.customer, request.subject) = (customer, Some(subject));
+                }
+            }
+        });
     }
 
     /// One request of the journal.
@@ -88,7 +102,9 @@ impl Control {
     /// 404 when the journal does not have it, or no longer.
     pub async fn request(&self, id: &str) -> Controlled<JournalEntry> {
         let found = self.realm.journal(|journal| journal.find(id));
-        found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))
+        let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
+        self.recognize(std::slice::from_mut(&mut found));
+        Ok(found)
     }
 
     /// A part of the log of a webhook, or all of it, newest first.
@@ -123,6 +139,16 @@ impl Control {
     /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.
     pub async fn line(&self, id: impl AsRef<str>) -> Line {
         let id = id.as_ref();
-        Line { id: id.to_owned(), steps: self.read(|world, _| world.line(id)) }
+        let mut steps = self.read(|world, _| world.line(id));
+        self.realm.journal(|journal| {
+            for step in steps.iter_mut().filter(|step| step.kind == StepKind::Request) {
+                if let Some(entry) = journal.find(&step.id) {
+                    (step.method, step.path, step.status) =
+                        (Some(entry.method), Some(entry.path), entry.status);
+                    step.traceparent = entry.traceparent;
+                }
+            }
+        });
+        Line { id: id.to_owned(), steps }
     }
 }

@@ -1,7 +1,8 @@
 //! The console at `/`: a page on the control API, for a person beside the program under test.
 //!
-//! What is served is what stands in `console/`, file by file: nothing is built, and nothing comes from elsewhere. The
-//! files hold no data; the page asks the control API for it, like everyone else.
+//! What is served is what stands in `console/`, file by file, without indentation and comments: no other program builds
+//! anything, and nothing comes from elsewhere. The files hold no data; the page asks the control API for it, like
+//! everyone else.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, header};
@@ -11,25 +12,68 @@ use super::answer;
 /// The file at a path, and its media type.
 #[cfg(feature = "console")]
 fn file(path: &str) -> Option<(&'static str, &'static str)> {
+    macro_rules! embed {
+        ($name:literal) => {{
+            const TEXT: &[u8] = include_bytes!(concat!("../../console/", $name));
+            static STRIPPED: [u8; strip::<0>(TEXT).1] = strip(TEXT).0;
+            str::from_utf8(&STRIPPED).unwrap_or_default()
+        }};
+    }
     macro_rules! files {
         ($kind:literal: $($name:literal)*) => {
             match path {
-                $(concat!("/console/", $name) => return Some((include_str!(concat!("../../console/", $name)), $kind)),)*
+                $(concat!("/console/", $name) => return Some((embed!($name), $kind)),)*
                 _ => {}
             }
         };
     }
     if path == "/" {
-        return Some((include_str!("../../console/index.html"), "text/html; charset=utf-8"));
+        return Some((embed!("index.html"), "text/html; charset=utf-8"));
     }
     files!("text/css; charset=utf-8": "style.css");
     files!("image/svg+xml": "icon.svg");
     files!("text/javascript; charset=utf-8":
-        "api.js" "approvals.js" "bookings.js" "clock.js" "compose.js" "conversation.js" "copy.js" "deliveries.js"
-        "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "line.js" "list.js" "live.js" "main.js" "outbox.js"
-        "panel.js" "requests.js" "route.js" "time.js" "timeline.js" "ui.js" "uploads.js" "webhooks.js" "worlds.js"
+        "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
+        "deliveries.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "line.js" "list.js" "live.js"
+        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js"
+        "ui.js" "uploads.js" "webhooks.js" "worlds.js"
     );
     None
+}
+
+/// Leaves out indentation, empty lines, and comments that begin a line, when the crate is compiled. Returns as much of
+/// the text as fits, and its length.
+#[cfg(feature = "console")]
+const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
+    let (mut out, mut length, mut at) = ([0; N], 0, 0);
+    while at < text.len() {
+        // At the beginning of a line.
+        let next = if at + 1 < text.len() { text[at + 1] } else { 0 };
+        if matches!(text[at], b'\t' | b'\n' | b' ') {
+            at += 1;
+        } else if text[at] == b'/' && next == b'/' {
+            while at < text.len() && text[at] != b'\n' {
+                at += 1;
+            }
+        } else if text[at] == b'/' && next == b'*' {
+            at += 3;
+            while at < text.len() && !(text[at - 1] == b'*' && text[at] == b'/') {
+                at += 1;
+            }
+            at += 1;
+        } else {
+            let mut ended = false;
+            while at < text.len() && !ended {
+                if length < N {
+                    out[length] = text[at];
+                }
+                ended = text[at] == b'\n';
+                length += 1;
+                at += 1;
+            }
+        }
+    }
+    (out, length)
 }
 
 #[cfg(not(feature = "console"))]

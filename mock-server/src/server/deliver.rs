@@ -25,10 +25,12 @@ use tokio::sync::Semaphore;
 
 use super::{
     faults::{Act, Struck, When},
+    journal::present_headers,
+    redact::redact,
     target::{Forbidden, Route, Targets},
 };
 use crate::world::{
-    Signed, TryOutcome, TryRequest,
+    ReceiverResponse, Signed, TryOutcome, TryRequest,
     webhooks::{StampClock, USER_AGENT},
 };
 
@@ -36,8 +38,10 @@ use crate::world::{
 const AT_ONCE: usize = 192;
 /// Tries at once to endpoints whose last try timed out.
 const SLOW_AT_ONCE: usize = 64;
-/// How much of an answer is read. Nobody looks at it; reading lets a receiver finish in peace.
-const ANSWER_READ: usize = 64 * 1024;
+/// How much of a response is read: more than is kept, so that a receiver can finish in peace.
+const MAX_RESPONSE_READ: usize = 64 * 1024;
+/// How much of a response's body is kept.
+const MAX_RESPONSE_KEPT: usize = 4 * 1024;
 
 /// Makes the tries of all worlds of a server. Clones share their limits.
 #[derive(Clone)]
@@ -65,6 +69,8 @@ impl fmt::Debug for Deliverer {
 pub(super) struct Answer {
     pub(super) result: Result<u16, NoAnswer>,
     pub(super) took: Duration,
+    /// What the receiver said beside the status.
+    response: Option<ReceiverResponse>,
 }
 
 /// Why nothing came back.
@@ -127,7 +133,7 @@ impl Deliverer {
             u64::try_from(stamp.as_secs()).unwrap_or(0),
             &request.body,
         );
-        let Answer { result, took } = match struck {
+        let Answer { result, took, response } = match struck {
             None => self.post(&request.url, &headers, request.body.clone()).await,
             Some(struck) => self.unlucky(&request, &headers, struck).await,
         };
@@ -137,12 +143,12 @@ impl Deliverer {
             Err(why @ NoAnswer::TimedOut(_)) => TryOutcome::timed_out(&request, at, why.to_string(), took),
             Err(why) => TryOutcome::unanswered(&request, at, why.to_string(), took),
         };
-        outcome.signed(Signed::new(&headers.timestamp, &headers.signature))
+        outcome.signed(Signed::new(&headers.timestamp, &headers.signature)).responded(response)
     }
 
     /// A try that something happens to on its way.
     async fn unlucky(&self, request: &TryRequest, headers: &SignedHeaders, struck: Struck) -> Answer {
-        let nothing = |result| Answer { result, took: Duration::ZERO };
+        let nothing = |result| Answer { result, took: Duration::ZERO, response: None };
         tokio::time::sleep(struck.delay).await;
         match struck.act {
             Act::Drop(When::Before) => return nothing(Err(NoAnswer::Refused)),
@@ -154,8 +160,12 @@ impl Deliverer {
         }
         let answer = self.post(&request.url, headers, request.body.clone()).await;
         match struck.act {
-            Act::Drop(_) => Answer { result: answer.result.and(Err(NoAnswer::Closed)), ..answer },
-            Act::Status { status, .. } => Answer { result: answer.result.and(Ok(status)), ..answer },
+            Act::Drop(_) => {
+                Answer { result: answer.result.and(Err(NoAnswer::Closed)), response: None, ..answer }
+            }
+            Act::Status { status, .. } => {
+                Answer { result: answer.result.and(Ok(status)), response: None, ..answer }
+            }
             Act::Twice => {
                 self.post(&request.url, headers, request.body.clone()).await;
                 answer
@@ -179,7 +189,7 @@ impl Deliverer {
             Err(NoAnswer::Cut)
         };
         let result = tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoAnswer::Cut));
-        Answer { result, took: started.elapsed() }
+        Answer { result, took: started.elapsed(), response: None }
     }
 
     /// Posts a body with these headers; never longer than the time for an answer.
@@ -187,7 +197,11 @@ impl Deliverer {
         let started = Instant::now();
         let within = self.0.answer_within;
         let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
-        Answer { result: answer.unwrap_or(Err(NoAnswer::TimedOut(within))), took: started.elapsed() }
+        let (result, response) = match answer.unwrap_or(Err(NoAnswer::TimedOut(within))) {
+            Ok((status, response)) => (Ok(status), Some(response)),
+            Err(why) => (Err(why), None),
+        };
+        Answer { result, took: started.elapsed(), response }
     }
 
     /// A request that may be sent, with its headers.
@@ -204,17 +218,25 @@ impl Deliverer {
         Ok(request)
     }
 
-    async fn exchange(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Result<u16, NoAnswer> {
+    async fn exchange(
+        &self,
+        url: &str,
+        headers: &SignedHeaders,
+        body: Bytes,
+    ) -> Result<(u16, ReceiverResponse), NoAnswer> {
         let mut response =
             self.request(url, headers).await?.body(body).send().await.map_err(|error| reason(&error))?;
-        let mut read = 0;
+        let (mut read, mut kept) = (0, Vec::new());
         while let Ok(Some(chunk)) = response.chunk().await {
+            kept.extend_from_slice(&chunk[..chunk.len().min(MAX_RESPONSE_KEPT - kept.len())]);
             read += chunk.len();
-            if read > ANSWER_READ {
+            if read > MAX_RESPONSE_READ {
                 break;
             }
         }
-        Ok(response.status().as_u16())
+        let body = redact(&String::from_utf8_lossy(&kept)).into_owned();
+        let headers = present_headers(response.headers());
+        Ok((response.status().as_u16(), ReceiverResponse { headers, body, cut: read > kept.len() }))
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     caller::Caller,
     connection::{Phase, Reply, stopped},
     faults::{Act, Asked, When},
-    journal::{Entry, Transport, parted},
+    journal::{Entry, KeptResponse, Transport, parted},
     log, mcp,
     realm::Realm,
     rest,
@@ -60,23 +60,7 @@ impl<'a> Target<'a> {
 
 pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
-    let (caller, record) = Record::begin(app, &parts);
-    let realm = Arc::clone(&record.realm);
-    let mut reply = carry_out(app, parts, body, caller, record).await;
-    // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
-    if let (Some(headers), Some(date)) = (reply.headers_mut(), realm.http_date()) {
-        headers.insert(header::DATE, date);
-    }
-    reply
-}
-
-async fn carry_out(
-    app: &App,
-    parts: Parts,
-    body: Incoming,
-    caller: Result<Caller, Refusal>,
-    mut record: Record,
-) -> Reply {
+    let (caller, mut record) = Record::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
     record.body = body.clone().unwrap_or_default();
     let asked = Asked {
@@ -102,8 +86,9 @@ async fn carry_out(
                     record.answered(with_headers(answer::of_status(status), &fault.headers))
                 }
                 Act::Truncate(bytes) => {
-                    record.status = Some(response.status().as_u16());
-                    Reply::Truncated(response, bytes)
+                    // Cutting off nothing would be an answer like any other.
+                    let bytes = bytes.min(response.body().len().saturating_sub(1));
+                    Reply::Truncated(record.keep(response, bytes), bytes)
                 }
                 Act::Body(text) => record.answered(with_body(response, text)),
                 // The rest is about webhooks.
@@ -185,8 +170,10 @@ struct Record {
     method: http::Method,
     target: Box<str>,
     agent: Option<shared_inbox::AgentId>,
+    traceparent: Option<Box<str>>,
     status: Option<u16>,
     body: Bytes,
+    response: Option<KeptResponse>,
 }
 
 impl Record {
@@ -213,16 +200,36 @@ impl Record {
             // A copy: what came in is a part of the buffer that the connection reads into.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
             agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
+            traceparent: traceparent(parts),
             status: None,
             body: Bytes::new(),
+            response: None,
         };
         (caller, record)
     }
 
     fn answered(&mut self, response: Response<Bytes>) -> Reply {
-        self.status = Some(response.status().as_u16());
-        response.into()
+        let received = if self.method == http::Method::HEAD { 0 } else { usize::MAX };
+        self.keep(response, received).into()
     }
+
+    /// Keeps a response of which the client receives so many bytes of the body.
+    fn keep(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
+        // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
+        if let Some(date) = self.realm.http_date() {
+            response.headers_mut().insert(header::DATE, date);
+        }
+        self.status = Some(response.status().as_u16());
+        self.response = Some(KeptResponse::new(&response, received));
+        response
+    }
+}
+
+/// The trace that a request is a part of, if its header has a length that such headers have.
+fn traceparent(parts: &Parts) -> Option<Box<str>> {
+    const MAX_LENGTH: usize = 256;
+    let header = parts.headers.get("traceparent")?.to_str().ok()?;
+    (header.len() <= MAX_LENGTH).then(|| header.into())
 }
 
 impl Drop for Record {
@@ -239,10 +246,11 @@ impl Drop for Record {
             method: self.method.clone(),
             target: std::mem::take(&mut self.target),
             agent: self.agent.take(),
+            traceparent: self.traceparent.take(),
             status: self.status,
             duration,
             body: self.body.clone(),
         };
-        self.realm.enter_in_journal(entry);
+        self.realm.enter_in_journal(entry, self.response.take());
     }
 }

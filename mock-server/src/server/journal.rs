@@ -1,22 +1,31 @@
 //! What was asked of the service: the last requests, so that a test can look at what a program did.
 //!
 //! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
-//! not kept in the first place (the header is not), and what looks like one in a path, query or body is blotted out.
+//! not kept in the first place (the header is not), and what looks like one in a path, query, header or body is redacted.
 
-use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shared_inbox::{AgentId, Timestamp};
+use shared_inbox::{AgentId, ConversationId, Timestamp};
 
-use super::numbers;
-use crate::world::{Page, Part, Refusal, call_id, empty_as_none};
+use super::{
+    numbers,
+    redact::{redact, redact_json},
+    rest,
+};
+use crate::world::{Page, Part, Refusal, call_id, empty_as_none, from_text};
 
 /// Entries kept; the oldest goes first.
 const MAX_ENTRIES: usize = 10_000;
-/// Bytes of requests kept, paths and bodies all together.
+/// Bytes kept, of requests and responses together. The oldest responses go first, then the oldest requests.
 const MAX_BYTES: usize = 32 << 20;
 
 /// How a request came in.
@@ -63,16 +72,29 @@ pub struct JournalEntry {
     pub tool: Option<String>,
     /// Whose key it was; `None` when it had no valid key.
     pub agent_id: Option<AgentId>,
+    /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
+    pub traceparent: Option<String>,
     /// The status of the answer; `None` when the connection closed without one.
     pub status: Option<u16>,
     /// How long it took.
     pub duration_ms: u64,
     /// The body: JSON as such, anything else as text, null when there was none.
     pub request_body: Value,
+    /// The headers of the response; `None` when there was no response, or when it is no longer kept.
+    pub response_headers: Option<BTreeMap<String, String>>,
+    /// The body of the response as the client received it: JSON as such, anything else as text, null when there was
+    /// none or when it is no longer kept.
+    pub response_body: Value,
+    /// The conversation that the path names, or the `id` of a tool's arguments, or the mail to the sandbox.
+    pub conversation_id: Option<ConversationId>,
+    /// The name or the address of the customer in that conversation; `None` when it does not exist.
+    pub customer: Option<String>,
+    /// The subject of that conversation; `None` when it does not exist.
+    pub subject: Option<String>,
 }
 
 impl std::fmt::Debug for JournalEntry {
-    /// Without the query and the body: they hold a mail's words.
+    /// Without the query, the bodies and the names: they hold a mail's words.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JournalEntry")
             .field("at", &self.at)
@@ -80,6 +102,7 @@ impl std::fmt::Debug for JournalEntry {
             .field("path", &self.path)
             .field("tool", &self.tool)
             .field("agent_id", &self.agent_id)
+            .field("traceparent", &self.traceparent)
             .field("status", &self.status)
             .finish_non_exhaustive()
     }
@@ -104,12 +127,15 @@ pub struct RequestFilter {
     /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// Those with this text in the path, the query or the body.
+    /// Those with this text in the path, the query, the body or the `traceparent`.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// Oldest first unless said.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
+    /// `false` leaves out the headers and bodies of responses, which can be long.
+    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
+    pub responses: Option<bool>,
 }
 
 /// In which order.
@@ -153,7 +179,7 @@ impl RequestFilter {
         self
     }
 
-    /// Those with this text in the path, the query or the body.
+    /// Those with this text in the path, the query, the body or the `traceparent`.
     pub fn text(mut self, q: impl Into<String>) -> Self {
         self.q = Some(q.into());
         self
@@ -162,6 +188,12 @@ impl RequestFilter {
     /// The newest first.
     pub fn newest(mut self) -> Self {
         self.order = Some(Order::Newest);
+        self
+    }
+
+    /// Leaves out the headers and bodies of responses.
+    pub fn without_responses(mut self) -> Self {
+        self.responses = Some(false);
         self
     }
 
@@ -207,6 +239,8 @@ pub(crate) struct Entry {
     /// The path, and the query behind it.
     pub(crate) target: Box<str>,
     pub(crate) agent: Option<AgentId>,
+    /// The header of this name.
+    pub(crate) traceparent: Option<Box<str>>,
     pub(crate) status: Option<u16>,
     pub(crate) duration: Duration,
     pub(crate) body: Bytes,
@@ -217,40 +251,97 @@ impl Entry {
     fn has(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
-        has(&self.target) || has(&String::from_utf8_lossy(&self.body))
+        has(&self.target)
+            || self.traceparent.as_deref().is_some_and(has)
+            || has(&String::from_utf8_lossy(&self.body))
     }
 
     fn size(&self) -> usize {
         self.target.len() + self.body.len()
     }
 
-    fn present(&self) -> JournalEntry {
-        let request_body = match numbers::read(&self.body) {
-            // Only now: JSON can write any letter of a key in another way.
-            Ok(json) => blotted(json),
-            Err(_) if self.body.is_empty() => Value::Null,
-            Err(_) => blotted(Value::String(String::from_utf8_lossy(&self.body).into_owned())),
-        };
-        let tool = match self.transport {
-            Transport::Mcp if request_body["method"] == "tools/call" => {
-                request_body["params"]["name"].as_str().map(str::to_owned)
-            }
-            _ => None,
-        };
+    fn present(&self, response: Option<&KeptResponse>) -> JournalEntry {
+        let request_body = present_body(&self.body);
+        let params = (self.transport == Transport::Mcp).then(|| &request_body["params"]);
+        let call = params.filter(|_| request_body["method"] == "tools/call");
+        let tool = call.and_then(|call| call["name"].as_str()).map(str::to_owned);
+        let in_meta = || params.and_then(|params| params["_meta"]["traceparent"].as_str()).map(str::to_owned);
+        let traceparent = self.traceparent.as_deref().map(|header| redact(header).into_owned());
+        let traceparent = traceparent.or_else(in_meta);
         let (path, query) = parted(&self.target);
+        let id = match call {
+            Some(call) => call["arguments"]["id"].as_str(),
+            None => match path.strip_prefix(rest::PREFIX) {
+                Some("/sandbox/inbound") => request_body["conversationId"].as_str(),
+                path => path.and_then(|path| path.split('/').nth(2)),
+            },
+        };
         JournalEntry {
             id: call_id(self.number),
             at: self.at,
             transport: self.transport,
             method: self.method.to_string(),
-            path: without_keys(path).into_owned(),
-            query: without_keys(query).into_owned(),
+            path: redact(path).into_owned(),
+            query: redact(query).into_owned(),
             tool,
             agent_id: self.agent.clone(),
+            traceparent,
             status: self.status,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            response_headers: response.map(|response| present_headers(&response.headers)),
+            response_body: response.map_or(Value::Null, |response| present_body(&response.body)),
+            conversation_id: id.and_then(|id| ConversationId::parse(id).ok()),
+            customer: None,
+            subject: None,
             request_body,
         }
+    }
+}
+
+/// A body as it is shown.
+fn present_body(body: &[u8]) -> Value {
+    match numbers::read(body) {
+        // Only now: JSON can write any letter of a key in another way.
+        Ok(json) => redact_json(json),
+        Err(_) if body.is_empty() => Value::Null,
+        Err(_) => Value::String(redact(&String::from_utf8_lossy(body)).into_owned()),
+    }
+}
+
+/// Headers as they are shown; several of one name in one value.
+pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut shown = BTreeMap::<String, String>::new();
+    for (name, value) in headers {
+        let value = redact(&String::from_utf8_lossy(value.as_bytes())).into_owned();
+        shown
+            .entry(name.as_str().to_owned())
+            .and_modify(|all| {
+                all.push_str(", ");
+                all.push_str(&value);
+            })
+            .or_insert(value);
+    }
+    shown
+}
+
+/// The response that a client received, as it is kept.
+pub(crate) struct KeptResponse {
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl KeptResponse {
+    /// Keeps a response of which the client receives `received` bytes of the body.
+    pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
+        let body = response.body();
+        let mut headers = response.headers().clone();
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        Self { headers, body: body.slice(..received.min(body.len())) }
+    }
+
+    fn size(&self) -> usize {
+        let headers = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+        headers.sum::<usize>() + self.body.len()
     }
 }
 
@@ -259,11 +350,26 @@ pub(crate) fn parted(target: &str) -> (&str, &str) {
     target.split_once('?').unwrap_or((target, ""))
 }
 
+/// A request, and its response for as long as there is room for it.
+#[derive(Clone)]
+struct Kept {
+    entry: Arc<Entry>,
+    response: Option<Arc<KeptResponse>>,
+}
+
+impl Kept {
+    fn size(&self) -> usize {
+        self.entry.size() + self.response.as_ref().map_or(0, |response| response.size())
+    }
+}
+
 /// The last requests of one world.
 #[derive(Default)]
 pub(crate) struct Journal {
-    entries: VecDeque<Arc<Entry>>,
+    entries: VecDeque<Kept>,
     bytes: usize,
+    /// How many of the oldest entries have lost their responses.
+    forgotten_responses: usize,
     begun: u64,
 }
 
@@ -274,12 +380,19 @@ impl Journal {
         self.begun
     }
 
-    pub(crate) fn push(&mut self, entry: Entry) {
-        self.bytes += entry.size();
-        self.entries.push_back(Arc::new(entry));
+    pub(crate) fn push(&mut self, entry: Entry, response: Option<KeptResponse>) {
+        let kept = Kept { entry: Arc::new(entry), response: response.map(Arc::new) };
+        self.bytes += kept.size();
+        self.entries.push_back(kept);
+        while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
+            let response = self.entries[self.forgotten_responses].response.take();
+            self.bytes -= response.map_or(0, |response| response.size());
+            self.forgotten_responses += 1;
+        }
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.entries.pop_front() else { break };
             self.bytes -= oldest.size();
+            self.forgotten_responses = self.forgotten_responses.saturating_sub(1);
         }
     }
 
@@ -289,8 +402,8 @@ impl Journal {
     }
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
-        let entry = self.entries.iter().find(|entry| call_id(entry.number) == wanted)?;
-        Some(entry.present())
+        let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
+        Some(kept.entry.present(kept.response.as_deref()))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -299,7 +412,7 @@ impl Journal {
 }
 
 /// The requests that a journal had at some time.
-pub(crate) struct Requests(Vec<Arc<Entry>>);
+pub(crate) struct Requests(Vec<Kept>);
 
 impl Requests {
     pub(crate) fn len(&self) -> usize {
@@ -308,78 +421,59 @@ impl Requests {
 
     /// A part of those that a filter lets through.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: Part) -> Page<JournalEntry> {
-        self.0.retain(|entry| filter.fits(entry));
-        self.0.sort_by_key(|entry| entry.number);
+        self.0.retain(|kept| filter.fits(&kept.entry));
+        self.0.sort_by_key(|kept| kept.entry.number);
         if filter.order == Some(Order::Newest) {
             self.0.reverse();
         }
-        part.of(&self.0, |entry| entry.present())
+        let responses = filter.responses != Some(false);
+        part.of(&self.0, |kept| kept.entry.present(kept.response.as_deref().filter(|_| responses)))
     }
-}
-
-/// The same JSON with every key in it blotted out.
-fn blotted(json: Value) -> Value {
-    match json {
-        Value::String(text) => without_keys(&text).into_owned().into(),
-        Value::Array(items) => items.into_iter().map(blotted).collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(name, value)| (without_keys(&name).into_owned(), blotted(value)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        other => other,
-    }
-}
-
-/// Blots out everything that has the form of a key.
-pub(crate) fn without_keys(text: &str) -> Cow<'_, str> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("rk_") {
-        let tail = &rest[start + 3..];
-        let end = tail.bytes().position(|b| !b.is_ascii_alphanumeric() && b != b'_').unwrap_or(tail.len());
-        out.push_str(&rest[..start]);
-        out.push_str(if end >= 40 { "rk_(key)" } else { &rest[start..start + 3 + end] });
-        rest = &tail[end..];
-    }
-    if out.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_looks_like_a_key_is_blotted_out() {
-        let key = format!("rk_live_{}", "a1B2".repeat(12));
-        let text = format!("{{\"body\":\"use {key} or rk_short, {key}\"}}");
-        assert_eq!(without_keys(&text), "{\"body\":\"use rk_(key) or rk_short, rk_(key)\"}");
-        assert_eq!(without_keys("nothing here"), "nothing here");
-    }
-
-    #[test]
-    fn the_journal_is_bounded_in_entries_and_in_bytes() {
-        let entry = |body: Bytes| Entry {
+    fn entry(body: Bytes) -> Entry {
+        Entry {
             number: 0,
             at: Timestamp::from_millis(0),
             transport: Transport::Rest,
             method: http::Method::GET,
             target: "/api/v1/me".into(),
             agent: None,
+            traceparent: None,
             status: Some(200),
             duration: Duration::ZERO,
             body,
-        };
+        }
+    }
+
+    #[test]
+    fn the_journal_is_bounded_in_entries_and_in_bytes() {
         let mut journal = Journal::default();
-        (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new())));
+        (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new()), None));
         assert_eq!(journal.entries.len(), MAX_ENTRIES);
         let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
-        (0..9).for_each(|_| journal.push(entry(large.clone())));
+        (0..9).for_each(|_| journal.push(entry(large.clone()), None));
         assert_eq!(journal.entries.len(), 3, "with their paths, four of these would be too much");
         assert!(journal.bytes <= MAX_BYTES);
+    }
+
+    #[test]
+    fn responses_share_the_bytes_with_requests_and_are_forgotten_before_them() {
+        let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
+        let mut journal = Journal::default();
+        for _ in 0..9 {
+            let response = KeptResponse::new(&large, usize::MAX);
+            journal.push(entry(Bytes::from_static(b"{}")), Some(response));
+        }
+        let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();
+        assert_eq!((journal.entries.len(), kept(&journal)), (9, 3));
+        assert!(journal.bytes <= MAX_BYTES);
+        (0..MAX_ENTRIES).for_each(|_| journal.push(entry(Bytes::new()), None));
+        assert_eq!((journal.entries.len(), kept(&journal)), (MAX_ENTRIES, 0));
+        assert_eq!(journal.bytes, MAX_ENTRIES * "/api/v1/me".len());
     }
 }

@@ -5,7 +5,7 @@ use std::{io::Write, time::Duration};
 
 use shared_inbox::AgentId;
 
-use super::journal::without_keys;
+use super::redact::redact;
 
 pub(crate) fn request(
     method: &http::Method,
@@ -16,7 +16,7 @@ pub(crate) fn request(
 ) {
     let status = status.map_or_else(|| "dropped".to_owned(), |status| status.to_string());
     let ms = duration.as_secs_f64() * 1e3;
-    let (path, agent) = (without_keys(path), agent.map_or("-", AgentId::as_str));
+    let (path, agent) = (redact(path), agent.map_or("-", AgentId::as_str));
     // Nobody reads it any more when this fails.
     let _ = writeln!(std::io::stderr().lock(), "{method} {path} {status} {ms:.1}ms {agent}");
 }

@@ -104,7 +104,7 @@ static SERVICE: LazyLock<StreamableHttpService<Tools, NeverSessionManager>> = La
 
 /// The definition of each tool, in the order of the catalogue.
 static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
-    Operation::ALL
+    Operation::KNOWN
         .into_iter()
         .filter_map(|operation| Some((operation, definition(operation.tool()?))))
         .collect()

@@ -22,6 +22,7 @@ mod mcp;
 mod numbers;
 pub(crate) mod openapi;
 pub(crate) mod realm;
+mod redact;
 mod rest;
 pub(crate) mod snapshots;
 pub(crate) mod sse;

@@ -9,7 +9,7 @@ use shared_inbox::{
     Status, Tag, Team, Timestamp, Turn, Urgency, View,
 };
 
-use super::{BookingRecord, DocumentRequest, Item, MailboxEntry, Refusal, RequestEntry, World};
+use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, World};
 
 /// Items of a page unless said otherwise, and at most.
 const PAGE: usize = 100;
@@ -45,7 +45,7 @@ pub struct Part {
 }
 
 /// A query's value, which is text; an empty one is none.
-pub(super) fn from_text<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
+pub(crate) fn from_text<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: std::str::FromStr<Err: fmt::Display>,
@@ -269,6 +269,18 @@ impl World {
         Ok(part.of(&found, |at| self.entry(*at)))
     }
 
+    /// The name or the address of a conversation's customer.
+    pub(super) fn customer(&self, at: usize) -> Option<String> {
+        let contact = &self.conversations[at].contact;
+        contact.name.clone().filter(|name| !name.is_empty()).or_else(|| contact.email.clone())
+    }
+
+    /// The customer and the subject of a conversation, by which people recognize it.
+    pub(crate) fn recognize(&self, id: &str) -> Option<(Option<String>, String)> {
+        let at = self.conversation(id).ok()?;
+        Some((self.customer(at), self.conversations[at].subject.clone()))
+    }
+
     fn entry(&self, at: usize) -> ConversationEntry {
         let thread = &self.conversations[at];
         let mailbox = self.mailbox_of(at);
@@ -309,7 +321,7 @@ impl World {
             timeline: thread.timeline.clone(),
             team: self.team_of(self.mailbox_of(at)),
             documents: documents.filter(|it| here(&it.conversation_id)).cloned().collect(),
-            document_requests: requests.map(DocumentRequest::entry).collect(),
+            document_requests: requests.map(|it| it.entry(self)).collect(),
             bookings: self.bookings.iter().filter(|it| here(&it.conversation_id)).cloned().collect(),
         })
     }

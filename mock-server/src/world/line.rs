@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
 
-use super::{DeliveryOutcome, Job, Try, World};
+use super::{DeliveryOutcome, Item, Job, Try, World};
 
 /// Steps kept; the oldest go first.
 const STEPS: usize = 50_000;
@@ -64,7 +64,7 @@ pub enum StepKind {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LineStep {
@@ -88,7 +88,47 @@ pub struct LineStep {
     /// The way of an event to each webhook that hears it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<LineDelivery>>,
+    /// Of a request: the trace that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// The name or the address of the customer in that conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
+    /// The subject of that conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The first words of the message or note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// The method of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The status that the request was answered with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
+
+impl std::fmt::Debug for LineStep {
+    /// Without the words of a mail and the names of customers.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LineStep")
+            .field("number", &self.number)
+            .field("cause", &self.cause)
+            .field("at", &self.at)
+            .field("kind", &self.kind)
+            .field("id", &self.id)
+            .field("what", &self.what)
+            .field("due_at", &self.due_at)
+            .field("deliveries", &self.deliveries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Characters of an excerpt.
+const MAX_EXCERPT: usize = 120;
 
 /// The way of an event to one webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -323,22 +363,31 @@ impl World {
     pub fn line(&self, id: &str) -> Vec<LineStep> {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.lines.roots(id, conversation);
-        let conversation_id = |at: Option<u32>| at.map(|at| self.conversations[at as usize].id.clone());
         let on = |number: u64| roots.contains(&self.lines.root(number));
         let mut steps: Vec<LineStep> = self
             .lines
             .numbered()
             .filter(|(number, _)| on(*number))
-            .map(|(number, step)| LineStep {
-                number,
-                cause: step.cause.filter(|cause| *cause >= self.lines.gone),
-                at: step.at,
-                kind: step.kind,
-                id: step.id.clone(),
-                what: step.what.clone(),
-                conversation_id: conversation_id(step.conversation),
-                due_at: None,
-                deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+            .map(|(number, step)| {
+                let at = step.conversation.map(|at| at as usize);
+                LineStep {
+                    number,
+                    cause: step.cause.filter(|cause| *cause >= self.lines.gone),
+                    at: step.at,
+                    kind: step.kind,
+                    id: step.id.clone(),
+                    what: step.what.clone(),
+                    conversation_id: at.map(|at| self.conversations[at].id.clone()),
+                    due_at: None,
+                    deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+                    traceparent: None,
+                    customer: at.and_then(|at| self.customer(at)),
+                    subject: at.map(|at| self.conversations[at].subject.clone()),
+                    excerpt: at.and_then(|at| self.excerpt(at, step)),
+                    method: None,
+                    path: None,
+                    status: None,
+                }
             })
             .collect();
         let next = self.lines.gone + self.lines.steps.len() as u64;
@@ -356,7 +405,29 @@ impl World {
             conversation_id: None,
             due_at: Some(due),
             deliveries: None,
+            traceparent: None,
+            customer: None,
+            subject: None,
+            excerpt: None,
+            method: None,
+            path: None,
+            status: None,
         }));
         steps
+    }
+
+    /// The first words of the message or note that a step is about.
+    fn excerpt(&self, at: usize, step: &Step) -> Option<String> {
+        let text = match step.kind {
+            StepKind::Message => &self.message_at(self.message(&step.id)?).text,
+            StepKind::Note => self.conversations[at].timeline.iter().find_map(|item| match item {
+                Item::Note(note) if note.id.as_str() == step.id => Some(&note.body),
+                _ => None,
+            })?,
+            _ => return None,
+        };
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let excerpt: String = words.chars().take(MAX_EXCERPT).collect();
+        Some(if excerpt.len() < words.len() { excerpt + "…" } else { excerpt })
     }
 }

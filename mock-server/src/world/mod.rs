@@ -42,8 +42,8 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, Timestamp};
 
 pub use answer::{Answer, Refusal};
-pub(crate) use browse::empty_as_none;
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Part};
+pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;
 pub use conversation::{
     Assignment, Item, MessageRecord, Noted, Snooze, Sorting, StatusChange, TagChange, TagRecord, TeamNote,
@@ -58,7 +58,7 @@ pub(crate) use line::{Behalf, call_id};
 pub use line::{LineDelivery, LineStep, StepKind};
 pub use mail::{
     AppMail, AppMails, Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail,
-    Outcome, Received, Stop, TeamReply, Waiting,
+    Outcome, Received, SentMail, Stop, TeamReply, Waiting,
 };
 pub use people::{
     BookingRecord, By, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, MailboxEntry, MailboxRecord,
@@ -68,8 +68,8 @@ pub use run::{Fired, FiredJob};
 pub use seed::InvalidWorld;
 pub use webhooks::{
     CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope,
-    HookState, RotatedSecret, SentTry, Signed, StampClock, TestSent, Try, TryOutcome, TryRequest,
-    WebhookView, Webhooks,
+    HookState, ReceiverResponse, RotatedSecret, SentTry, Signed, StampClock, TestSent, Try, TryOutcome,
+    TryRequest, WebhookView, Webhooks,
 };
 
 use conversation::Words;

@@ -23,6 +23,9 @@ pub struct FiredJob {
     pub at: Timestamp,
     /// What kind of job.
     pub job: String,
+    /// The id that it was about.
+    #[serde(default)]
+    pub subject: String,
 }
 
 impl Fired {
@@ -39,7 +42,7 @@ impl World {
     pub fn run_due(&mut self, now: Timestamp) -> Option<Fired> {
         loop {
             let (at, job, cause) = self.jobs.pop_due(now)?;
-            let fired = FiredJob { at, job: job.kind().to_owned() };
+            let fired = FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned() };
             if let Job::WebhookTry { endpoint, event } = &job {
                 match self.start_try(endpoint, event, at) {
                     Some(request) => return Some(Fired::Try(fired, request)),

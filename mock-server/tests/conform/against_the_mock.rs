@@ -1,21 +1,125 @@
-//! The mock does what the document demands.
+//! The mock does what the document demands: with its control API, as the sandbox of a service, and read alone.
 
+use std::sync::Arc;
+
+use http::Method;
 use shared_inbox_mock::{
     MockServer,
     conform::{Conform, Kind, Report, RuleResult},
 };
+
+use crate::{clock::MockClock, proxy::Proxy};
 
 fn differing(report: &Report) -> Vec<String> {
     let differing = report.rules.iter().filter(|rule| rule.result == RuleResult::Differs);
     differing.map(|rule| format!("{rule:#?}")).collect()
 }
 
+#[track_caller]
+fn assert_all_hold(report: &Report) {
+    assert!(differing(report).is_empty(), "{}", differing(report).join("\n"));
+    assert!(report.conforms());
+}
+
+async fn conversations(mock: &MockServer) -> serde_json::Value {
+    let state = mock.control().state().await.expect("a document");
+    serde_json::from_str::<serde_json::Value>(&state).expect("JSON")["conversations"].take()
+}
+
 #[tokio::test]
 async fn every_rule_holds_with_the_control_api() {
     let mock = MockServer::start().await;
+    let before = conversations(&mock).await;
     let report = Conform::new(mock.base_url(), mock.test_key()).run().await.expect("it runs");
-    assert!(differing(&report).is_empty(), "{}", differing(&report).join("\n"));
+    assert_all_hold(&report);
     let not_tried: Vec<_> = report.of(Kind::Demanded, RuleResult::NotTried).collect();
     assert!(not_tried.is_empty(), "{not_tried:#?}");
-    println!("{report}");
+    assert!(report.rules.len() >= 250, "{} rules", report.rules.len());
+    assert_eq!(before, conversations(&mock).await, "what the server held before is untouched");
+}
+
+async fn as_a_sandbox(mock: &MockServer) -> Report {
+    let conform = Conform::new(mock.base_url(), mock.test_key()).sandbox_only().clock(MockClock::new(mock));
+    let prepared = conform.prepare().await.expect("it can run");
+    let said = prepared.plan().requests as f64;
+    let report = prepared.run(|_| ()).await.expect("it runs");
+    let ratio = report.requests as f64 / said;
+    assert!((0.75..1.25).contains(&ratio), "{said} requests were announced, {} made", report.requests);
+    report
+}
+
+#[tokio::test]
+async fn every_rule_of_the_sandbox_holds_with_a_test_key_alone_and_within_the_rate_limit() {
+    let mock = MockServer::builder().manual_clock().start().await;
+    let report = as_a_sandbox(&mock).await;
+    assert_all_hold(&report);
+    assert!(report.of(Kind::Demanded, RuleResult::Holds).count() >= 200);
+    let refused = mock.control().requests().await.iter().filter(|it| it.status == Some(429)).count();
+    assert_eq!(refused, 0, "it stays below the limit by itself");
+    let reasons =
+        report.rules.iter().filter(|it| it.result == RuleResult::NotTried).map(|it| it.why.as_deref());
+    for why in reasons {
+        assert!(why.is_some_and(|why| why.contains("control API")), "{why:?}");
+    }
+}
+
+/// Each run has its own mark, and meets a sandbox that the runs before it have filled. `CONFORM_RUNS=20` tries harder.
+#[tokio::test]
+async fn no_rule_raises_a_false_alarm_in_run_after_run() {
+    let runs = std::env::var("CONFORM_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2);
+    let mock = MockServer::builder().manual_clock().start().await;
+    for run in 0..runs {
+        let report = match run % 2 {
+            0 => as_a_sandbox(&mock).await,
+            // What takes real time is tried once, above.
+            _ => Conform::new(mock.base_url(), mock.test_key())
+                .skip(["delivered.late"])
+                .run()
+                .await
+                .expect("it runs"),
+        };
+        assert_all_hold(&report);
+    }
+}
+
+#[tokio::test]
+async fn reading_alone_sends_get_requests_to_the_service_and_nothing_else() {
+    let mock = MockServer::start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    let before = conversations(&mock).await;
+    for key in [mock.live_key(), mock.test_key()] {
+        let report = Conform::new(proxy.base_url(), key).read_only().run().await.expect("it runs");
+        assert_all_hold(&report);
+        assert!(report.of(Kind::Demanded, RuleResult::Holds).count() >= 80, "{report}");
+    }
+    let seen = proxy.seen();
+    assert!(seen.len() > 100);
+    for (method, path) in seen {
+        assert!(method == Method::GET && path.starts_with("/api/v1/"), "{method} {path}");
+    }
+    assert_eq!(before, conversations(&mock).await);
+}
+
+#[tokio::test]
+async fn a_report_of_live_mail_shows_its_form_and_not_its_words() {
+    let mock = MockServer::start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    proxy.change(crate::proxy::Changes {
+        after: Some(Arc::new(|asked, answered| {
+            if asked.is("GET /conversations") {
+                let mut list = answered.json();
+                list.as_array_mut().into_iter().flatten().for_each(|it| {
+                    it["snippet"] = serde_json::json!({ "words": "Secret of a customer" });
+                    it["subject"] = serde_json::json!(["Secret of a customer"]);
+                });
+                answered.set_json(&list);
+            }
+        })),
+        ..Default::default()
+    });
+    let report = Conform::new(proxy.base_url(), mock.live_key()).read_only().run().await.expect("it runs");
+    let found: Vec<&str> = report.of(Kind::Demanded, RuleResult::Differs).map(|it| it.id.as_str()).collect();
+    assert!(found.contains(&"summary.snippet") && found.contains(&"summary.subject"), "{found:?}");
+    let whole = serde_json::to_string(&report).expect("JSON") + &report.to_string();
+    assert!(!whole.contains("Secret of a customer") && !whole.contains(mock.live_key()), "{whole}");
 }

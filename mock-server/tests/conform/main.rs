@@ -2,5 +2,9 @@
 //! no such service.
 
 mod against_the_mock;
+mod bad_input;
+mod clock;
 mod mutants;
+mod pages;
 mod proxy;
+mod stateless;

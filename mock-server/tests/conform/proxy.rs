@@ -47,7 +47,8 @@ impl Asked {
     /// The path without this parameter.
     pub(crate) fn drop_parameter(&mut self, name: &str) {
         if let Some((path, query)) = self.path.clone().split_once('?') {
-            let kept: Vec<&str> = query.split('&').filter(|it| !it.starts_with(&format!("{name}="))).collect();
+            let kept: Vec<&str> =
+                query.split('&').filter(|it| !it.starts_with(&format!("{name}="))).collect();
             self.path = format!("{path}?{}", kept.join("&"));
         }
     }
@@ -171,7 +172,10 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn handle(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn handle(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let path = head.uri.path_and_query().map(|it| it.as_str().to_owned()).unwrap_or_default();
@@ -182,7 +186,10 @@ async fn handle(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         None => {
             shared.seen.lock().unwrap().push((asked.method.clone(), asked.path.clone()));
             // Webhooks come by here too.
-            if asked.method == Method::POST && asked.path.starts_with("/_mock/") && asked.path.ends_with("/webhooks") {
+            if asked.method == Method::POST
+                && asked.path.starts_with("/_mock/")
+                && asked.path.ends_with("/webhooks")
+            {
                 let mut hook = asked.json();
                 let url = hook["url"].as_str().unwrap_or_default().to_owned();
                 if let Some(at) = url.strip_prefix("http://127.0.0.1:") {

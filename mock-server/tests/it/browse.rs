@@ -122,6 +122,26 @@ async fn documents_of_every_inbox_are_found_in_parts() {
 }
 
 #[tokio::test]
+async fn a_search_for_a_trace_finds_every_request_of_it() {
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@customer.example", "Hello").await;
+    let traceparent = format!("00-{TRACE}-b7ad6b7169203331-01");
+    let traced = kit.mock.client().with_header("traceparent", &traceparent);
+    let conversation = traced.conversation(&id.parse().unwrap());
+    conversation.get().await.unwrap();
+    conversation.add_note("Seen").await.unwrap();
+    kit.live().get("/me").await.expect(200);
+    let (found, of) = total(&kit, &format!("/requests?q={TRACE}")).await;
+    assert_eq!((found.len(), of), (2, 2), "{found:?}");
+    assert!(found.iter().all(|it| it["traceparent"] == traceparent), "{found:?}");
+    let line = kit.look(&format!("/lines/{}", text(&found[1]["id"]))).await;
+    assert_eq!(line["steps"][0]["traceparent"], traceparent, "{line}");
+    let others = kit.look("/requests").await;
+    assert!(others.as_array().unwrap().iter().any(|it| it["traceparent"] == Value::Null));
+}
+
+#[tokio::test]
 async fn requests_have_ids_and_are_listed_in_parts_and_by_what_they_are() {
     let kit = Kit::start().await;
     let id = kit.mail("kim@customer.example", "Hello").await;

@@ -142,7 +142,8 @@ async fn a_draft_is_approved_or_stopped_by_a_person() {
     let draft = kit.live().post(&path, json!({ "body": "Hi", "summary": "Greets" })).await.expect(201);
     let message = text(&draft["messageId"]);
     let queue = kit.look("/approvals").await;
-    assert_eq!(fields(&queue[0]), ["at", "conversationId", "draftedBy", "messageId", "summary", "text"]);
+    let names = ["at", "conversationId", "customer", "draftedBy", "draftedByName", "messageId", "subject"];
+    assert_eq!(fields(&queue[0]), [&names[..], &["summary", "text"]].concat());
     assert_eq!(
         (&queue[0]["messageId"], &queue[0]["summary"], &queue[0]["text"]),
         (&json!(message), &json!("Greets"), &json!("Hi"))
@@ -297,13 +298,18 @@ async fn the_journal_shows_each_request_and_no_key() {
     let names = [
         "agentId",
         "at",
+        "conversationId",
+        "customer",
         "durationMs",
         "id",
         "method",
         "path",
         "query",
         "requestBody",
+        "responseBody",
+        "responseHeaders",
         "status",
+        "subject",
         "tool",
         "transport",
     ];

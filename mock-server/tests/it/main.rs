@@ -26,6 +26,7 @@ mod private_mail;
 mod program;
 mod reading;
 mod replies;
+mod responses;
 mod sandbox;
 mod schemathesis;
 mod snapshots;

@@ -26,12 +26,12 @@ mod policy;
 pub use call::{Call, Detailed, List, Raw, RawAnswer, WithDetails};
 pub use config::{ApiKey, InvalidApiKey};
 pub use create::{Create, Created, Lookup};
-pub use error::{Certainty, Error, Result, UnconfirmedCreate};
-pub use follow::{Change, Changes, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
+pub use error::{Certainty, Error, ErrorKind, Result, UnconfirmedCreate};
+pub use follow::{Change, Changes, ForReference, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
 pub use handle::{Client, ClientBuilder, Thread};
 pub use policy::{
-    Ask, BoxFuture, Clock, Ending, KeyFingerprint, Lane, LimitError, MemoryLimiter, Permit, RateLimiter,
-    RetryPolicy, TokioClock, Verification,
+    AcquireRequest, BoxFuture, Clock, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome,
+    Priority, RateLimiter, RetryPolicy, TokioClock, Verification,
 };
 #[cfg(feature = "redis")]
 pub use policy::{RedisLimiter, RedisLimiterBuilder, StoreError};

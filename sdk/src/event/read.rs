@@ -82,7 +82,7 @@ impl<'de> Visitor<'de> for ReadEnvelope {
 
 impl Fields<'_> {
     /// The event that was read from `text`, which is `json` but for its lone surrogates.
-    fn event(self, text: &Cow<'_, str>, json: &RawJson) -> Result<Event, serde_json::Error> {
+    fn event(self, text: &str, json: &RawJson) -> Result<Event, serde_json::Error> {
         let mut misfits = Vec::new();
         let id = EventId::parse(&*self.id).unwrap_or_else(|_| {
             misfits.push(Misfit { field: "id".to_owned(), missing: false });
@@ -122,7 +122,7 @@ impl Fields<'_> {
             (texts.summary.and_then(read_text), texts.url.and_then(read_text))
         };
         let summary = summary.unwrap_or_default();
-        let whole = known && misfits.is_empty() && matches!(text, Cow::Borrowed(_));
+        let whole = known && misfits.is_empty() && text == json.as_str();
         let raw = (!whole).then(|| Box::new(RawEvent { json: json.clone(), misfits }));
         Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind, raw })
     }

@@ -37,7 +37,8 @@ wire! {
         pub subject: String,
         /// The start of the latest message.
         pub snippet: String,
-        /// Where it stands.
+        /// Where it stands. A snoozed one keeps its status; the summary does not say that it is snoozed, only the view
+        /// [`View::Snoozed`](crate::View::Snoozed) does.
         pub status: Status,
         /// The customer.
         pub contact: Contact,

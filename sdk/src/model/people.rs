@@ -102,7 +102,7 @@ wire! {
         pub address: String,
         /// Its name.
         pub name: String,
-        /// How many open conversations it has.
+        /// How many open conversations it has, without the snoozed ones.
         pub open: u64,
         /// Fields that this version does not know.
         #[serde(flatten)]

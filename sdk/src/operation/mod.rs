@@ -28,7 +28,7 @@ use crate::{
 /// assert_eq!(Operation::AddNote.path(), "/conversations/{id}/notes");
 /// assert_eq!(Operation::AddNote.scope(), &Scope::Write);
 /// assert_eq!(Operation::AddNote.repeat(), Repeat::Verify);
-/// assert_eq!(Operation::ALL.iter().filter(|op| op.tool_name().is_some()).count(), 12);
+/// assert_eq!(Operation::KNOWN.iter().filter(|op| op.tool_name().is_some()).count(), 12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -171,7 +171,7 @@ static SANDBOX_INBOUND: Entry = Entry {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Operation; 14] = [
+    pub const KNOWN: [Operation; 14] = [
         Operation::Me,
         Operation::ListConversations,
         Operation::GetConversation,
@@ -250,7 +250,7 @@ impl Operation {
 
     /// The operation behind an MCP tool.
     pub fn from_tool_name(name: &str) -> Option<Operation> {
-        Self::ALL.into_iter().find(|op| op.tool_name() == Some(name))
+        Self::KNOWN.into_iter().find(|op| op.tool_name() == Some(name))
     }
 
     /// What it means to make the same request twice.

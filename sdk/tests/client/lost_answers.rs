@@ -442,6 +442,32 @@ async fn a_clock_that_jumps_hides_nothing() {
 }
 
 #[tokio::test]
+async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
+    for kind in KINDS {
+        for verification in [Verification::Never, Verification::ReadBack] {
+            let stranger = Stranger::start().await;
+            let client = stranger.builder().verification(verification).build().unwrap();
+            client.me().await.unwrap();
+            let thread = client.conversation(&conversation_id());
+            stranger.next_posts([Luck::LostAfter]);
+            stranger.state().manners.gets.extend([Luck::Before(404)]);
+            let error = create(&thread, kind, TEXT).await.unwrap_err();
+            // The service's clock went on for two hours, this machine's did not; and others wrote meanwhile.
+            stranger.state().manners.gets.clear();
+            stranger.state().manners.date = Some(7200);
+            stranger.state().manners.stamp_off = 7200;
+            stranger.twin_makes(kind, "Other words");
+            thread.get().await.unwrap();
+            let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+            match verification {
+                Verification::Never => assert_ne!(lookup, Lookup::NotFound, "{kind:?}"),
+                _ => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_service_that_stops_telling_the_time_hides_nothing() {
     for kind in KINDS {
         let (stranger, thread) = Way::ByItsClock.thread().await;

@@ -6,6 +6,7 @@ mod calls;
 mod changes;
 mod dependencies;
 mod errors;
+mod first_contact;
 mod lost_answers;
 mod lost_answers_at_random;
 mod observability;

@@ -243,7 +243,7 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         moves(&inbox.scopes());
         moves(&inbox.openapi());
         moves(&inbox.find_unconfirmed(unconfirmed));
-        moves(&limiter.acquire(Ask::new(Lane::Bulk)));
+        moves(&limiter.acquire(AcquireRequest::new(Priority::Bulk)));
     };
 }
 

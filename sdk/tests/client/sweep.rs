@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use shared_inbox::{Assigned, Client, RetryPolicy, View};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::support::key;
+use crate::support::{LeapClock, key};
 
 #[derive(Clone)]
 struct Thread {
@@ -22,7 +23,14 @@ struct Thread {
 struct Inbox {
     server: MockServer,
     client: Client,
+    clock: Arc<LeapClock>,
     asked: Arc<Mutex<Vec<String>>>,
+}
+
+fn client(server: &MockServer) -> (Client, Arc<LeapClock>) {
+    let clock = LeapClock::new();
+    let client = Client::builder(format!("{}/api/v1", server.uri()), key()).retry(RetryPolicy::never());
+    (client.clock(clock.clone()).build().unwrap(), clock)
 }
 
 async fn inbox(mailboxes: usize, threads: Vec<Thread>, failures: usize) -> Inbox {
@@ -52,8 +60,8 @@ async fn inbox(mailboxes: usize, threads: Vec<Thread>, failures: usize) -> Inbox
         ResponseTemplate::new(200).set_body_json(page)
     };
     Mock::given(any()).respond_with(answer).mount(&server).await;
-    let client = Client::builder(format!("{}/api/v1", server.uri()), key()).retry(RetryPolicy::never());
-    Inbox { server, client: client.build().unwrap(), asked }
+    let (client, clock) = client(&server);
+    Inbox { server, client, clock, asked }
 }
 
 fn summary(thread: &Thread) -> Value {
@@ -153,8 +161,49 @@ async fn an_error_loses_nothing_and_one_that_stays_ends_the_sweep() {
     let inbox = inbox(2, threads(180, |id| ("open", id % 2, "me")), 3).await;
     let (ids, _) = sweep(&inbox).await;
     assert_eq!(ids.len(), 180);
+    let slept: Vec<u64> = inbox.clock.slept().iter().map(Duration::as_secs).collect();
+    assert_eq!(slept, [1, 2, 4], "it waits longer after each failure");
 
     let mut bad = inbox.client.sweep().q("x".repeat(201));
     assert!(bad.next().await.unwrap().unwrap_err().is_invalid_input());
     assert!(bad.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_sweep_and_a_stream_of_changes_end_on_what_cannot_pass() {
+    for answer in [
+        ResponseTemplate::new(404).set_body_json(json!({"error": "Nothing here."})),
+        ResponseTemplate::new(302).insert_header("location", "/elsewhere"),
+        ResponseTemplate::new(200).set_body_string("<html>Please log in</html>"),
+        ResponseTemplate::new(401).set_body_json(json!({"error": "Unknown key."})),
+    ] {
+        let server = MockServer::start().await;
+        Mock::given(any()).respond_with(answer).mount(&server).await;
+        let (client, _) = client(&server);
+        let mut sweep = client.sweep();
+        assert!(!sweep.next().await.unwrap().unwrap_err().is_retryable());
+        assert!(sweep.next().await.is_none());
+        let mut changes = client.changes();
+        assert!(changes.next().await.unwrap().is_err());
+        assert!(changes.next().await.is_none());
+        assert_eq!(server.received_requests().await.unwrap().len(), 2, "one each");
+    }
+    let server = MockServer::start().await;
+    let mut sweep = client(&server).0.sweep().header("x-tenant", "two\nlines");
+    assert!(sweep.next().await.unwrap().unwrap_err().is_config());
+    assert!(sweep.next().await.is_none());
+    assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_sweep_says_in_which_view_a_conversation_was_found() {
+    let inbox = inbox(1, threads(4, |id| (["open", "snoozed"][id % 2], 0, "me")), 0).await;
+    let mut sweep = inbox.client.sweep();
+    assert_eq!(sweep.found_in(), None);
+    while let Some(summary) = sweep.next().await {
+        let summary = summary.unwrap();
+        let is_snoozed = sweep.found_in() == Some(&View::Snoozed);
+        assert_eq!(is_snoozed, ["cnv_1", "cnv_3"].contains(&summary.id.as_str()), "{}", summary.id);
+        assert_eq!(summary.status.as_str(), "open", "the summary does not tell");
+    }
 }

@@ -130,3 +130,53 @@ async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() 
     service.fail_gets([Fault::Before(401)]);
     assert!(thread.wait_for_reply().await.unwrap_err().is_unauthorized());
 }
+
+#[tokio::test]
+async fn a_reply_that_came_before_the_first_look_counts() {
+    let service = Service::start().await;
+    service.add_message("inbound", None, "The first mail");
+    service.add_message("outbound", Some("sent"), "Which order?");
+    let answer = service.add_message("inbound", None, "Number 7");
+    let thread = service.client().conversation(&conversation_id());
+    assert_eq!(thread.wait_for_reply().await.unwrap().id.as_str(), answer);
+    assert_eq!(service.count("GET"), 1, "it was there already");
+}
+
+#[tokio::test]
+async fn what_the_team_writes_meanwhile_does_not_hide_a_reply() {
+    let service = Service::start().await;
+    service.add_message("outbound", Some("sent"), "Which order?");
+    service.world.lock().unwrap().shows_after = Duration::from_secs(20);
+    let answer = service.add_message("inbound", None, "Number 7");
+    service.add_message("outbound", Some("draft"), "Thank you.");
+    let thread = service.client().conversation(&conversation_id());
+    assert_eq!(thread.wait_for_reply().await.unwrap().id.as_str(), answer);
+}
+
+#[tokio::test]
+async fn a_wait_for_a_reference_returns_the_conversation_that_carries_it() {
+    use shared_inbox::{Client, Reference};
+    use wiremock::matchers::{path, query_param};
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
+    let server = MockServer::start().await;
+    let list = || {
+        Mock::given(path("/api/v1/conversations"))
+            .and(query_param("view", "all"))
+            .and(query_param("reference", "order-1042"))
+    };
+    let empty = ResponseTemplate::new(200).set_body_json(serde_json::json!([]));
+    list().respond_with(empty).up_to_n_times(2).mount(&server).await;
+    list().respond_with(ResponseTemplate::new(503)).up_to_n_times(1).mount(&server).await;
+    let summary = serde_json::json!([{"id": "cnv_1", "subject": "s", "snippet": "t", "status": "closed",
+        "contact": {"name": null, "email": null}, "mailbox": "Help", "lastMessageAt": "2026-03-01T09:30:00.000Z",
+        "messageCount": 1, "assignee": null, "tags": [], "topic": null, "urgency": null, "risk": null,
+        "reference": "order-1042"}]);
+    list().respond_with(ResponseTemplate::new(200).set_body_json(summary)).mount(&server).await;
+    let clock = crate::support::LeapClock::new();
+    let client = Client::builder(format!("{}/api/v1", server.uri()), crate::support::key());
+    let client = client.clock(clock).retry(RetryPolicy::never()).build().unwrap();
+    let found = client.wait_for_reference(Reference::parse("Order-1042").unwrap()).await.unwrap();
+    assert_eq!(found.id.as_str(), "cnv_1");
+    assert_eq!(server.received_requests().await.unwrap().len(), 4);
+}

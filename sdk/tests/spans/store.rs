@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Ask, Lane, RateLimiter, RedisLimiter};
+use shared_inbox::{AcquireRequest, Priority, RateLimiter, RedisLimiter};
 use shared_inbox_tests::stores;
 
 use super::Log;
@@ -14,9 +14,10 @@ const MINUTE: Duration = Duration::from_millis(300);
 async fn a_store_that_goes_and_comes_back_is_told_of_once_each_time() {
     let Some(mut store) = stores::valkey() else { return };
     let (log, logging) = Log::of_this_thread();
-    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).share(2).new_store();
+    let limiter = RedisLimiter::builder(store.url()).window(MINUTE).share(2);
     let limiter = limiter.timeout(Duration::from_secs(5)).connect().await.unwrap();
-    let patient = Ask::new(Lane::Interactive).patience(Duration::from_secs(30)).lasts(MINUTE);
+    let patient =
+        AcquireRequest::new(Priority::Interactive).max_wait(Duration::from_secs(30)).max_hold(MINUTE);
     limiter.acquire(patient).await.unwrap().finished();
     let said = || {
         let log = log.text();

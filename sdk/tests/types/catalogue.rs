@@ -6,7 +6,7 @@ use shared_inbox::Operation;
 #[test]
 fn every_operation_has_its_method_path_scope_tool_and_repeat_rule() {
     let expected: Value = serde_json::from_str(include_str!("golden/operations.json")).unwrap();
-    let actual: Vec<Value> = Operation::ALL
+    let actual: Vec<Value> = Operation::KNOWN
         .iter()
         .map(|op| {
             json!({
@@ -27,7 +27,7 @@ fn every_operation_has_its_method_path_scope_tool_and_repeat_rule() {
 #[test]
 fn a_key_that_may_send_but_not_draft_can_use_reply_and_request_documents() {
     use shared_inbox::Scope::{Read, Send, Write};
-    let allowed = |scopes: &[_]| Operation::ALL.into_iter().filter(|op| op.is_allowed_by(scopes)).count();
+    let allowed = |scopes: &[_]| Operation::KNOWN.into_iter().filter(|op| op.is_allowed_by(scopes)).count();
     assert!(Operation::Reply.is_allowed_by(&[Read, Send]));
     assert!(Operation::RequestDocuments.is_allowed_by(&[Read, Send]));
     assert!(!Operation::Reply.is_allowed_by(&[Read, Write]));
@@ -68,7 +68,7 @@ mod schemas {
 
     #[test]
     fn tools_take_the_conversation_as_id_and_give_lists_as_items() {
-        for op in Operation::ALL {
+        for op in Operation::KNOWN {
             let Some(tool) = op.tool() else { continue };
             assert_eq!(
                 tool.input_schema["properties"].get("id").is_some(),
@@ -84,7 +84,7 @@ mod schemas {
     #[test]
     fn only_reads_are_read_only_and_only_replies_reach_outside() {
         let named = |pick: fn(&shared_inbox::Tool) -> bool| -> Vec<_> {
-            Operation::ALL.into_iter().filter_map(Operation::tool).filter(pick).map(|t| t.name).collect()
+            Operation::KNOWN.into_iter().filter_map(Operation::tool).filter(pick).map(|t| t.name).collect()
         };
         assert_eq!(
             named(|t| t.read_only),

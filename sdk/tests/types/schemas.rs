@@ -129,7 +129,7 @@ fn an_item_of_a_known_type_must_have_its_fields() {
 /// Holds this input of each operation against its schema and against the check.
 fn as_strict_as_the_check(value: &Value) {
     static SCHEMAS: LazyLock<Vec<(Operation, Validator)>> =
-        LazyLock::new(|| Operation::ALL.map(|op| (op, validator(&op.input_schema()))).into());
+        LazyLock::new(|| Operation::KNOWN.map(|op| (op, validator(&op.input_schema()))).into());
     fn passes<T: Input>(value: &Value) -> bool {
         T::read(value.clone()).is_ok()
     }
@@ -196,7 +196,7 @@ fn input_schemas_draw_every_border_where_the_check_draws_it() {
         whole
     };
     let mut names: Vec<_> =
-        Operation::ALL.iter().flat_map(|op| op.fields()).map(|field| field.name).collect();
+        Operation::KNOWN.iter().flat_map(|op| op.fields()).map(|field| field.name).collect();
     names.sort_unstable();
     names.dedup();
     for value in values.iter().chain(&lists).chain(&items) {

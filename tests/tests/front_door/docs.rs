@@ -33,6 +33,8 @@ fn every_command_in_the_readme_works() {
     assert!(commands.lines().count() >= 4, "the README has lost its commands");
     for line in commands.lines() {
         match line.split_whitespace().collect::<Vec<_>>()[..] {
+            // It runs this test.
+            ["cargo", "test", "--workspace"] => {}
             ["cargo", "build", "--bin", name] => assert!(found_from_the_root("bin", name)),
             ["cargo", "run", "--example", name] => {
                 assert!(found_from_the_root("example", name));
@@ -58,6 +60,57 @@ fn every_command_in_the_readme_works() {
             }
             ["python3", script] => python(script),
             _ => panic!("no test runs `{line}`"),
+        }
+    }
+}
+
+/// The dependencies of a snippet, as somebody has them whose crate lies beside the clone.
+#[test]
+fn the_dependencies_of_every_snippet_resolve() {
+    let readme = readme();
+    let blocks = blocks(&readme, "toml");
+    assert_eq!(blocks.len(), 3, "the README has lost its dependencies");
+    for dependencies in blocks {
+        let here = tempfile::tempdir().expect("a directory");
+        let ours = format!("\"{}/", root().display());
+        let package = "[package]\nname = \"app\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
+        let manifest = package.to_owned() + &dependencies.replace("\"../shared-inbox/", &ours);
+        fs::create_dir(here.path().join("src")).expect("a directory");
+        fs::write(here.path().join("src/lib.rs"), "").expect("a file");
+        fs::write(here.path().join("Cargo.toml"), manifest).expect("a file");
+        fs::copy(root().join("Cargo.lock"), here.path().join("Cargo.lock")).expect("a copy");
+        let tree = cargo().args(["tree", "--offline", "-e", "all"]).current_dir(here.path()).output();
+        let tree = tree.expect("cargo runs");
+        assert!(tree.status.success(), "{dependencies}\n{}", text(&tree.stderr));
+    }
+}
+
+/// A line that installs something of ours from a registry stands where it says that this is for later.
+#[test]
+fn nothing_is_presented_as_released() {
+    let listed =
+        text(&command("git").args(["ls-files", "*.md", "llms.txt"]).output().expect("git runs").stdout);
+    let later = [
+        "after the first release",
+        "before the first release",
+        "after the release",
+        "from its first release on",
+    ];
+    let names = ["shared-inbox", "shared-inbox-mock", "shared-inbox-mcp", "shared-inbox-webhooks"];
+    let installers =
+        ["pip install", "npm install", "npx", "uvx", "cargo add", "cargo install", "cargo binstall"];
+    for file in listed.lines().filter(|file| !file.starts_with("docs/decisions") && *file != "CHANGELOG.md") {
+        let page = fs::read_to_string(root().join(file)).expect("it is there");
+        let from_registry = |line: &str| {
+            let words: Vec<_> = line.split(|c: char| c.is_whitespace() || "`,".contains(c)).collect();
+            installers.iter().any(|it| line.contains(it)) && words.iter().any(|word| names.contains(word))
+        };
+        if page.lines().any(from_registry) {
+            let page = page.to_lowercase();
+            assert!(
+                later.iter().any(|words| page.contains(words)),
+                "{file} does not say that it is for later"
+            );
         }
     }
 }

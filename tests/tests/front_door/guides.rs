@@ -64,18 +64,37 @@ impl App {
     /// Does what a line says, as far as a test can: nothing of ours is in a registry before its release.
     fn follow(&mut self, words: &[&str]) {
         match words {
-            ["pip", "install", packages @ ..] => {
-                assert_eq!(packages, ["shared-inbox-mock", "pytest"]);
-                assert!(page("mock-server/python/pyproject.toml").contains("name = \"shared-inbox-mock\""));
+            // The clone lies beside the app.
+            ["pip", "install", "../shared-inbox/mock-server/python", "pytest"] => {
                 self.python = with_wheel(self.home.path());
             }
-            ["npm", "install", "--save-dev", packages @ ..] => {
-                assert_eq!(packages, ["shared-inbox-mock", "vitest"]);
-                self.node = with_npm(self.home.path());
+            ["../shared-inbox/tools/pack", "npm"] => self.node = with_npm(self.home.path()),
+            ["npm", "install", "--save-dev", "../shared-inbox/dist/*.tgz", "vitest"] => {
+                let packed = fs::read_dir(self.home.path().join("dist")).into_iter().flatten().count();
+                assert!(self.node.is_none() || packed == 2, "{packed} packages");
+            }
+            ["cargo", "add", options @ .., "--path", path] => {
+                assert!(matches!(options, [] | ["--dev"]));
+                let folder = path.strip_prefix("../shared-inbox/").expect("the clone");
+                assert!(root().join(folder).join("Cargo.toml").is_file(), "{path}");
+            }
+            ["cargo", "add", "--dev", "tokio", "--features", "macros,rt"] => {}
+            // These are for after the release.
+            ["pip", "install", "shared-inbox-mock", "pytest"] => {
+                assert!(page("mock-server/python/pyproject.toml").contains("name = \"shared-inbox-mock\""));
+                self.python = self.python.take().or_else(|| with_wheel(self.home.path()));
+            }
+            ["npm", "install", "--save-dev", "shared-inbox-mock", "vitest"] => {
+                self.node = self.node.take().or_else(|| with_npm(self.home.path()));
             }
             ["cargo", "add", "--dev", package] => {
                 let known = cargo().args(["pkgid", "--offline", "-p", package]).output().expect("cargo runs");
                 assert!(known.status.success(), "{}", text(&known.stderr));
+            }
+            // What it builds is made by the tests of a release; the same lines stand in the Dockerfile.
+            ["cargo", "build", "--release", ..] | ["docker", "build" | "run", ..] => {
+                let line = words.join(" ");
+                assert!(page("mock-server/Dockerfile").contains(&line), "{line} is not in the Dockerfile");
             }
             ["pytest"] => {
                 let Some(mut pytest) = self.pytest() else { return };

@@ -239,11 +239,17 @@ fn a_wheel_carries_the_bridge_to_uvx_and_settings_name_it() {
             "--quiet",
             "--compatibility",
             "manylinux_2_17",
+            "musllinux_1_1",
             "--target",
             &packed.target,
             "--out",
         ])
         .arg(home.path()));
+    let made = fs::read_dir(home.path()).expect("a directory").flatten().map(|file| file.file_name());
+    let made: Vec<_> = made.filter_map(|name| name.into_string().ok()).collect();
+    let tags = ["manylinux_2_17", "musllinux_1_1"];
+    let for_both = |name: &String| tags.iter().all(|tag| name.contains(tag));
+    assert!(made.iter().any(for_both), "glibc and musl install it: {made:?}");
     let uvx = || {
         let mut command = newcomer(uv.with_file_name("uvx"), home.path());
         command

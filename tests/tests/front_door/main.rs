@@ -3,6 +3,8 @@
 mod docs;
 mod examples;
 #[cfg(unix)]
+mod fixtures;
+#[cfg(unix)]
 mod guides;
 #[cfg(target_os = "linux")]
 mod handed_out;
@@ -11,6 +13,8 @@ mod mcp;
 mod packages;
 #[cfg(unix)]
 mod processes;
+#[cfg(unix)]
+mod project;
 mod run;
 mod signs;
 #[cfg(unix)]

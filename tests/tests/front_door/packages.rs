@@ -117,22 +117,18 @@ async fn the_typed_control_calls_are_those_of_the_document() {
     }
 }
 
-/// The wheel, built once for all tests. It takes the program out of the folder in which cargo has put it, so it has a folder
-/// of its own: others use the program meanwhile.
+/// The wheel, built once for all tests. Cargo has a folder of its own for it, since a wheel is made by taking the program out of
+/// where cargo has put it: others use the program meanwhile.
 static WHEEL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
-    let maturin = peers::python(&["maturin==1.16.0"])?;
-    let (target, mut maturin) =
-        (root().join("target/wheel"), Command::new(maturin.with_file_name("maturin")));
+    let python = peers::python(&["maturin==1.16.0"])?;
+    let target = root().join("target/wheel");
     let out = target.join("out");
     _ = fs::remove_dir_all(&out);
-    forget_package(&mut maturin);
-    run(maturin
-        .args(["build", "--profile", "dev", "--quiet", "--locked", "--out"])
-        .arg(&out)
-        .env("CARGO_TARGET_DIR", target)
-        .current_dir(root().join("mock-server/python")));
-    let mut made = fs::read_dir(out).expect("it is there").flatten().map(|entry| entry.path());
-    Some(made.find(|path| path.extension().is_some_and(|it| it == "whl")).expect("a wheel"))
+    let mut pack = Command::new(root().join("tools/pack"));
+    forget_package(&mut pack);
+    pack.arg("wheel").arg(&out).env("PROFILE", "dev").env("PYTHON", python).env("CARGO_TARGET_DIR", target);
+    let said = run(&mut pack);
+    Some(said.lines().find(|line| line.ends_with(".whl")).expect("a wheel").into())
 });
 
 /// The oldest vitest that the fixture works with, and the newest that there is.
@@ -174,12 +170,8 @@ pub(crate) fn with_npm(home: &Path) -> Option<(PathBuf, PathBuf)> {
         ("macos", "aarch64") => "darwin-arm64",
         (os, arch) => return peers::skip(&format!("no npm package for {os} on {arch}")),
     };
-    run(Command::new(&node)
-        .arg(".ci/pack-npm.mjs")
-        .arg("mock-server/node")
-        .arg(program("shared-inbox-mock"))
-        .args([platform, &home.join("dist").display().to_string()])
-        .current_dir(root()));
+    let mut pack = Command::new(root().join("tools/pack"));
+    run(pack.arg("npm").arg(home.join("dist")).env("PROGRAM", program("shared-inbox-mock")));
     fs::write(home.join("package.json"), r#"{"private": true, "type": "module"}"#).expect("a file");
 
     // The two packages as npm would lay them out, beside those of the app.
@@ -280,6 +272,11 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     let home = tempfile::tempdir().expect("a directory");
     let Some((node, modules)) = with_npm(home.path()) else { return };
     example("node_receiver", home.path());
+    let package = fs::read_to_string(home.path().join("package.json")).expect("it was copied");
+    for version in [r#""standardwebhooks": "^1.1.1""#.to_owned(), format!(r#""vitest": "^{NEWEST_VITEST}""#)]
+    {
+        assert!(package.contains(&version), "what is tested here is what it installs: {version}");
+    }
     let said = run(newcomer(&node, home.path()).arg("--test"));
     assert!(said.contains("pass 2") && said.contains("fail 0"), "{said}");
     let mut vitest = newcomer(&node, home.path());

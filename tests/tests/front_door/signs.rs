@@ -88,6 +88,50 @@ fn the_readme_of_a_package_has_absolute_links_and_they_lead_into_the_repository(
     }
 }
 
+/// The links of a Markdown text, with their titles.
+fn links(markdown: &str) -> impl Iterator<Item = (&str, &str)> {
+    markdown.lines().filter_map(|line| {
+        let (title, rest) = line.strip_prefix("- [")?.split_once("](")?;
+        Some((title, rest.split(')').next()?))
+    })
+}
+
+#[test]
+fn llms_txt_names_every_page_by_its_title() {
+    let repository = crates()[0]["repository"].as_str().expect("a repository").to_owned();
+    let index = read("llms.txt");
+    let mut listed = Vec::new();
+    for (title, link) in links(&index) {
+        let path = link.strip_prefix(&format!("{repository}/blob/main/")).expect("a page of this repository");
+        let page = read(path);
+        let heading = page.lines().find_map(|line| line.strip_prefix("# "));
+        assert_eq!(heading, Some(title), "llms.txt names {path} otherwise");
+        listed.push(path);
+    }
+    for page in fs::read_dir(root().join("docs")).expect("a folder").flatten() {
+        let path = format!("docs/{}", page.file_name().to_string_lossy());
+        assert!(!path.ends_with(".md") || listed.contains(&path.as_str()), "llms.txt does not name {path}");
+    }
+}
+
+#[test]
+fn what_agents_are_told_is_so() {
+    let page = read("AGENTS.md");
+    let (before, rest) = page.split_once("```sh\n").expect("commands");
+    let (commands, after) = rest.split_once("```").expect("their end");
+    let elsewhere = [read("README.md"), read("CONTRIBUTING.md"), read(".ci/run")].concat();
+    for command in commands.lines() {
+        let command = command.split(" -- ").next().unwrap_or_default();
+        assert!(elsewhere.contains(command), "no other page and no check runs `{command}`");
+    }
+    for text in [before, after] {
+        for path in text.split('`').skip(1).step_by(2).filter(|it| it.contains('/') || it.ends_with(".md")) {
+            assert!(root().join(path).exists(), "AGENTS.md names {path}, which is not there");
+        }
+    }
+    assert!(page.lines().count() < 60, "short enough to be read at every start");
+}
+
 /// The text of a template with what stands for a crate and a target.
 fn filled(template: &Value, of: &Value, target: &str) -> String {
     let text = template.as_str().expect("a template");

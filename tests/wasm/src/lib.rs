@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, UNIX_EPOCH};
 
-use shared_inbox_webhooks::replay::{MemoryGuard, Once, ReplayGuard, once};
-use shared_inbox_webhooks::{Event, Parts, Secret, Verified, Verifier};
+use shared_inbox_webhooks::replay::{Handled, MemoryGuard, ReplayGuard, once};
+use shared_inbox_webhooks::{Event, RawHeaders, Secret, Verified, Verifier};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -59,7 +59,7 @@ fn judge(verifier: &Verifier, guard: &dyn ReplayGuard, length: usize) -> u32 {
     let bytes: Vec<u8> = INPUT.iter().take(length).map(|byte| byte.load(Ordering::Relaxed)).collect();
     let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
     let mut next = || lines.next().unwrap_or_default();
-    let (parts, body) = (Parts { id: next(), timestamp: next(), signature: next() }, next());
+    let (parts, body) = (RawHeaders { id: next(), timestamp: next(), signature: next() }, next());
     let verified = match verifier.verify(parts, body) {
         Ok(verified) => verified,
         Err(error) => return error.status().into(),
@@ -71,7 +71,7 @@ fn judge(verifier: &Verifier, guard: &dyn ReplayGuard, length: usize) -> u32 {
     let delivery = event.delivery("wasm");
     let handling = pin!(once(guard, &delivery, |_| async { Ok::<_, std::convert::Infallible>(()) }));
     match handling.poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(Ok(Once::AlreadyDone)) => 208,
+        Poll::Ready(Ok(Handled::AlreadyDone)) => 208,
         Poll::Ready(Ok(outcome)) => outcome.status().into(),
         Poll::Ready(Err(error)) => error.status().into(),
         Poll::Pending => 0,

@@ -14,8 +14,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::error::VerifyError;
+use crate::headers::{RawHeaders, WebhookHeaders};
 use crate::key::{Backend, Key};
-use crate::parts::{Parts, WebhookHeaders};
 use crate::secret::{PREFIX, Secret};
 use crate::signatures::{MAC, Signatures};
 use crate::verifier::Verifier;
@@ -99,7 +99,7 @@ impl Verifier {
     /// The same for a request whose body may not have been read.
     pub(crate) fn diagnose_read(
         &self,
-        parts: Result<Parts<'_>, VerifyError>,
+        parts: Result<RawHeaders<'_>, VerifyError>,
         body: Option<&[u8]>,
     ) -> Diagnosis {
         let work = Work::default();
@@ -122,7 +122,7 @@ impl Work {
     }
 
     /// Whether a signature of the header fits this body, whatever the time.
-    fn fits_any(&self, keys: &[Key], parts: Parts<'_>, body: &[u8]) -> bool {
+    fn fits_any(&self, keys: &[Key], parts: RawHeaders<'_>, body: &[u8]) -> bool {
         let signatures = Signatures::parse(parts.signature);
         signatures.is_ok_and(|signatures| {
             self.add(keys, body);
@@ -131,11 +131,11 @@ impl Work {
     }
 }
 
-fn examine(verifier: &Verifier, parts: Parts<'_>, body: Option<&[u8]>, work: &Work) -> Diagnosis {
+fn examine(verifier: &Verifier, parts: RawHeaders<'_>, body: Option<&[u8]>, work: &Work) -> Diagnosis {
     let verdict = match body {
         Some(body) => {
             work.add(&verifier.keys, body);
-            verifier.verify(parts, body).map(|verified| verified.proof().secret())
+            verifier.verify(parts, body).map(|verified| verified.matched_signature().secret())
         }
         None => verifier.check(parts).and(Err(VerifyError::Mismatch)),
     };
@@ -186,7 +186,7 @@ fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
 }
 
 /// Why no signature fits, if none does.
-fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8], work: &Work) -> Option<Hint> {
+fn signature(keys: &[Key], parts: RawHeaders<'_>, body: &[u8], work: &Work) -> Option<Hint> {
     if work.fits_any(keys, parts, body) {
         return None;
     }
@@ -207,7 +207,7 @@ fn signature(keys: &[Key], parts: Parts<'_>, body: &[u8], work: &Work) -> Option
 }
 
 /// A signature that is right but written in another form than the scheme's.
-fn loose_form(keys: &[Key], parts: Parts<'_>, body: &[u8]) -> Option<SignatureForm> {
+fn loose_form(keys: &[Key], parts: RawHeaders<'_>, body: &[u8]) -> Option<SignatureForm> {
     let expected: Vec<_> = keys.iter().map(|key| key.mac(parts.id, parts.timestamp, body)).collect();
     let known = |bytes: &[u8]| expected.iter().any(|mac| bool::from(mac[..].ct_eq(bytes)));
     let entries = parts.signature.split(|byte| b" \t\r\n;".contains(byte)).take(MAX_ENTRIES);

@@ -27,7 +27,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// `endpoint` is whatever tells the receiver's endpoints apart (an id, a path), as two of them may get the same
-    /// event; `event` is the event's id, from [`Proof::id`](crate::Proof::id).
+    /// event; `event` is the event's id, from [`MatchedSignature::id`](crate::MatchedSignature::id).
     #[must_use]
     pub fn new(endpoint: impl Into<Arc<str>>, event: impl Into<Arc<str>>) -> Self {
         Self { event: event.into(), endpoint: endpoint.into(), event_type: None }
@@ -96,19 +96,19 @@ impl Hash for Delivery {
 /// handler that was overtaken without knowing it.
 ///
 /// ```
-/// use shared_inbox_webhooks::replay::Fence;
+/// use shared_inbox_webhooks::replay::FencingToken;
 ///
-/// assert!(Fence(2) > Fence(1));
+/// assert!(FencingToken(2) > FencingToken(1));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fence(pub u64);
+pub struct FencingToken(pub u64);
 
 /// The answer to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Claim {
     /// Yours: handle the event, then commit or release.
-    Granted(Fence),
+    Granted(FencingToken),
     /// Another try of the same event is being handled right now.
     InProgress,
     /// The event has been handled.
@@ -119,7 +119,7 @@ pub enum Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a claim that was lost must not be acted on"]
-pub enum Standing {
+pub enum ClaimStatus {
     /// It is yours.
     Held,
     /// It is not yours, or no longer: it ran out and another try took it, or it was given back. Nothing was changed.
@@ -136,7 +136,7 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 /// - A claim is one atomic step: of many at once, one is granted.
 /// - A claim that is not renewed runs out after [`lease_time`](Self::lease_time), so that a machine that died does not block an event
 ///   for good. Whoever held it keeps it until another try takes it: a late commit counts if nobody came between.
-/// - Fences of one delivery grow. Naming one that was overtaken is answered with [`Standing::Lost`] and changes nothing.
+/// - Fences of one delivery grow. Naming one that was overtaken is answered with [`ClaimStatus::Lost`] and changes nothing.
 /// - What was committed is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
 /// - An error means that the store could not say; what it was asked to do may have happened. Every step may be repeated.
 ///
@@ -144,24 +144,24 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 /// use std::collections::HashMap;
 /// use std::sync::{Mutex, PoisonError};
 /// use std::time::Duration;
-/// use shared_inbox_webhooks::replay::{Answer, Claim, Delivery, Fence, ReplayGuard, Standing};
+/// use shared_inbox_webhooks::replay::{Answer, Claim, Delivery, FencingToken, ReplayGuard, ClaimStatus};
 ///
 /// /// Shows the shape: a real store also lets its claims run out, and forgets in the end.
 /// #[derive(Default)]
-/// struct Table(Mutex<HashMap<Delivery, (Fence, State)>>);
+/// struct Table(Mutex<HashMap<Delivery, (FencingToken, State)>>);
 ///
 /// #[derive(Clone, Copy, PartialEq)]
 /// enum State { Claimed, Released, Done }
 ///
 /// impl Table {
 ///     /// Goes from one of these states to another, for whoever has the latest fence.
-///     fn step(&self, delivery: &Delivery, fence: Fence, from: &[State], to: State) -> Standing {
+///     fn step(&self, delivery: &Delivery, fence: FencingToken, from: &[State], to: State) -> ClaimStatus {
 ///         match self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(delivery) {
 ///             Some((latest, state)) if *latest == fence && from.contains(state) => {
 ///                 *state = to;
-///                 Standing::Held
+///                 ClaimStatus::Held
 ///             }
-///             _ => Standing::Lost,
+///             _ => ClaimStatus::Lost,
 ///         }
 ///     }
 /// }
@@ -174,27 +174,27 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 ///     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
 ///         Box::pin(async move {
 ///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-///             let (fence, state) = table.entry(delivery.clone()).or_insert((Fence(0), State::Released));
+///             let (fence, state) = table.entry(delivery.clone()).or_insert((FencingToken(0), State::Released));
 ///             Ok(match state {
 ///                 State::Done => Claim::Done,
 ///                 State::Claimed => Claim::InProgress,
 ///                 State::Released => {
-///                     (*fence, *state) = (Fence(fence.0 + 1), State::Claimed);
+///                     (*fence, *state) = (FencingToken(fence.0 + 1), State::Claimed);
 ///                     Claim::Granted(*fence)
 ///                 }
 ///             })
 ///         })
 ///     }
 ///
-///     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+///     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
 ///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Claimed)) })
 ///     }
 ///
-///     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+///     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
 ///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed, State::Done], State::Done)) })
 ///     }
 ///
-///     fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+///     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
 ///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Released)) })
 ///     }
 ///
@@ -215,14 +215,14 @@ pub trait ReplayGuard: Send + Sync {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim>;
 
     /// Makes a claim last for a whole lease from now on.
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing>;
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
 
-    /// Notes that the event has been handled. Committing again with the same fence is [`Standing::Held`] too: the first
+    /// Notes that the event has been handled. Committing again with the same fence is [`ClaimStatus::Held`] too: the first
     /// answer may have been lost.
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing>;
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
 
     /// Gives the claim back, so that the next try is handled.
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing>;
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
 
     /// Forgets that an event was handled, so that its next delivery is handled again; says whether it was remembered. For
     /// an event that somebody redelivers by hand because its handler did the wrong thing: it has the id that it always
@@ -231,7 +231,7 @@ pub trait ReplayGuard: Send + Sync {
 
     /// Called when a handler was dropped half-way and nobody can wait for a release any more. Must not block. Without an
     /// implementation the claim runs out by itself.
-    fn abandon(&self, _delivery: &Delivery, _fence: Fence) {}
+    fn abandon(&self, _delivery: &Delivery, _fence: FencingToken) {}
 }
 
 macro_rules! passes_on {
@@ -245,15 +245,15 @@ macro_rules! passes_on {
                 (**self).claim(delivery)
             }
 
-            fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+            fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
                 (**self).renew(delivery, fence)
             }
 
-            fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+            fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
                 (**self).commit(delivery, fence)
             }
 
-            fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+            fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
                 (**self).release(delivery, fence)
             }
 
@@ -261,7 +261,7 @@ macro_rules! passes_on {
                 (**self).forget(delivery)
             }
 
-            fn abandon(&self, delivery: &Delivery, fence: Fence) {
+            fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
                 (**self).abandon(delivery, fence);
             }
         }

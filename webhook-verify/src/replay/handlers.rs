@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use super::guard::{Claim, Delivery, Fence, ReplayGuard};
-use super::run::{Once, OnceError, Ticket};
+use super::guard::{Claim, Delivery, FencingToken, ReplayGuard};
+use super::run::{ClaimGuard, HandleError, Handled};
 use super::supervise::{self, Held};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
 
@@ -70,7 +70,7 @@ const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 /// handler that blocks for longer than the lease can be overtaken; a warning says so when it is over.
 pub struct Handlers<G> {
     shared: Arc<Shared<G>>,
-    away: StoreAway,
+    away: OnStoreError,
     max_run_time: Duration,
 }
 
@@ -89,12 +89,12 @@ impl<G> Clone for Handlers<G> {
 /// What becomes of an event while the guard's store cannot be asked whether it is new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum StoreAway {
-    /// It is not handled: [`OnceError::Guard`], 503, and the service tries again, for about a day. The safe choice.
+pub enum OnStoreError {
+    /// It is not handled: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
     #[default]
     Refuse,
-    /// It is handled, unguarded and noted nowhere: [`Once::RanUnrecorded`], 200. Its tries may be handled side by side or
-    /// once more, so this is for handlers that may run twice. Their [`Ticket`] has the fence 0, which is smaller than any that a
+    /// It is handled, unguarded and noted nowhere: [`Handled::RanUnrecorded`], 200. Its tries may be handled side by side or
+    /// once more, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fence 0, which is smaller than any that a
     /// store gives.
     LetThrough,
 }
@@ -109,7 +109,7 @@ impl<G> Handlers<G> {
     pub fn new(guard: G) -> Self {
         let runtime = Handle::try_current().ok();
         let shared = Shared { guard: Arc::new(guard), tasks: TaskTracker::new(), runtime };
-        let (away, max_run_time) = (StoreAway::default(), DEFAULT_MAX_RUN_TIME);
+        let (away, max_run_time) = (OnStoreError::default(), DEFAULT_MAX_RUN_TIME);
         Self { shared: Arc::new(shared), away, max_run_time }
     }
 
@@ -117,19 +117,19 @@ impl<G> Handlers<G> {
     /// transaction cannot do without its store.
     ///
     /// ```
-    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard, StoreAway};
+    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard, OnStoreError};
     ///
-    /// let handlers = Handlers::new(MemoryGuard::new()).when_store_is_away(StoreAway::LetThrough);
+    /// let handlers = Handlers::new(MemoryGuard::new()).on_store_error(OnStoreError::LetThrough);
     /// # let _ = handlers;
     /// ```
     #[must_use]
-    pub fn when_store_is_away(mut self, away: StoreAway) -> Self {
+    pub fn on_store_error(mut self, away: OnStoreError) -> Self {
         self.away = away;
         self
     }
 
     /// Sets how long a handler may run; an hour unless set. One that has not ended by then is cancelled at its next `await`, its
-    /// claim is given back ([`OnceError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
+    /// claim is given back ([`HandleError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
     /// that never ends would have its claim renewed for ever: every try hears 409, and after a day of that the service
     /// pauses the webhook.
     ///
@@ -158,7 +158,7 @@ impl<G> Handlers<G> {
         self.shared.tasks.len()
     }
 
-    /// Begins nothing new ([`OnceError::ShuttingDown`], 503) and waits until everything that has begun has ended, for
+    /// Begins nothing new ([`HandleError::ShuttingDown`], 503) and waits until everything that has begun has ended, for
     /// `limit` at most. Call it when the server takes no more requests.
     ///
     /// # Errors
@@ -173,8 +173,8 @@ impl<G> Handlers<G> {
     /// Runs `work` to its end in a task of its own.
     async fn spawn<T, E>(
         &self,
-        work: impl Future<Output = Result<Once<T>, OnceError<E>>> + Send + 'static,
-    ) -> Result<Once<T>, OnceError<E>>
+        work: impl Future<Output = Result<Handled<T>, HandleError<E>>> + Send + 'static,
+    ) -> Result<Handled<T>, HandleError<E>>
     where
         T: Send + 'static,
         E: Send + 'static,
@@ -182,7 +182,7 @@ impl<G> Handlers<G> {
         // Taken before the look, so that a shutdown either waits for this one or is seen by it.
         let counted = self.shared.tasks.token();
         if self.shared.tasks.is_closed() {
-            return Err(OnceError::ShuttingDown);
+            return Err(HandleError::ShuttingDown);
         }
         let work = async move {
             let _counted = counted;
@@ -193,7 +193,7 @@ impl<G> Handlers<G> {
             None => tokio::spawn(work),
         };
         // It panics nowhere itself, so it has ended with its runtime.
-        task.await.unwrap_or(Err(OnceError::ShuttingDown))
+        task.await.unwrap_or(Err(HandleError::ShuttingDown))
     }
 }
 
@@ -201,39 +201,41 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
     /// Runs `handler` unless the event has been handled or is being handled. Dropping the future that this gives changes
     /// nothing: what has begun ends.
     ///
-    /// The handler gets its [`Ticket`] and must own what it works on.
+    /// The handler gets its [`ClaimGuard`] and must own what it works on.
     ///
     /// # Errors
     /// When the handler fails, panics or takes too long, the guard cannot be asked, or the program is shutting down.
     pub async fn once<T, E, F>(
         &self,
         delivery: Delivery,
-        handler: impl FnOnce(Ticket) -> F + Send + 'static,
-    ) -> Result<Once<T>, OnceError<E>>
+        handler: impl FnOnce(ClaimGuard) -> F + Send + 'static,
+    ) -> Result<Handled<T>, HandleError<E>>
     where
         T: Send + 'static,
         E: fmt::Display + Send + 'static,
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
         let Self { shared, away, max_run_time } = self.clone();
-        let start = move |ticket| tokio::spawn(async move { handler(ticket).await });
+        let start = move |claim| tokio::spawn(async move { handler(claim).await });
         let work = async move {
             let fence = match shared.guard.claim(&delivery).await {
                 Ok(Claim::Granted(fence)) => fence,
-                Ok(Claim::InProgress) => return Ok(Once::InProgress),
-                Ok(Claim::Done) => return Ok(Once::AlreadyDone),
+                Ok(Claim::InProgress) => return Ok(Handled::InProgress),
+                Ok(Claim::Done) => return Ok(Handled::AlreadyDone),
                 Err(error) => {
                     supervise::warn(&delivery, "claim", &error);
-                    if away == StoreAway::Refuse {
-                        return Err(OnceError::Guard(error));
+                    if away == OnStoreError::Refuse {
+                        return Err(HandleError::Guard(error));
                     }
-                    let run = supervise::end(start(Ticket::new(Fence(0))), &delivery, max_run_time).await;
-                    return run.map(|value| Once::RanUnrecorded(value, error));
+                    let run =
+                        supervise::end(start(ClaimGuard::new(FencingToken(0))), &delivery, max_run_time)
+                            .await;
+                    return run.map(|value| Handled::RanUnrecorded(value, error));
                 }
             };
-            let ticket = Ticket::new(fence);
-            let mut held = Held::new(Arc::clone(&shared.guard), delivery.clone(), ticket.clone());
-            match held.renewed_during(supervise::end(start(ticket), &delivery, max_run_time)).await {
+            let claim = ClaimGuard::new(fence);
+            let mut held = Held::new(Arc::clone(&shared.guard), delivery.clone(), claim.clone());
+            match held.renewed_during(supervise::end(start(claim), &delivery, max_run_time)).await {
                 Ok(value) => Ok(held.commit(value, shared.tasks.token()).await),
                 Err(error) => Err(held.release(error).await),
             }
@@ -252,7 +254,7 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
         &self,
         delivery: Delivery,
         handler: impl for<'t> FnOnce(&'t mut I::Transaction) -> InTransaction<'t, T, E> + Send + 'static,
-    ) -> Result<Once<T>, OnceError<E>>
+    ) -> Result<Handled<T>, HandleError<E>>
     where
         T: Send + 'static,
         E: fmt::Display + Send + 'static,
@@ -264,7 +266,7 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
                 let outcome = once_in_transaction(&*shared.guard, &within, handler).await;
                 // Not a failure of the handler, and so not told as one.
                 match outcome {
-                    Err(OnceError::Handler(error)) => Err(error),
+                    Err(HandleError::Handler(error)) => Err(error),
                     other => Ok(other),
                 }
             });

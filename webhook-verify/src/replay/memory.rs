@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 use super::{LEASE, RETRY_WINDOW};
 use crate::clock;
 
@@ -48,8 +48,8 @@ pub struct MemoryGuard {
 struct Memory {
     entries: BTreeMap<Key, Entry>,
     /// The claims by when they run out, and the handled ones by when they may be forgotten. Fences make the times unique.
-    claimed: BTreeMap<(Duration, Fence), Key>,
-    done: BTreeMap<(Duration, Fence), Key>,
+    claimed: BTreeMap<(Duration, FencingToken), Key>,
+    done: BTreeMap<(Duration, FencingToken), Key>,
     /// The fence of the last claim of all.
     last: u64,
     forgotten_early: u64,
@@ -68,7 +68,7 @@ fn key(delivery: &Delivery) -> Key {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    fence: Fence,
+    fence: FencingToken,
     done: bool,
     until: Duration,
 }
@@ -136,7 +136,7 @@ impl MemoryGuard {
         // A few at a time: others have their turn in between.
         while self.memory().forget_due(now, self.retention) == AT_ONCE {}
         let memory = self.memory();
-        let claims = memory.claimed.range((now, Fence(u64::MAX))..).count();
+        let claims = memory.claimed.range((now, FencingToken(u64::MAX))..).count();
         memory.done.len() + claims
     }
 
@@ -176,7 +176,7 @@ impl MemoryGuard {
             None => return Err(GuardError::new(MemoryFull)),
         }
         memory.last += 1;
-        let fence = Fence(memory.last);
+        let fence = FencingToken(memory.last);
         memory.put(key, Entry { fence, done: false, until: now.saturating_add(self.lease) });
         Ok(Claim::Granted(fence))
     }
@@ -185,15 +185,15 @@ impl MemoryGuard {
     fn change(
         &self,
         delivery: &Delivery,
-        fence: Fence,
+        fence: FencingToken,
         next: impl FnOnce(Entry, Duration) -> Option<Change>,
-    ) -> Result<Standing, GuardError> {
+    ) -> Result<ClaimStatus, GuardError> {
         let (now, key) = (self.now()?, key(delivery));
         let mut memory = self.memory();
         memory.forget_due(now, self.retention);
         let held = memory.entries.get(&key).copied().filter(|entry| entry.fence == fence);
         Ok(match held.and_then(|entry| next(entry, now)) {
-            None => Standing::Lost,
+            None => ClaimStatus::Lost,
             Some(change) => {
                 match change {
                     Change::Gone => memory.remove(key),
@@ -202,12 +202,12 @@ impl MemoryGuard {
                         memory.put(key, entry);
                     }
                 }
-                Standing::Held
+                ClaimStatus::Held
             }
         })
     }
 
-    fn release_now(&self, delivery: &Delivery, fence: Fence) -> Result<Standing, GuardError> {
+    fn release_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
         self.change(delivery, fence, |entry, _| (!entry.done).then_some(Change::Gone))
     }
 
@@ -280,21 +280,21 @@ impl ReplayGuard for MemoryGuard {
         Box::pin(ready(self.claim_now(delivery)))
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         let longer = |entry: Entry, now: Duration| {
             (!entry.done).then_some(Change::To(Entry { until: now.saturating_add(self.lease), ..entry }))
         };
         Box::pin(ready(self.change(delivery, fence, longer)))
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         let done = |entry: Entry, now: Duration| {
             Some(Change::To(Entry { done: true, until: now.saturating_add(self.retention), ..entry }))
         };
         Box::pin(ready(self.change(delivery, fence, done)))
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(ready(self.release_now(delivery, fence)))
     }
 
@@ -302,7 +302,7 @@ impl ReplayGuard for MemoryGuard {
         Box::pin(ready(self.forget_now(delivery)))
     }
 
-    fn abandon(&self, delivery: &Delivery, fence: Fence) {
+    fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
         // Without a clock no claim was granted.
         _ = self.release_now(delivery, fence);
     }

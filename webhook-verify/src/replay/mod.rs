@@ -39,15 +39,15 @@ mod transaction;
 
 use std::time::Duration;
 
-pub use guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+pub use guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 #[cfg(feature = "tokio")]
-pub use handlers::{Handlers, StillRunning, StoreAway};
+pub use handlers::{Handlers, OnStoreError, StillRunning};
 pub use memory::{MemoryFull, MemoryGuard};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresGuard;
 #[cfg(feature = "redis")]
 pub use redis::RedisGuard;
-pub use run::{Once, OnceError, Ticket, once};
+pub use run::{ClaimGuard, HandleError, Handled, once};
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};
 
 /// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, add up to 27 hours

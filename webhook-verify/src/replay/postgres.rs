@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
-use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 use super::store::{STORE_TIME, granted, in_time};
 use super::transaction::{Mark, TransactionalInbox};
 use super::{LEASE, RETRY_WINDOW};
@@ -41,7 +41,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// # }
 /// ```
 ///
-/// What happens while the store is away is for you to say: see `Handlers::when_store_is_away`. A transaction needs the
+/// What happens while the store is away is for you to say: see `Handlers::on_store_error`. A transaction needs the
 /// store in any case.
 #[derive(Clone)]
 pub struct PostgresGuard {
@@ -159,7 +159,7 @@ impl PostgresGuard {
         &self,
         statement: &'static str,
         delivery: &Delivery,
-        fence: Option<Fence>,
+        fence: Option<FencingToken>,
         time: Duration,
     ) -> Result<bool, GuardError> {
         let query = sqlx::query(statement).bind(&*self.namespace);
@@ -173,11 +173,11 @@ impl PostgresGuard {
         &self,
         statement: &'static str,
         delivery: &Delivery,
-        fence: Fence,
+        fence: FencingToken,
         time: Duration,
-    ) -> Result<Standing, GuardError> {
+    ) -> Result<ClaimStatus, GuardError> {
         let held = self.step(statement, delivery, Some(fence), time).await?;
-        Ok(if held { Standing::Held } else { Standing::Lost })
+        Ok(if held { ClaimStatus::Held } else { ClaimStatus::Lost })
     }
 
     async fn is_done(
@@ -234,7 +234,7 @@ fn seconds(time: Duration) -> f64 {
 }
 
 /// A fence that does not fit was never given.
-fn number(fence: Fence) -> i64 {
+fn number(fence: FencingToken) -> i64 {
     i64::try_from(fence.0).unwrap_or(-1)
 }
 
@@ -256,15 +256,15 @@ impl ReplayGuard for PostgresGuard {
         })
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.held(statements::RENEW, delivery, fence, self.lease))
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.held(statements::COMMIT, delivery, fence, self.retention))
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.held(statements::RELEASE, delivery, fence, self.retention))
     }
 
@@ -272,7 +272,7 @@ impl ReplayGuard for PostgresGuard {
         Box::pin(self.step(statements::FORGET, delivery, None, self.retention))
     }
 
-    fn abandon(&self, delivery: &Delivery, fence: Fence) {
+    fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
         let (guard, delivery) = (self.clone(), delivery.clone());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // A claim that cannot be given back runs out.

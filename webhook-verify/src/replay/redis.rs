@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Script, ServerErrorKind};
 
-use super::guard::{Answer, Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 use super::store::{STORE_TIME, granted, in_time};
 use super::{LEASE, RETRY_WINDOW};
 
@@ -40,7 +40,7 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("red
 /// # }
 /// ```
 ///
-/// What happens while the store is away is for you to say: see `Handlers::when_store_is_away`.
+/// What happens while the store is away is for you to say: see `Handlers::on_store_error`.
 #[derive(Clone)]
 pub struct RedisGuard<C = ConnectionManager> {
     connection: C,
@@ -177,8 +177,13 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
         in_time(self.time, call.invoke_async(&mut connection)).await
     }
 
-    async fn held(&self, step: &str, delivery: &Delivery, fence: Fence) -> Result<Standing, GuardError> {
-        Ok(if self.step(step, delivery, fence.0).await? == 1 { Standing::Held } else { Standing::Lost })
+    async fn held(
+        &self,
+        step: &str,
+        delivery: &Delivery,
+        fence: FencingToken,
+    ) -> Result<ClaimStatus, GuardError> {
+        Ok(if self.step(step, delivery, fence.0).await? == 1 { ClaimStatus::Held } else { ClaimStatus::Lost })
     }
 }
 
@@ -203,7 +208,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
         Box::pin(async move {
             let fence = first_fence();
             if self.first_claim(delivery, fence).await? {
-                return Ok(Claim::Granted(Fence(fence)));
+                return Ok(Claim::Granted(FencingToken(fence)));
             }
             Ok(match self.step("claim", delivery, fence).await? {
                 -1 => Claim::Done,
@@ -213,20 +218,20 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
         })
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.held("renew", delivery, fence))
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(async move {
             match self.first_commit(delivery, fence.0).await? {
-                true => Ok(Standing::Held),
+                true => Ok(ClaimStatus::Held),
                 false => self.held("commit", delivery, fence).await,
             }
         })
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.held("release", delivery, fence))
     }
 
@@ -234,7 +239,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
         Box::pin(async move { Ok(self.step("forget", delivery, 0).await? == 1) })
     }
 
-    fn abandon(&self, delivery: &Delivery, fence: Fence) {
+    fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
         let (guard, delivery) = (self.clone(), delivery.clone());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // A claim that cannot be given back runs out.

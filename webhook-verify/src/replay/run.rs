@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::guard::{Claim, Delivery, Fence, GuardError, ReplayGuard, Standing};
+use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 
 /// How a delivery went, when nothing failed. With the features `axum` and `actix-web` it is an answer: the bare
 /// [`status`](Self::status).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use = "a delivery in progress must not be answered with success"]
-pub enum Once<T> {
+pub enum Handled<T> {
     /// It was handled now.
     Ran(T),
     /// It was handled now, but the store could not note it: answer with success, or it comes again. `Handlers` goes on
@@ -28,7 +28,7 @@ pub enum Once<T> {
     InProgress,
 }
 
-impl<T> Once<T> {
+impl<T> Handled<T> {
     /// The HTTP status to answer with: 200, or 409 where it is not known to be done, so that the service tries again in
     /// case the other try fails.
     #[must_use]
@@ -43,7 +43,7 @@ impl<T> Once<T> {
 /// Why a delivery was not handled. Answer with [`status`](Self::status), so that the service tries again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum OnceError<E> {
+pub enum HandleError<E> {
     /// The handler failed; the claim was given back.
     Handler(E),
     /// The handler failed, and the store could not take the claim back: tries are told "in progress" until it runs out.
@@ -59,7 +59,7 @@ pub enum OnceError<E> {
     ShuttingDown,
 }
 
-impl<E> OnceError<E> {
+impl<E> HandleError<E> {
     /// The HTTP status to answer with: 500 where a handler failed, 503 where none ran.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -70,7 +70,7 @@ impl<E> OnceError<E> {
     }
 }
 
-impl<E> fmt::Display for OnceError<E> {
+impl<E> fmt::Display for HandleError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Handler(_) => f.write_str("the handler of the event failed"),
@@ -85,7 +85,7 @@ impl<E> fmt::Display for OnceError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for OnceError<E> {
+impl<E: Error + 'static> Error for HandleError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Handler(error) | Self::HandlerUnreleased(error, _) => Some(error),
@@ -103,24 +103,24 @@ impl<E: Error + 'static> Error for OnceError<E> {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let guard = MemoryGuard::new();
 /// let delivery = Delivery::new("orders", "evt_1");
-/// let ran = once(&guard, &delivery, |ticket| async move {
+/// let ran = once(&guard, &delivery, |claim| async move {
 ///     // A store that refuses smaller numbers cannot be written to by a handler that was overtaken.
-///     println!("insert … where fence < {}", ticket.fence().0);
+///     println!("insert … where fence < {}", claim.fencing_token().0);
 ///     Ok::<_, std::io::Error>(())
 /// });
 /// assert!(ran.await.is_ok());
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ticket {
-    fence: Fence,
+pub struct ClaimGuard {
+    fence: FencingToken,
     lost: Arc<AtomicBool>,
     #[cfg(feature = "tokio")]
     settled: Arc<AtomicBool>,
 }
 
-impl Ticket {
-    pub(super) fn new(fence: Fence) -> Self {
+impl ClaimGuard {
+    pub(super) fn new(fence: FencingToken) -> Self {
         Self {
             fence,
             lost: Arc::default(),
@@ -131,7 +131,7 @@ impl Ticket {
 
     /// The number of this claim, larger than those of earlier claims of the same event.
     #[must_use]
-    pub fn fence(&self) -> Fence {
+    pub fn fencing_token(&self) -> FencingToken {
         self.fence
     }
 
@@ -165,11 +165,11 @@ impl Ticket {
 /// hangs up makes most frameworks drop the future half-way, and a claim that nobody renews runs out under a slow
 /// handler. Here the claim is given back when the handler fails, panics or is dropped.
 ///
-/// With the features `axum` and `actix-web` the result is an answer, the bare status of [`Once::status`] or
-/// [`OnceError::status`]: a route's function returns it as it is.
+/// With the features `axum` and `actix-web` the result is an answer, the bare status of [`Handled::status`] or
+/// [`HandleError::status`]: a route's function returns it as it is.
 ///
 /// ```
-/// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Once, once};
+/// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, Handled, once};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let guard = MemoryGuard::new();
@@ -178,9 +178,9 @@ impl Ticket {
 /// let failed = once(&guard, &delivery, |_| async { Err::<(), _>("database down") }).await;
 /// assert_eq!(failed.unwrap_err().status(), 500);         // the service tries again
 /// let retried = once(&guard, &delivery, |_| async { Ok::<_, &str>("stored") }).await;
-/// assert!(matches!(retried, Ok(Once::Ran("stored"))));
+/// assert!(matches!(retried, Ok(Handled::Ran("stored"))));
 /// let again = once(&guard, &delivery, |_| async { Ok::<_, &str>("stored twice?") }).await;
-/// assert!(matches!(again, Ok(Once::AlreadyDone)));
+/// assert!(matches!(again, Ok(Handled::AlreadyDone)));
 /// # }
 /// ```
 ///
@@ -189,31 +189,31 @@ impl Ticket {
 pub async fn once<G, T, E, F>(
     guard: &G,
     delivery: &Delivery,
-    handler: impl FnOnce(Ticket) -> F,
-) -> Result<Once<T>, OnceError<E>>
+    handler: impl FnOnce(ClaimGuard) -> F,
+) -> Result<Handled<T>, HandleError<E>>
 where
     G: ReplayGuard + ?Sized,
     F: Future<Output = Result<T, E>>,
 {
-    let fence = match guard.claim(delivery).await.map_err(OnceError::Guard)? {
+    let fence = match guard.claim(delivery).await.map_err(HandleError::Guard)? {
         Claim::Granted(fence) => fence,
-        Claim::InProgress => return Ok(Once::InProgress),
-        Claim::Done => return Ok(Once::AlreadyDone),
+        Claim::InProgress => return Ok(Handled::InProgress),
+        Claim::Done => return Ok(Handled::AlreadyDone),
     };
     let mut held = Held { guard, delivery, fence, ended: false };
-    let outcome = handler(Ticket::new(fence)).await;
+    let outcome = handler(ClaimGuard::new(fence)).await;
     // Once the handler has done its work the event must not be given back, also when this future is dropped while the
     // store is slow.
     held.ended = outcome.is_ok();
     let outcome = match outcome {
         Ok(value) => Ok(match guard.commit(delivery, fence).await {
-            Ok(Standing::Held) => Once::Ran(value),
-            Ok(Standing::Lost) => Once::Overtaken(value),
-            Err(error) => Once::RanUnrecorded(value, error),
+            Ok(ClaimStatus::Held) => Handled::Ran(value),
+            Ok(ClaimStatus::Lost) => Handled::Overtaken(value),
+            Err(error) => Handled::RanUnrecorded(value, error),
         }),
         Err(error) => Err(match guard.release(delivery, fence).await {
-            Ok(Standing::Held | Standing::Lost) => OnceError::Handler(error),
-            Err(guard) => OnceError::HandlerUnreleased(error, guard),
+            Ok(ClaimStatus::Held | ClaimStatus::Lost) => HandleError::Handler(error),
+            Err(guard) => HandleError::HandlerUnreleased(error, guard),
         }),
     };
     held.ended = true;
@@ -224,7 +224,7 @@ where
 struct Held<'a, G: ReplayGuard + ?Sized> {
     guard: &'a G,
     delivery: &'a Delivery,
-    fence: Fence,
+    fence: FencingToken,
     ended: bool,
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use super::guard::{Claim, Delivery, Fence, GuardError};
+use super::guard::{Claim, Delivery, FencingToken, GuardError};
 
 /// How long one step may take, unless told otherwise. The service waits 10 seconds for an answer.
 pub(super) const STORE_TIME: Duration = Duration::from_secs(2);
@@ -36,5 +36,5 @@ pub(super) fn granted(delivery: &Delivery, fence: i64, taken_over: bool) -> Clai
             "a webhook's claim ran out before its end was noted: the event is handled again"
         );
     }
-    Claim::Granted(Fence(fence.unsigned_abs()))
+    Claim::Granted(FencingToken(fence.unsigned_abs()))
 }

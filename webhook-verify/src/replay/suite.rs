@@ -21,7 +21,7 @@
 
 use std::time::Duration;
 
-use super::{Claim, Delivery, Fence, ReplayGuard, Standing};
+use super::{Claim, ClaimStatus, Delivery, FencingToken, ReplayGuard};
 
 /// Checks every rule of [`ReplayGuard`] but how long a handled event is kept. `pass` lets that much time go by, by the
 /// guard's own clock. Uses deliveries of its own names, and may be run on a store that holds others.
@@ -55,12 +55,12 @@ pub async fn check_retention<G: ReplayGuard + ?Sized>(
     let rules = Rules { guard, pass };
     let event = delivery("retention");
     let fence = rules.granted(&event).await;
-    rules.commit(&event, fence, Standing::Held).await;
+    rules.commit(&event, fence, ClaimStatus::Held).await;
     pass(retention * 9 / 10).await;
     rules.expect(&event, Claim::Done, "it is remembered for as long as the service repeats it").await;
     pass(retention / 5).await;
     let again = rules.granted(&event).await;
-    rules.release(&event, again, Standing::Held).await;
+    rules.release(&event, again, ClaimStatus::Held).await;
 }
 
 struct Rules<'a, G: ?Sized, P> {
@@ -77,7 +77,7 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         self.guard.claim(event).await.expect("the store answers a claim")
     }
 
-    async fn granted(&self, event: &Delivery) -> Fence {
+    async fn granted(&self, event: &Delivery) -> FencingToken {
         match self.claim(event).await {
             Claim::Granted(fence) => fence,
             other => panic!("{}: the claim should be granted, and is {other:?}", event.event()),
@@ -88,17 +88,17 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         assert_eq!(self.claim(event).await, claim, "{}: {rule}", event.event());
     }
 
-    async fn commit(&self, event: &Delivery, fence: Fence, expected: Standing) {
+    async fn commit(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
         let standing = self.guard.commit(event, fence).await.expect("the store answers a commit");
         assert_eq!(standing, expected, "{}: commit", event.event());
     }
 
-    async fn release(&self, event: &Delivery, fence: Fence, expected: Standing) {
+    async fn release(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
         let standing = self.guard.release(event, fence).await.expect("the store answers a release");
         assert_eq!(standing, expected, "{}: release", event.event());
     }
 
-    async fn renew(&self, event: &Delivery, fence: Fence, expected: Standing) {
+    async fn renew(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
         let standing = self.guard.renew(event, fence).await.expect("the store answers a renewal");
         assert_eq!(standing, expected, "{}: renew", event.event());
     }
@@ -117,13 +117,13 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         let event = delivery("in_progress");
         let fence = self.granted(&event).await;
         self.expect(&event, Claim::InProgress, "another try must wait").await;
-        self.release(&event, fence, Standing::Held).await;
+        self.release(&event, fence, ClaimStatus::Held).await;
     }
 
     async fn a_handled_event_is_done(&self) {
         let event = delivery("done");
         let fence = self.granted(&event).await;
-        self.commit(&event, fence, Standing::Held).await;
+        self.commit(&event, fence, ClaimStatus::Held).await;
         self.expect(&event, Claim::Done, "it was handled").await;
         self.pass(150).await;
         self.expect(&event, Claim::Done, "a mark outlives the lease").await;
@@ -133,12 +133,12 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         let event = delivery("released");
         let mut last = self.granted(&event).await;
         for _ in 0..3 {
-            self.release(&event, last, Standing::Held).await;
+            self.release(&event, last, ClaimStatus::Held).await;
             let next = self.granted(&event).await;
             assert!(next > last, "{}: fences grow, and {next:?} came after {last:?}", event.event());
             last = next;
         }
-        self.release(&event, last, Standing::Held).await;
+        self.release(&event, last, ClaimStatus::Held).await;
     }
 
     async fn a_claim_runs_out_and_not_before(&self) {
@@ -149,7 +149,7 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         self.pass(60).await;
         let second = self.granted(&event).await;
         assert!(second > first, "{}: fences grow", event.event());
-        self.release(&event, second, Standing::Held).await;
+        self.release(&event, second, ClaimStatus::Held).await;
     }
 
     async fn a_renewed_claim_lasts_another_lease(&self) {
@@ -157,24 +157,24 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         let fence = self.granted(&event).await;
         for _ in 0..3 {
             self.pass(60).await;
-            self.renew(&event, fence, Standing::Held).await;
+            self.renew(&event, fence, ClaimStatus::Held).await;
         }
         self.pass(60).await;
         self.expect(&event, Claim::InProgress, "it was renewed").await;
         self.pass(60).await;
         let next = self.granted(&event).await;
-        self.renew(&event, fence, Standing::Lost).await;
-        self.release(&event, next, Standing::Held).await;
+        self.renew(&event, fence, ClaimStatus::Lost).await;
+        self.release(&event, next, ClaimStatus::Held).await;
     }
 
     async fn a_claim_that_ran_out_is_its_holders_until_another_takes_it(&self) {
         let event = delivery("late");
         let fence = self.granted(&event).await;
         self.pass(150).await;
-        self.renew(&event, fence, Standing::Held).await;
+        self.renew(&event, fence, ClaimStatus::Held).await;
         self.expect(&event, Claim::InProgress, "a late renewal is a renewal").await;
         self.pass(150).await;
-        self.commit(&event, fence, Standing::Held).await;
+        self.commit(&event, fence, ClaimStatus::Held).await;
         self.expect(&event, Claim::Done, "a late commit counts when nobody came between").await;
     }
 
@@ -183,38 +183,38 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         let first = self.granted(&event).await;
         self.pass(150).await;
         let second = self.granted(&event).await;
-        self.renew(&event, first, Standing::Lost).await;
-        self.commit(&event, first, Standing::Lost).await;
-        self.release(&event, first, Standing::Lost).await;
+        self.renew(&event, first, ClaimStatus::Lost).await;
+        self.commit(&event, first, ClaimStatus::Lost).await;
+        self.release(&event, first, ClaimStatus::Lost).await;
         self.guard.abandon(&event, first);
         self.expect(&event, Claim::InProgress, "it is the second one's").await;
-        self.release(&event, second, Standing::Held).await;
-        self.commit(&event, first, Standing::Lost).await;
-        self.commit(&event, second, Standing::Lost).await;
+        self.release(&event, second, ClaimStatus::Held).await;
+        self.commit(&event, first, ClaimStatus::Lost).await;
+        self.commit(&event, second, ClaimStatus::Lost).await;
         let third = self.granted(&event).await;
-        self.commit(&event, second, Standing::Lost).await;
-        self.commit(&event, third, Standing::Held).await;
-        self.commit(&event, first, Standing::Lost).await;
-        self.release(&event, first, Standing::Lost).await;
+        self.commit(&event, second, ClaimStatus::Lost).await;
+        self.commit(&event, third, ClaimStatus::Held).await;
+        self.commit(&event, first, ClaimStatus::Lost).await;
+        self.release(&event, first, ClaimStatus::Lost).await;
         self.expect(&event, Claim::Done, "what is done stays done").await;
     }
 
     async fn every_step_may_be_repeated(&self) {
         let event = delivery("repeated");
         let fence = self.granted(&event).await;
-        self.renew(&event, fence, Standing::Held).await;
-        self.renew(&event, fence, Standing::Held).await;
-        self.commit(&event, fence, Standing::Held).await;
-        self.commit(&event, fence, Standing::Held).await;
-        self.renew(&event, fence, Standing::Lost).await;
-        self.release(&event, fence, Standing::Lost).await;
+        self.renew(&event, fence, ClaimStatus::Held).await;
+        self.renew(&event, fence, ClaimStatus::Held).await;
+        self.commit(&event, fence, ClaimStatus::Held).await;
+        self.commit(&event, fence, ClaimStatus::Held).await;
+        self.renew(&event, fence, ClaimStatus::Lost).await;
+        self.release(&event, fence, ClaimStatus::Lost).await;
         self.expect(&event, Claim::Done, "a release after the commit does not undo it").await;
         let event = delivery("released_twice");
         let fence = self.granted(&event).await;
-        self.release(&event, fence, Standing::Held).await;
-        self.release(&event, fence, Standing::Lost).await;
-        self.commit(&event, Fence(u64::from(u32::MAX)), Standing::Lost).await;
-        self.commit(&delivery("never_claimed"), Fence(1), Standing::Lost).await;
+        self.release(&event, fence, ClaimStatus::Held).await;
+        self.release(&event, fence, ClaimStatus::Lost).await;
+        self.commit(&event, FencingToken(u64::from(u32::MAX)), ClaimStatus::Lost).await;
+        self.commit(&delivery("never_claimed"), FencingToken(1), ClaimStatus::Lost).await;
     }
 
     async fn a_handled_event_is_handled_again_once_it_is_forgotten(&self) {
@@ -223,13 +223,13 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         let first = self.granted(&event).await;
         self.forget(&event, false).await;
         self.expect(&event, Claim::InProgress, "what is in progress is left alone").await;
-        self.commit(&event, first, Standing::Held).await;
+        self.commit(&event, first, ClaimStatus::Held).await;
         self.forget(&event, true).await;
         self.forget(&event, false).await;
         let second = self.granted(&event).await;
         assert!(second > first, "{}: fences grow", event.event());
-        self.commit(&event, first, Standing::Lost).await;
-        self.commit(&event, second, Standing::Held).await;
+        self.commit(&event, first, ClaimStatus::Lost).await;
+        self.commit(&event, second, ClaimStatus::Held).await;
         self.expect(&event, Claim::Done, "it was handled again").await;
     }
 
@@ -251,7 +251,7 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
             fences.push(self.granted(event).await);
         }
         for (event, fence) in deliveries.iter().zip(fences) {
-            self.release(event, fence, Standing::Held).await;
+            self.release(event, fence, ClaimStatus::Held).await;
         }
     }
 
@@ -273,6 +273,6 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
         })
         .await;
         assert_eq!(granted.len(), 1, "{}: of many claims at once one is granted", event.event());
-        self.release(&event, granted[0], Standing::Held).await;
+        self.release(&event, granted[0], ClaimStatus::Held).await;
     }
 }

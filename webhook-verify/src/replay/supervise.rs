@@ -15,8 +15,8 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::guard::{Delivery, GuardError, ReplayGuard, Standing};
-use super::run::{Once, OnceError, Ticket};
+use super::guard::{ClaimStatus, Delivery, GuardError, ReplayGuard};
+use super::run::{ClaimGuard, HandleError, Handled};
 
 /// The pauses between tries to commit: the first, and the longest.
 const COMMIT_BACKOFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
@@ -28,7 +28,7 @@ pub(super) async fn end<T, E: fmt::Display>(
     mut task: JoinHandle<Result<T, E>>,
     delivery: &Delivery,
     limit: Duration,
-) -> Result<T, OnceError<E>> {
+) -> Result<T, HandleError<E>> {
     let joined = match timeout(limit, &mut task).await {
         Ok(joined) => joined,
         Err(_) => {
@@ -36,7 +36,7 @@ pub(super) async fn end<T, E: fmt::Display>(
             match task.await {
                 Err(error) if error.is_cancelled() => {
                     failed(delivery, &format_args!("it was cancelled after {limit:?}"));
-                    return Err(OnceError::TimedOut(limit));
+                    return Err(HandleError::TimedOut(limit));
                 }
                 ended => ended,
             }
@@ -46,13 +46,13 @@ pub(super) async fn end<T, E: fmt::Display>(
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
             failed(delivery, &format_args!("{error:#}"));
-            Err(OnceError::Handler(error))
+            Err(HandleError::Handler(error))
         }
         Err(error) if error.is_panic() => {
             failed(delivery, &format_args!("it panicked: {}", panic_text(error)));
-            Err(OnceError::Panicked)
+            Err(HandleError::Panicked)
         }
-        Err(_) => Err(OnceError::ShuttingDown),
+        Err(_) => Err(HandleError::ShuttingDown),
     }
 }
 
@@ -66,14 +66,14 @@ fn panic_text(error: JoinError) -> String {
 pub(super) struct Held<G> {
     guard: Arc<G>,
     delivery: Delivery,
-    ticket: Ticket,
+    claim: ClaimGuard,
     renewal: Pin<Box<dyn Future<Output = Infallible> + Send>>,
 }
 
 impl<G: ReplayGuard + 'static> Held<G> {
-    pub(super) fn new(guard: Arc<G>, delivery: Delivery, ticket: Ticket) -> Self {
-        let renewal = Box::pin(renew(Arc::clone(&guard), delivery.clone(), ticket.clone()));
-        Self { guard, delivery, ticket, renewal }
+    pub(super) fn new(guard: Arc<G>, delivery: Delivery, claim: ClaimGuard) -> Self {
+        let renewal = Box::pin(renew(Arc::clone(&guard), delivery.clone(), claim.clone()));
+        Self { guard, delivery, claim, renewal }
     }
 
     /// Waits for `work` and renews the claim meanwhile.
@@ -92,28 +92,28 @@ impl<G: ReplayGuard + 'static> Held<G> {
 
     /// Notes that the event has been handled. What the store cannot do at once is done in the background, in a task that
     /// `counted` counts: whoever waits for the answer hears of the success while the service still listens.
-    pub(super) async fn commit<T>(mut self, value: T, counted: TaskTrackerToken) -> Once<T> {
-        self.ticket.settle();
+    pub(super) async fn commit<T>(mut self, value: T, counted: TaskTrackerToken) -> Handled<T> {
+        self.claim.settle();
         match self.try_commit().await {
-            Ok(Standing::Held) => Once::Ran(value),
-            Ok(Standing::Lost) => Once::Overtaken(value),
+            Ok(ClaimStatus::Held) => Handled::Ran(value),
+            Ok(ClaimStatus::Lost) => Handled::Overtaken(value),
             Err(error) => {
                 tokio::spawn(async move {
                     let _counted = counted;
                     self.commit_later().await;
                 });
-                Once::RanUnrecorded(value, error)
+                Handled::RanUnrecorded(value, error)
             }
         }
     }
 
-    async fn try_commit(&mut self) -> Result<Standing, GuardError> {
+    async fn try_commit(&mut self) -> Result<ClaimStatus, GuardError> {
         let (guard, delivery) = (Arc::clone(&self.guard), self.delivery.clone());
-        let fence = self.ticket.fence();
+        let fence = self.claim.fencing_token();
         let committed = self.renewed_during(guard.commit(&delivery, fence)).await;
         match &committed {
-            Ok(Standing::Held) => {}
-            Ok(Standing::Lost) => warn(&delivery, "commit", &"the claim had gone to another try"),
+            Ok(ClaimStatus::Held) => {}
+            Ok(ClaimStatus::Lost) => warn(&delivery, "commit", &"the claim had gone to another try"),
             Err(error) => warn(&delivery, "commit", error),
         }
         committed
@@ -138,15 +138,15 @@ impl<G: ReplayGuard + 'static> Held<G> {
     }
 
     /// Gives the claim back, so that the next try is handled.
-    pub(super) async fn release<E>(self, failure: OnceError<E>) -> OnceError<E> {
-        let Self { guard, delivery, ticket, renewal } = self;
+    pub(super) async fn release<E>(self, failure: HandleError<E>) -> HandleError<E> {
+        let Self { guard, delivery, claim, renewal } = self;
         drop(renewal);
-        match (guard.release(&delivery, ticket.fence()).await, failure) {
-            (Ok(Standing::Held | Standing::Lost), failure) => failure,
+        match (guard.release(&delivery, claim.fencing_token()).await, failure) {
+            (Ok(ClaimStatus::Held | ClaimStatus::Lost), failure) => failure,
             (Err(error), failure) => {
                 warn(&delivery, "release", &error);
                 match failure {
-                    OnceError::Handler(failure) => OnceError::HandlerUnreleased(failure, error),
+                    HandleError::Handler(failure) => HandleError::HandlerUnreleased(failure, error),
                     other => other,
                 }
             }
@@ -155,7 +155,7 @@ impl<G: ReplayGuard + 'static> Held<G> {
 }
 
 /// Renews a claim three times in a lease, and more often when the store fails.
-async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, ticket: Ticket) -> Infallible {
+async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, claim: ClaimGuard) -> Infallible {
     let lease = guard.lease_time().max(Duration::from_millis(12));
     let mut pause = lease / 3;
     loop {
@@ -166,12 +166,12 @@ async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, ticket: Ticket
             let error = format_args!("{late:?} late: do handlers block the threads of their runtime?");
             warn(&delivery, "renew", &error);
         }
-        match guard.renew(&delivery, ticket.fence()).await {
-            Ok(Standing::Held) => pause = lease / 3,
-            Ok(Standing::Lost) => {
+        match guard.renew(&delivery, claim.fencing_token()).await {
+            Ok(ClaimStatus::Held) => pause = lease / 3,
+            Ok(ClaimStatus::Lost) => {
                 // A commit that is under way may have been first, and says itself what became of the claim.
-                if !ticket.is_settled() {
-                    ticket.lose();
+                if !claim.is_settled() {
+                    claim.lose();
                     warn(&delivery, "renew", &"the claim has gone to another try");
                 }
                 return pending().await;

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use super::guard::{Answer, Delivery};
-use super::run::{Once, OnceError};
+use super::run::{HandleError, Handled};
 
 /// What a store says when an event is to be marked inside a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Mark {
 /// ```
 /// use std::collections::BTreeSet;
 /// use std::sync::{Arc, Mutex};
-/// use shared_inbox_webhooks::replay::{Answer, Delivery, Mark, Once, TransactionalInbox, once_in_transaction};
+/// use shared_inbox_webhooks::replay::{Answer, Delivery, Mark, Handled, TransactionalInbox, once_in_transaction};
 /// # use tokio::sync::{Mutex as Lock, OwnedMutexGuard};
 ///
 /// /// A database in a few lines: one transaction at a time, a copy of everything, swapped in at its commit.
@@ -125,17 +125,17 @@ pub async fn once_in_transaction<I, T, E>(
     inbox: &I,
     delivery: &Delivery,
     handler: impl for<'t> FnOnce(&'t mut I::Transaction) -> InTransaction<'t, T, E>,
-) -> Result<Once<T>, OnceError<E>>
+) -> Result<Handled<T>, HandleError<E>>
 where
     I: TransactionalInbox + ?Sized,
 {
-    let mut transaction = inbox.begin().await.map_err(OnceError::Guard)?;
-    match inbox.mark(&mut transaction, delivery).await.map_err(OnceError::Guard)? {
+    let mut transaction = inbox.begin().await.map_err(HandleError::Guard)?;
+    match inbox.mark(&mut transaction, delivery).await.map_err(HandleError::Guard)? {
         Mark::New => {}
-        Mark::InProgress => return Ok(Once::InProgress),
-        Mark::Done => return Ok(Once::AlreadyDone),
+        Mark::InProgress => return Ok(Handled::InProgress),
+        Mark::Done => return Ok(Handled::AlreadyDone),
     }
-    let value = handler(&mut transaction).await.map_err(OnceError::Handler)?;
-    inbox.commit(transaction).await.map_err(OnceError::Guard)?;
-    Ok(Once::Ran(value))
+    let value = handler(&mut transaction).await.map_err(HandleError::Handler)?;
+    inbox.commit(transaction).await.map_err(HandleError::Guard)?;
+    Ok(Handled::Ran(value))
 }

@@ -12,7 +12,7 @@ use actix_web::test::{TestRequest, call_service, init_service, read_body};
 use actix_web::{App, FromRequest, Responder, web};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
-use shared_inbox_webhooks::replay::{Claim, Handlers, MemoryGuard, ReplayGuard, Standing};
+use shared_inbox_webhooks::replay::{Claim, ClaimStatus, Handlers, MemoryGuard, ReplayGuard};
 use shared_inbox_webhooks::{Event, Receiver, Rejection, SignedHeaders, Signer, Webhook};
 use tokio::time::timeout;
 
@@ -23,7 +23,7 @@ fn receiver() -> Receiver {
 }
 
 async fn handler(Webhook(event): Webhook<Event>) -> String {
-    format!("{} by secret {}", event.kind.event_type(), event.proof().secret())
+    format!("{} by secret {}", event.kind.event_type(), event.matched_signature().secret())
 }
 
 fn with_headers(headers: &SignedHeaders) -> TestRequest {
@@ -135,7 +135,7 @@ async fn what_became_of_a_guarded_event_is_its_answer() {
             let claim = handlers.guard().claim(&delivery).await.unwrap();
             let second = handlers.once(delivery.clone(), async |_| Ok::<_, &str>("not now")).await;
             let Claim::Granted(fence) = claim else { panic!("{claim:?}") };
-            assert_eq!(handlers.guard().release(&delivery, fence).await.unwrap(), Standing::Held);
+            assert_eq!(handlers.guard().release(&delivery, fence).await.unwrap(), ClaimStatus::Held);
             return second;
         }
         let handler = async move |_| {

@@ -28,7 +28,7 @@ fn receiver() -> Receiver {
 
 fn app(receiver: Receiver) -> Router {
     async fn handler(Webhook(event): Webhook<Event>) -> String {
-        format!("{} by secret {}", event.kind.event_type(), event.proof().secret())
+        format!("{} by secret {}", event.kind.event_type(), event.matched_signature().secret())
     }
     Router::new().route("/", post(handler)).with_state(receiver)
 }
@@ -186,10 +186,10 @@ async fn what_became_of_a_guarded_event_is_its_answer() {
         static SEEN: LazyLock<MemoryGuard> = LazyLock::new(MemoryGuard::new);
         let delivery = webhook.0.delivery("axum");
         let handler = async |_| if fails { Err("no words of this") } else { Ok("nor of this") };
-        let during = once(&*SEEN, &delivery, async |ticket| {
+        let during = once(&*SEEN, &delivery, async |claim| {
             let second = once(&*SEEN, &delivery, handler).await.into_response();
             assert_eq!(second.status(), StatusCode::CONFLICT, "while the first is at work");
-            handler(ticket).await
+            handler(claim).await
         });
         during.await.into_response()
     }

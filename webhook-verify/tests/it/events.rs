@@ -181,7 +181,14 @@ fn new_fields_are_passed_over() {
 #[test]
 fn a_parsed_event_still_says_what_was_proven() {
     let event = parse(BODY).unwrap();
-    assert_eq!((event.proof().id(), event.proof().timestamp(), event.proof().secret()), (ID, NOW, 1));
+    assert_eq!(
+        (
+            event.matched_signature().id(),
+            event.matched_signature().timestamp(),
+            event.matched_signature().secret()
+        ),
+        (ID, NOW, 1)
+    );
     assert_eq!(event.into_inner().id.as_str(), ID);
 }
 

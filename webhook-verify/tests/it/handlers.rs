@@ -11,8 +11,8 @@ use axum::extract::{FromRef, State};
 use axum::response::IntoResponse;
 use axum::routing::post;
 use shared_inbox_webhooks::replay::{
-    Answer, Claim, Delivery, Fence, GuardError, Handlers, Mark, MemoryGuard, Once, OnceError, ReplayGuard,
-    Standing, StillRunning, TransactionalInbox, once_in_transaction,
+    Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, HandleError, Handled, Handlers, Mark,
+    MemoryGuard, ReplayGuard, StillRunning, TransactionalInbox, once_in_transaction,
 };
 use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -133,7 +133,7 @@ async fn a_retry_that_comes_after_the_end_hears_success() {
         tokio::task::yield_now().await;
     }
     let again = handlers.once(one(), async |_| panic!("ran twice") as Result<(), Infallible>).await.unwrap();
-    assert!(matches!(again, Once::AlreadyDone), "{again:?}");
+    assert!(matches!(again, Handled::AlreadyDone), "{again:?}");
 }
 
 /// A guard that takes its time to commit.
@@ -153,11 +153,11 @@ impl ReplayGuard for SlowCommit {
         self.guard.claim(delivery)
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         self.guard.renew(delivery, fence)
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(async move {
             self.committing.notify_one();
             self.go_on.notified().await;
@@ -165,7 +165,7 @@ impl ReplayGuard for SlowCommit {
         })
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         self.guard.release(delivery, fence)
     }
 
@@ -206,25 +206,25 @@ async fn a_handler_slower_than_its_lease_keeps_its_claim() {
     for _ in 0..6 {
         sleep(Duration::from_millis(100)).await;
         let second = handlers.once(one(), async |_| panic!("side by side") as Result<(), Infallible>).await;
-        assert!(matches!(second, Ok(Once::InProgress)), "{second:?}");
+        assert!(matches!(second, Ok(Handled::InProgress)), "{second:?}");
     }
-    assert!(matches!(slow.await.unwrap(), Ok(Once::Ran(()))));
+    assert!(matches!(slow.await.unwrap(), Ok(Handled::Ran(()))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_whose_claim_was_lost_all_the_same_is_told() {
     let guard = Arc::new(guard());
     let handlers = Handlers::new(Arc::clone(&guard));
-    let outcome = handlers.once(one(), async move |ticket| {
+    let outcome = handlers.once(one(), async move |claim| {
         // As if the machine had slept: the claim is given to another try.
-        guard.abandon(&one(), ticket.fence());
+        guard.abandon(&one(), claim.fencing_token());
         let Ok(Claim::Granted(second)) = guard.claim(&one()).await else { panic!("it is free") };
-        assert!(second > ticket.fence() && !ticket.is_lost());
+        assert!(second > claim.fencing_token() && !claim.is_lost());
         sleep(Duration::from_secs(30)).await;
-        assert!(ticket.is_lost(), "a renewal has found out");
+        assert!(claim.is_lost(), "a renewal has found out");
         Ok::<_, Infallible>(())
     });
-    assert!(matches!(outcome.await, Ok(Once::Overtaken(()))));
+    assert!(matches!(outcome.await, Ok(Handled::Overtaken(()))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,7 +235,7 @@ async fn a_store_that_fails_at_a_renewal_is_asked_again_soon() {
         sleep(Duration::from_secs(59)).await;
         Ok::<_, Infallible>(())
     });
-    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
     let renewals = store.calls().iter().filter(|call| **call == "renew").count();
     assert_eq!(renewals, 8, "after 20 seconds, and then every 5");
 }
@@ -244,13 +244,13 @@ async fn a_store_that_fails_at_a_renewal_is_asked_again_soon() {
 async fn what_the_store_could_not_do_is_reported() {
     let handlers = Handlers::new(Store::failing("claim"));
     let outcome = handlers.once(one(), async |_| panic!("ran") as Result<(), Infallible>).await;
-    assert!(matches!(outcome, Err(OnceError::Guard(error)) if error.cause() == Some(&Down)));
+    assert!(matches!(outcome, Err(HandleError::Guard(error)) if error.cause() == Some(&Down)));
     let handlers = Handlers::new(Store::failing("commit"));
     let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(7)).await;
-    assert!(matches!(outcome, Ok(Once::RanUnrecorded(7, _))));
+    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(7, _))));
     let handlers = Handlers::new(Store::failing("release"));
     let outcome = handlers.once(one(), async |_| Err::<(), _>("handler")).await;
-    assert!(matches!(outcome, Err(OnceError::HandlerUnreleased("handler", _))));
+    assert!(matches!(outcome, Err(HandleError::HandlerUnreleased("handler", _))));
 }
 
 #[tokio::test]
@@ -262,10 +262,10 @@ async fn a_handler_that_panics_is_a_failure_and_its_event_is_tried_again() {
             async { panic!("in its midst") as Result<(), Infallible> }
         };
         let outcome = handlers.once(one(), handler).await.unwrap_err();
-        assert!(matches!(outcome, OnceError::Panicked), "{outcome:?}");
+        assert!(matches!(outcome, HandleError::Panicked), "{outcome:?}");
         assert_eq!(outcome.status(), 500);
     }
-    assert!(matches!(handlers.once(one(), async |_| Ok::<_, Infallible>(())).await, Ok(Once::Ran(()))));
+    assert!(matches!(handlers.once(one(), async |_| Ok::<_, Infallible>(())).await, Ok(Handled::Ran(()))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,10 +287,10 @@ async fn a_shutdown_waits_for_what_has_begun_and_begins_nothing_new() {
     assert_eq!((early.handlers, start.elapsed()), (1, Duration::from_secs(5)));
     let _: StillRunning = early;
     let late = handlers.once(one(), async |_| panic!("begun") as Result<(), Infallible>).await.unwrap_err();
-    assert_eq!((late.status(), matches!(late, OnceError::ShuttingDown)), (503, true));
+    assert_eq!((late.status(), matches!(late, HandleError::ShuttingDown)), (503, true));
     handlers.shutdown(Duration::from_secs(60)).await.unwrap();
     assert_eq!(start.elapsed(), Duration::from_secs(20), "no longer than needed");
-    assert!(matches!(begun.await.unwrap(), Ok(Once::Ran(()))));
+    assert!(matches!(begun.await.unwrap(), Ok(Handled::Ran(()))));
     handlers.shutdown(Duration::ZERO).await.unwrap();
 }
 
@@ -391,12 +391,12 @@ async fn effect_and_mark_commit_together_or_not_at_all() {
         transaction.tables.effects += 1;
         Box::pin(async { Err::<(), _>("half-way") })
     });
-    assert!(matches!(failed.await, Err(OnceError::Handler("half-way"))));
+    assert!(matches!(failed.await, Err(HandleError::Handler("half-way"))));
     let panicked = handlers.once_in_transaction(one(), |transaction| {
         transaction.tables.effects += 1;
         Box::pin(async { panic!("half-way") as Result<(), Infallible> })
     });
-    assert!(matches!(panicked.await, Err(OnceError::Panicked)));
+    assert!(matches!(panicked.await, Err(HandleError::Panicked)));
     assert_eq!(database.seen().await, (0, 0), "nothing is left behind");
     for expected in ["ran", "done"] {
         let outcome = handlers.once_in_transaction(one(), |transaction| {
@@ -404,7 +404,7 @@ async fn effect_and_mark_commit_together_or_not_at_all() {
             Box::pin(async { Ok::<_, Infallible>(()) })
         });
         let outcome = outcome.await.unwrap();
-        assert_eq!(matches!(outcome, Once::Ran(())), expected == "ran");
+        assert_eq!(matches!(outcome, Handled::Ran(())), expected == "ran");
         assert_eq!(outcome.status(), 200);
         assert_eq!(database.seen().await, (1, 1), "{expected}");
     }
@@ -437,5 +437,5 @@ async fn a_transaction_whose_request_is_gone_commits_all_the_same() {
     let again = once_in_transaction(&database, &delivery, |_| {
         Box::pin(async { panic!("ran twice") as Result<(), Infallible> })
     });
-    assert!(matches!(again.await, Ok(Once::AlreadyDone)));
+    assert!(matches!(again.await, Ok(Handled::AlreadyDone)));
 }

@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::Sha256;
-use shared_inbox_webhooks::{Backend, Parts, Secret, Signer, Verifier, VerifyError};
+use shared_inbox_webhooks::{Backend, RawHeaders, Secret, Signer, Verifier, VerifyError};
 
 use crate::fixture::{NOW, at, current, verifier};
 
@@ -37,14 +37,14 @@ proptest! {
     ) {
         let headers = Signer::with_backend(signs, [secret.clone()]).sign(&id, timestamp, &body);
         let verifier = at(Verifier::with_backend(verifies, [current(), secret]), NOW);
-        let proof = verifier.verify(&headers, &body).unwrap().proof();
-        prop_assert_eq!((proof.id(), proof.timestamp(), proof.secret()), (id.as_str(), timestamp, 1));
+        let matched = verifier.verify(&headers, &body).unwrap().matched_signature();
+        prop_assert_eq!((matched.id(), matched.timestamp(), matched.secret()), (id.as_str(), timestamp, 1));
 
         let (first, second) = body.split_at(cut.index(body.len() + 1));
         let mut stream = verifier.check(&headers).unwrap().stream();
         stream.update(first);
         stream.update(second);
-        prop_assert_eq!(stream.finish(), Ok(proof));
+        prop_assert_eq!(stream.finish(), Ok(matched));
     }
 
     #[test]
@@ -84,7 +84,7 @@ proptest! {
         }
         prop_assert_ne!(&flipped, &parts);
         let judge = |[id, timestamp, signature, body]: &[Vec<u8>; 4]| {
-            verifier().verify(Parts { id, timestamp, signature }, body).map(|verified| verified.proof().secret())
+            verifier().verify(RawHeaders { id, timestamp, signature }, body).map(|verified| verified.matched_signature().secret())
         };
         prop_assert_eq!(judge(&parts), Ok(0));
         prop_assert!(judge(&flipped).is_err());
@@ -111,7 +111,7 @@ proptest! {
         signature in prop_oneof![vec(any::<u8>(), 0..5000), "(v1,[A-Za-z0-9+/]{43}= ?){0,20}".prop_map(String::into_bytes)],
         body in vec(any::<u8>(), 0..300),
     ) {
-        let parts = Parts { id: &id, timestamp: &timestamp, signature: &signature };
+        let parts = RawHeaders { id: &id, timestamp: &timestamp, signature: &signature };
         let error = verifier().verify(parts, &body).unwrap_err();
         prop_assert!([400, 401].contains(&error.status()));
         let diagnosis = verifier().diagnose(parts, &body);
@@ -146,7 +146,7 @@ proptest! {
         };
         let timestamp = NOW.to_string();
         let verdict = verifier().verify(("evt_1", timestamp.as_str(), signature.as_str()), b"{}");
-        prop_assert_eq!(verdict.map(|verified| verified.proof().secret()), expected);
+        prop_assert_eq!(verdict.map(|verified| verified.matched_signature().secret()), expected);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Answer, Claim, Delivery, Fence, GuardError, LEASE, MemoryFull, MemoryGuard, Once, OnceError,
-    RETRY_WINDOW, ReplayGuard, Standing, once, suite,
+    Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, HandleError, Handled, LEASE, MemoryFull,
+    MemoryGuard, RETRY_WINDOW, ReplayGuard, once, suite,
 };
 
 pub(crate) fn delivery(event: &str) -> Delivery {
@@ -31,7 +31,7 @@ fn with_clock() -> (MemoryGuard, impl Fn(Duration)) {
     })
 }
 
-async fn granted(guard: &dyn ReplayGuard, delivery: &Delivery) -> Fence {
+async fn granted(guard: &dyn ReplayGuard, delivery: &Delivery) -> FencingToken {
     match guard.claim(delivery).await.unwrap() {
         Claim::Granted(fence) => fence,
         other => panic!("{other:?}"),
@@ -44,7 +44,7 @@ async fn claim(guard: &MemoryGuard, delivery: &Delivery) -> Claim {
 
 async fn ran(guard: &MemoryGuard, delivery: &Delivery) {
     let outcome = once(guard, delivery, async |_| Ok::<_, Infallible>(())).await;
-    assert!(matches!(outcome, Ok(Once::Ran(()))), "{delivery:?}: {outcome:?}");
+    assert!(matches!(outcome, Ok(Handled::Ran(()))), "{delivery:?}: {outcome:?}");
 }
 
 #[tokio::test]
@@ -71,33 +71,33 @@ impl ReplayGuard for Careless {
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
         Box::pin(async move {
             Ok(match (self.guard.claim(delivery).await?, self.fault) {
-                (Claim::Granted(_), "one fence for all") => Claim::Granted(Fence(1)),
-                (Claim::InProgress, "two at once") => Claim::Granted(Fence(u64::MAX)),
+                (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken(1)),
+                (Claim::InProgress, "two at once") => Claim::Granted(FencingToken(u64::MAX)),
                 (claim, _) => claim,
             })
         })
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         match self.fault {
-            "renews in words alone" => Box::pin(async { Ok(Standing::Held) }),
+            "renews in words alone" => Box::pin(async { Ok(ClaimStatus::Held) }),
             _ => self.guard.renew(delivery, fence),
         }
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         match self.fault {
             "commits for anyone" => Box::pin(async move {
                 let _ = self.guard.commit(delivery, fence).await?;
-                Ok(Standing::Held)
+                Ok(ClaimStatus::Held)
             }),
             _ => self.guard.commit(delivery, fence),
         }
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         match self.fault {
-            "keeps what is given back" => Box::pin(async { Ok(Standing::Held) }),
+            "keeps what is given back" => Box::pin(async { Ok(ClaimStatus::Held) }),
             _ => self.guard.release(delivery, fence),
         }
     }
@@ -135,7 +135,7 @@ async fn a_handled_event_is_not_handled_again() {
     let guard = MemoryGuard::new();
     ran(&guard, &one()).await;
     let again = once(&guard, &one(), async |_| panic!("ran twice") as Result<i32, Infallible>).await.unwrap();
-    assert!(matches!(again, Once::AlreadyDone));
+    assert!(matches!(again, Handled::AlreadyDone));
     assert_eq!(again.status(), 200);
 }
 
@@ -143,7 +143,7 @@ async fn a_handled_event_is_not_handled_again() {
 async fn an_event_whose_handler_failed_is_handled_on_the_next_try() {
     let guard = MemoryGuard::new();
     let failed = once(&guard, &one(), async |_| Err::<(), _>("down")).await.unwrap_err();
-    assert!(matches!(failed, OnceError::Handler("down")));
+    assert!(matches!(failed, HandleError::Handler("down")));
     assert_eq!((failed.status(), failed.to_string().as_str()), (500, "the handler of the event failed"));
     assert!(guard.is_empty());
     ran(&guard, &one()).await;
@@ -156,11 +156,11 @@ async fn a_second_try_during_the_first_is_told_to_come_back() {
     let outer = once(&guard, &delivery, async |_| {
         let inner = once(&guard, &delivery, async |_| panic!("ran twice") as Result<(), Infallible>).await;
         let inner = inner.unwrap();
-        assert!(matches!(inner, Once::InProgress));
+        assert!(matches!(inner, Handled::InProgress));
         assert_eq!(inner.status(), 409);
         Ok::<_, Infallible>(())
     });
-    assert!(matches!(outer.await, Ok(Once::Ran(()))));
+    assert!(matches!(outer.await, Ok(Handled::Ran(()))));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn a_claim_runs_out_although_many_came_and_went_behind_it() {
     granted(&guard, &one()).await;
     for _ in 0..1000 {
         let fence = granted(&guard, &delivery("evt_2")).await;
-        assert_eq!(guard.release(&delivery("evt_2"), fence).await.unwrap(), Standing::Held);
+        assert_eq!(guard.release(&delivery("evt_2"), fence).await.unwrap(), ClaimStatus::Held);
     }
     assert_eq!(claim(&guard, &one()).await, Claim::InProgress);
     advance(LEASE);
@@ -237,7 +237,7 @@ async fn how_long_a_claim_and_the_memory_of_an_event_last_can_be_set() {
     assert_eq!(claim(&guard, &one()).await, Claim::InProgress);
     advance(Duration::from_secs(1));
     let fence = granted(&guard, &one()).await;
-    assert_eq!(guard.commit(&one(), fence).await.unwrap(), Standing::Held);
+    assert_eq!(guard.commit(&one(), fence).await.unwrap(), ClaimStatus::Held);
     advance(Duration::from_secs(89));
     assert_eq!((claim(&guard, &one()).await, guard.is_empty()), (Claim::Done, false));
     advance(Duration::from_secs(1));
@@ -252,17 +252,17 @@ async fn how_long_a_claim_and_the_memory_of_an_event_last_can_be_set() {
 async fn a_handler_that_was_overtaken_is_told_and_leaves_no_mark() {
     let (guard, advance) = with_clock();
     let delivery = one();
-    let slow = once(&guard, &delivery, async |ticket| {
+    let slow = once(&guard, &delivery, async |claim| {
         advance(LEASE);
         let second = granted(&guard, &delivery).await;
-        assert!(second > ticket.fence());
+        assert!(second > claim.fencing_token());
         Ok::<_, Infallible>(second)
     });
     let outcome = slow.await.unwrap();
     assert_eq!(outcome.status(), 409, "the service asks again, and hears from the other one");
-    let Once::Overtaken(second) = outcome else { panic!("{outcome:?}") };
+    let Handled::Overtaken(second) = outcome else { panic!("{outcome:?}") };
     assert_eq!(claim(&guard, &delivery).await, Claim::InProgress);
-    assert_eq!(guard.commit(&delivery, second).await.unwrap(), Standing::Held);
+    assert_eq!(guard.commit(&delivery, second).await.unwrap(), ClaimStatus::Held);
 }
 
 #[tokio::test]
@@ -273,7 +273,7 @@ async fn a_slow_handler_that_nobody_overtook_counts_as_done() {
         advance(LEASE * 3);
         Ok::<_, Infallible>(())
     });
-    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
     assert_eq!(claim(&guard, &one()).await, Claim::Done);
 }
 
@@ -298,13 +298,13 @@ async fn a_claim_in_progress_is_never_given_up_for_another() {
     let third = delivery("evt_3");
     let refused = once(&guard, &third, async |_| Ok::<_, Infallible>(())).await.unwrap_err();
     assert_eq!(refused.status(), 503);
-    let OnceError::Guard(error) = refused else { panic!("{refused:?}") };
+    let HandleError::Guard(error) = refused else { panic!("{refused:?}") };
     assert_eq!(error.cause::<MemoryFull>(), Some(&MemoryFull));
-    assert_eq!(guard.release(&delivery("evt_2"), second).await.unwrap(), Standing::Held);
+    assert_eq!(guard.release(&delivery("evt_2"), second).await.unwrap(), ClaimStatus::Held);
     let third = granted(&guard, &third).await;
     assert_eq!(guard.len(), 2);
     // What ran out goes before what was handled.
-    assert_eq!(guard.commit(&delivery("evt_3"), third).await.unwrap(), Standing::Held);
+    assert_eq!(guard.commit(&delivery("evt_3"), third).await.unwrap(), ClaimStatus::Held);
     advance(LEASE);
     granted(&guard, &delivery("evt_4")).await;
     assert_eq!((claim(&guard, &delivery("evt_3")).await, guard.forgotten_early()), (Claim::Done, 0));
@@ -351,13 +351,13 @@ impl Store {
         Self { down_for: Mutex::new(Some(step)), ..Self::default() }
     }
 
-    async fn call(&self, step: &'static str) -> Result<Standing, GuardError> {
+    async fn call(&self, step: &'static str) -> Result<ClaimStatus, GuardError> {
         self.calls.lock().unwrap().push(step);
         if self.slow_for == Some(step) {
             pending::<()>().await;
         }
         let down = *self.down_for.lock().unwrap() == Some(step);
-        if down { Err(GuardError::new(Down)) } else { Ok(Standing::Held) }
+        if down { Err(GuardError::new(Down)) } else { Ok(ClaimStatus::Held) }
     }
 
     pub(crate) fn calls(&self) -> Vec<&'static str> {
@@ -371,18 +371,18 @@ impl ReplayGuard for Store {
     }
 
     fn claim<'a>(&'a self, _: &'a Delivery) -> Answer<'a, Claim> {
-        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(Fence(1))) })
+        Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(FencingToken(1))) })
     }
 
-    fn renew<'a>(&'a self, _: &'a Delivery, _: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.call("renew"))
     }
 
-    fn commit<'a>(&'a self, _: &'a Delivery, _: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.call("commit"))
     }
 
-    fn release<'a>(&'a self, _: &'a Delivery, _: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(self.call("release"))
     }
 
@@ -390,7 +390,7 @@ impl ReplayGuard for Store {
         Box::pin(async { self.call("forget").await.map(|_| true) })
     }
 
-    fn abandon(&self, _: &Delivery, _: Fence) {
+    fn abandon(&self, _: &Delivery, _: FencingToken) {
         self.calls.lock().unwrap().push("abandon");
     }
 }
@@ -402,7 +402,7 @@ async fn a_store_that_cannot_be_asked_keeps_the_handler_from_running() {
     assert_eq!(outcome.status(), 503, "the service tries again");
     let sentence = "the event was not handled: the replay guard's store failed: connection reset";
     assert_eq!(outcome.to_string(), sentence);
-    let OnceError::Guard(error) = outcome else { panic!("{outcome:?}") };
+    let HandleError::Guard(error) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.cause::<Down>(), Some(&Down));
 }
 
@@ -411,7 +411,7 @@ async fn a_handled_event_counts_as_handled_although_the_store_cannot_note_it() {
     let store = Store::failing("commit");
     let outcome = once(&store, &one(), async |_| Ok::<_, Infallible>(7)).await.unwrap();
     assert_eq!(outcome.status(), 200);
-    assert!(matches!(outcome, Once::RanUnrecorded(7, _)));
+    assert!(matches!(outcome, Handled::RanUnrecorded(7, _)));
     assert_eq!(store.calls(), ["claim", "commit"], "and it is not released");
 }
 
@@ -443,7 +443,7 @@ async fn the_handlers_failure_is_told_and_so_is_that_of_the_release() {
     let outcome = once(&store, &one(), async |_| Err::<(), _>("handler")).await.unwrap_err();
     assert_eq!(outcome.status(), 500);
     assert!(
-        matches!(&outcome, OnceError::HandlerUnreleased("handler", error) if error.cause() == Some(&Down))
+        matches!(&outcome, HandleError::HandlerUnreleased("handler", error) if error.cause() == Some(&Down))
     );
     assert!(
         outcome
@@ -461,6 +461,6 @@ fn a_guarded_handler_can_run_on_any_thread() {
     assert!(matches!(
         pin!(once(&guard, &delivery, |_| async { Ok::<_, Infallible>(()) }))
             .poll(&mut Context::from_waker(Waker::noop())),
-        Poll::Ready(Ok(Once::Ran(())))
+        Poll::Ready(Ok(Handled::Ran(())))
     ));
 }

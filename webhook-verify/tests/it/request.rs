@@ -43,7 +43,7 @@ async fn a_request_with_any_body_is_received() {
         ))
         .await
         .unwrap();
-    assert_eq!((&bytes[..], bytes.proof().secret()), (BODY.as_bytes(), 0));
+    assert_eq!((&bytes[..], bytes.matched_signature().secret()), (BODY.as_bytes(), 0));
     assert_eq!(bytes.parse::<Event>().unwrap().id.as_str(), ID);
     let lost = receiver().receive::<Event, _>(signed(current(), Empty::<Bytes>::new())).await.unwrap_err();
     assert_eq!(lost.code(), "signature_mismatch");
@@ -64,7 +64,7 @@ fn a_request_is_received_without_a_runtime() {
 async fn a_layer_hands_on_what_is_genuine_with_its_proof_and_answers_the_rest() {
     let inner = service_fn(async |request: Request<Full<Bytes>>| {
         let verified = request.extensions().get::<Verified<Bytes>>().unwrap().clone();
-        assert_eq!(verified.proof().id(), ID);
+        assert_eq!(verified.matched_signature().id(), ID);
         let body = request.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, *verified);
         Ok::<_, Infallible>(Response::new(body))

@@ -1,6 +1,6 @@
 //! What is a secret, and that it stays one.
 
-use shared_inbox_webhooks::{Parts, Secret, SecretError, Signer, Verifier};
+use shared_inbox_webhooks::{RawHeaders, Secret, SecretError, Signer, Verifier};
 
 use crate::fixture::{BODY, ID, NOW, at, current};
 
@@ -97,7 +97,8 @@ fn nothing_prints_a_secret() {
     // What a signature is worth for five minutes stays out of logs too, and a header cannot write lines into them.
     let headers = Signer::new([current()]).sign(ID, NOW, b"");
     let verifier = at(Verifier::new([current()]), NOW);
-    let parts = Parts { id: b"evt_1\nrefused: 0", timestamp: b"1", signature: headers.signature.as_bytes() };
+    let parts =
+        RawHeaders { id: b"evt_1\nrefused: 0", timestamp: b"1", signature: headers.signature.as_bytes() };
     let checked = verifier.check(&headers).unwrap();
     let shown = format!("{parts:?} {checked:?} {:?}", checked.clone().stream());
     assert_eq!(format!("{:?}", Signer::new([current()])), "Signer { secrets: 1 }");

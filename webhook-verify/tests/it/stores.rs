@@ -10,8 +10,8 @@ use redis::AsyncCommands;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{
-    Claim, Delivery, Fence, Handlers, Mark, Once, OnceError, PostgresGuard, RETRY_WINDOW, RedisGuard,
-    ReplayGuard, Standing, StoreAway, TransactionalInbox, suite,
+    Claim, ClaimStatus, Delivery, FencingToken, HandleError, Handled, Handlers, Mark, OnStoreError,
+    PostgresGuard, RETRY_WINDOW, RedisGuard, ReplayGuard, TransactionalInbox, suite,
 };
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
@@ -67,7 +67,7 @@ async fn pass_in_postgres(pool: &PgPool, time: Duration) {
     sqlx::query(back).bind(time.as_secs_f64()).execute(pool).await.unwrap();
 }
 
-async fn granted(guard: &dyn ReplayGuard, delivery: &Delivery) -> Fence {
+async fn granted(guard: &dyn ReplayGuard, delivery: &Delivery) -> FencingToken {
     match guard.claim(delivery).await.unwrap() {
         Claim::Granted(fence) => fence,
         other => panic!("{other:?}"),
@@ -101,7 +101,7 @@ async fn a_new_event_takes_two_commands_and_a_store_that_cannot_compare_is_asked
     let handle = async |guard: &RedisGuard, event: &str| {
         let delivery = delivery(event);
         let fence = granted(guard, &delivery).await;
-        assert_eq!(guard.commit(&delivery, fence).await.unwrap(), Standing::Held);
+        assert_eq!(guard.commit(&delivery, fence).await.unwrap(), ClaimStatus::Held);
     };
     let Some(store) = stores::valkey() else { return };
     let (guard, mut connection) = redis(&store).await;
@@ -124,7 +124,7 @@ async fn a_first_fence_is_the_time_in_microseconds() {
     let (Some(valkey), Some(other)) = (stores::valkey(), stores::postgres()) else { return };
     for guard in [&redis(&valkey).await.0 as &dyn ReplayGuard, &postgres(&other).await] {
         let before = now();
-        let Fence(fence) = granted(guard, &one()).await;
+        let FencingToken(fence) = granted(guard, &one()).await;
         assert!((before - second..=now() + second).contains(&fence), "{fence} at {before}");
     }
 }
@@ -145,7 +145,7 @@ async fn what_is_kept_in_redis_goes_by_itself_and_apps_are_told_apart_by_their_n
     let other = guard.clone().namespace("other");
     let fence = granted(&guard, &one()).await;
     granted(&other, &one()).await;
-    assert_eq!(guard.commit(&one(), fence).await.unwrap(), Standing::Held);
+    assert_eq!(guard.commit(&one(), fence).await.unwrap(), ClaimStatus::Held);
     let left: Vec<i64> = [
         connection.pttl("shared-inbox:webhook:6:orders:evt_1").await.unwrap(),
         connection.pttl("other:6:orders:evt_1").await.unwrap(),
@@ -189,8 +189,8 @@ async fn a_redis_that_lost_everything_gives_larger_fences_than_before() {
         }
     };
     assert!(after > before, "{after:?} after {before:?}");
-    assert_eq!(guard.commit(&one(), before).await.unwrap(), Standing::Lost, "it belongs to the next one");
-    assert_eq!(guard.commit(&one(), after).await.unwrap(), Standing::Held);
+    assert_eq!(guard.commit(&one(), before).await.unwrap(), ClaimStatus::Lost, "it belongs to the next one");
+    assert_eq!(guard.commit(&one(), after).await.unwrap(), ClaimStatus::Held);
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn a_guard_on_postgres_goes_on_when_the_store_is_back_and_remembers() {
     let Some(mut store) = stores::postgres() else { return };
     let guard = postgres(&store).await;
     let fence = granted(&guard, &one()).await;
-    assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), Standing::Held);
+    assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), ClaimStatus::Held);
     let guard = impatient(&store).await;
     store.kill();
     assert!(guard.claim(&one()).await.is_err());
@@ -216,14 +216,14 @@ async fn while_away<G: ReplayGuard + 'static>(guard: G) {
     let guard = Arc::new(guard);
     let refusing = Handlers::new(guard.clone());
     let refused = refusing.once(one(), async |_| Ok::<_, Infallible>(())).await;
-    assert!(matches!(&refused, Err(OnceError::Guard(_))), "{refused:?}");
+    assert!(matches!(&refused, Err(HandleError::Guard(_))), "{refused:?}");
     assert_eq!(refused.unwrap_err().status(), 503);
-    let open = Handlers::new(guard).when_store_is_away(StoreAway::LetThrough);
-    let through = open.once(one(), async |ticket| Ok::<_, Infallible>(ticket.fence())).await;
-    assert!(matches!(&through, Ok(Once::RanUnrecorded(Fence(0), _))), "{through:?}");
+    let open = Handlers::new(guard).on_store_error(OnStoreError::LetThrough);
+    let through = open.once(one(), async |claim| Ok::<_, Infallible>(claim.fencing_token())).await;
+    assert!(matches!(&through, Ok(Handled::RanUnrecorded(FencingToken(0), _))), "{through:?}");
     assert_eq!(through.unwrap().status(), 200);
     let failed = open.once(one(), async |_| Err::<(), _>("no")).await;
-    assert!(matches!(&failed, Err(OnceError::Handler("no"))), "{failed:?}");
+    assert!(matches!(&failed, Err(HandleError::Handler("no"))), "{failed:?}");
 }
 
 #[tokio::test]
@@ -308,7 +308,7 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay()
     let first = postgres(&store).await;
     let (old, lapsed, young) = (delivery("evt_old"), delivery("evt_lapsed"), delivery("evt_young"));
     let fence = granted(&first, &old).await;
-    assert_eq!(ReplayGuard::commit(&first, &old, fence).await.unwrap(), Standing::Held);
+    assert_eq!(ReplayGuard::commit(&first, &old, fence).await.unwrap(), ClaimStatus::Held);
     let held = granted(&first, &lapsed).await;
     let passed = RETRY_WINDOW + Duration::from_secs(1);
     pass_in_postgres(first.pool(), passed).await;
@@ -316,9 +316,9 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay()
     let micros = passed.as_micros() as u64;
     let older = "update shared_inbox_webhooks set fence = fence - $1";
     sqlx::query(older).bind(micros as i64).execute(first.pool()).await.unwrap();
-    let held = Fence(held.0 - micros);
+    let held = FencingToken(held.0 - micros);
     let fence = granted(&first, &young).await;
-    assert_eq!(ReplayGuard::commit(&first, &young, fence).await.unwrap(), Standing::Held);
+    assert_eq!(ReplayGuard::commit(&first, &young, fence).await.unwrap(), ClaimStatus::Held);
     // Another process, which has not looked yet.
     let second = PostgresGuard::new(first.pool().clone());
     granted(&second, &delivery("evt_next")).await;
@@ -331,7 +331,7 @@ async fn old_marks_are_removed_from_postgres_by_themselves_and_young_ones_stay()
         tokio::task::yield_now().await;
     };
     assert_eq!(left, ["evt_lapsed", "evt_next", "evt_young"], "a claim's holder may still come");
-    assert_eq!(ReplayGuard::commit(&first, &lapsed, held).await.unwrap(), Standing::Held);
+    assert_eq!(ReplayGuard::commit(&first, &lapsed, held).await.unwrap(), ClaimStatus::Held);
 }
 
 #[tokio::test]
@@ -341,9 +341,9 @@ async fn apps_that_share_a_database_are_told_apart_by_their_namespace() {
     let second = first.clone().namespace("other");
     let fence = granted(&first, &one()).await;
     let other = granted(&second, &one()).await;
-    assert_eq!(ReplayGuard::commit(&first, &one(), fence).await.unwrap(), Standing::Held);
+    assert_eq!(ReplayGuard::commit(&first, &one(), fence).await.unwrap(), ClaimStatus::Held);
     assert_eq!(second.claim(&one()).await.unwrap(), Claim::InProgress);
-    assert_eq!(second.release(&one(), other).await.unwrap(), Standing::Held);
+    assert_eq!(second.release(&one(), other).await.unwrap(), ClaimStatus::Held);
     let mut transaction = second.begin().await.unwrap();
     assert_eq!(second.mark(&mut transaction, &one()).await.unwrap(), Mark::New);
     assert!(first.forget(&one()).await.unwrap());
@@ -440,7 +440,7 @@ async fn a_claim_that_is_taken_over_is_told_and_one_that_was_given_back_is_not()
         let trace = Trace::start();
         let event = one().with_event_type("scout.held");
         let fence = granted(guard, &event).await;
-        assert_eq!(guard.release(&event, fence).await.unwrap(), Standing::Held);
+        assert_eq!(guard.release(&event, fence).await.unwrap(), ClaimStatus::Held);
         granted(guard, &event).await;
         assert_eq!(trace.lines(), [""; 0]);
         pass(guard.lease_time()).await;
@@ -452,7 +452,7 @@ async fn a_claim_that_is_taken_over_is_told_and_one_that_was_given_back_is_not()
             matches!(&lines[..], [line] if line.starts_with(told) && line.contains("scout.held")),
             "{lines:?}"
         );
-        assert_eq!(guard.commit(&event, fence).await.unwrap(), Standing::Held);
+        assert_eq!(guard.commit(&event, fence).await.unwrap(), ClaimStatus::Held);
     }
     if let Some(store) = stores::valkey() {
         let (guard, connection) = redis(&store).await;
@@ -469,7 +469,10 @@ async fn orders(guard: &PostgresGuard) -> i64 {
 }
 
 /// Handles an event inside its transaction; the handler fails when told to.
-async fn order(handlers: &Handlers<PostgresGuard>, fails: bool) -> Result<Once<()>, OnceError<sqlx::Error>> {
+async fn order(
+    handlers: &Handlers<PostgresGuard>,
+    fails: bool,
+) -> Result<Handled<()>, HandleError<sqlx::Error>> {
     let handling = handlers.once_in_transaction(one(), move |transaction| {
         Box::pin(async move {
             sqlx::query("insert into orders values (1042)").execute(&mut **transaction).await?;
@@ -487,16 +490,16 @@ async fn effect_and_mark_commit_together_in_postgres() {
     let handlers = Handlers::new(guard.clone());
     assert_eq!(order(&handlers, true).await.unwrap_err().status(), 500);
     assert_eq!(orders(&guard).await, 0, "a handler that failed left nothing");
-    assert!(matches!(order(&handlers, false).await, Ok(Once::Ran(()))));
+    assert!(matches!(order(&handlers, false).await, Ok(Handled::Ran(()))));
     for _ in 0..3 {
-        assert!(matches!(order(&handlers, false).await, Ok(Once::AlreadyDone)));
+        assert!(matches!(order(&handlers, false).await, Ok(Handled::AlreadyDone)));
     }
     assert_eq!(orders(&guard).await, 1);
     assert_eq!(guard.claim(&one()).await.unwrap(), Claim::Done, "both forms share their marks");
     assert!(guard.forget(&one()).await.unwrap());
-    assert!(matches!(order(&handlers, false).await, Ok(Once::Ran(()))));
+    assert!(matches!(order(&handlers, false).await, Ok(Handled::Ran(()))));
     pass_in_postgres(guard.pool(), RETRY_WINDOW).await;
-    assert!(matches!(order(&handlers, false).await, Ok(Once::Ran(()))), "a mark does not last for ever");
+    assert!(matches!(order(&handlers, false).await, Ok(Handled::Ran(()))), "a mark does not last for ever");
 }
 
 #[tokio::test]
@@ -535,11 +538,11 @@ async fn a_live_claim_keeps_a_transaction_out() {
     let mut transaction = guard.begin().await.unwrap();
     assert_eq!(guard.mark(&mut transaction, &one()).await.unwrap(), Mark::InProgress);
     drop(transaction);
-    assert_eq!(guard.release(&one(), fence).await.unwrap(), Standing::Held);
+    assert_eq!(guard.release(&one(), fence).await.unwrap(), ClaimStatus::Held);
     let mut transaction = guard.begin().await.unwrap();
     assert_eq!(guard.mark(&mut transaction, &one()).await.unwrap(), Mark::New);
     TransactionalInbox::commit(&guard, transaction).await.unwrap();
-    assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), Standing::Lost);
+    assert_eq!(ReplayGuard::commit(&guard, &one(), fence).await.unwrap(), ClaimStatus::Lost);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ fn every_way_to_cut_a_body_gives_the_same_proof() {
     let signature = signature(previous(), ID, &timestamp, BODY.as_bytes());
     let headers = (ID, timestamp.as_str(), signature.as_str());
     let verifier = verifier();
-    let whole = verifier.verify(headers, BODY.as_bytes()).unwrap().proof();
+    let whole = verifier.verify(headers, BODY.as_bytes()).unwrap().matched_signature();
     assert_eq!(whole.secret(), 1);
     for size in 1..=BODY.len() {
         let mut stream = verifier.check(headers).unwrap().stream();

@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Answer, Claim, Delivery, Fence, GuardError, Handlers, MemoryGuard, Once, OnceError, ReplayGuard, Standing,
+    Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, HandleError, Handled, Handlers,
+    MemoryGuard, ReplayGuard,
 };
 use shared_inbox_webhooks::{Event, Signer, Verified};
 use tokio::sync::oneshot;
@@ -43,14 +44,14 @@ impl ReplayGuard for Unsteady {
         self.guard.claim(delivery)
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         if let Some(renewed) = &*self.renewed.lock().unwrap() {
             _ = renewed.send(());
         }
         self.guard.renew(delivery, fence)
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         Box::pin(async move {
             sleep(self.commit_time).await;
             let failing = &self.failing_commits;
@@ -61,7 +62,7 @@ impl ReplayGuard for Unsteady {
         })
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: Fence) -> Answer<'a, Standing> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
         self.guard.release(delivery, fence)
     }
 
@@ -79,7 +80,7 @@ async fn a_commit_that_fails_is_repeated_until_the_store_has_answered() {
         let handlers = Handlers::new(Arc::clone(&store));
         let outcome = handlers.once(delivery.clone(), async |_| Ok::<_, Infallible>(7)).await.unwrap();
         // Whoever still listens hears of the success at once.
-        assert!(matches!(outcome, Once::RanUnrecorded(7, _)), "{outcome:?}");
+        assert!(matches!(outcome, Handled::RanUnrecorded(7, _)), "{outcome:?}");
         assert_eq!((outcome.status(), handlers.running()), (200, 1), "the commit is still under way");
         handlers.shutdown(Duration::from_secs(60)).await.unwrap();
         assert_eq!(store.claim(&delivery).await.unwrap(), Claim::Done);
@@ -119,9 +120,9 @@ async fn a_claim_is_renewed_until_its_commit_has_been_answered() {
     for _ in 0..30 {
         sleep(Duration::from_millis(100)).await;
         let second = handlers.once(one(), async |_| panic!("ran twice") as Result<(), Infallible>).await;
-        assert!(matches!(second, Ok(Once::InProgress)), "{second:?}");
+        assert!(matches!(second, Ok(Handled::InProgress)), "{second:?}");
     }
-    assert!(matches!(first.await.unwrap(), Ok(Once::RanUnrecorded(..))));
+    assert!(matches!(first.await.unwrap(), Ok(Handled::RanUnrecorded(..))));
     handlers.shutdown(Duration::from_secs(60)).await.unwrap();
     assert_eq!(handlers.guard().claim(&one()).await.unwrap(), Claim::Done);
     let lines = trace.lines();
@@ -136,7 +137,7 @@ async fn a_commit_that_never_succeeds_is_given_up_in_the_end() {
     let trace = Trace::start();
     let start = Instant::now();
     let outcome = handlers.once(one(), async |_| Ok::<_, Infallible>(())).await;
-    assert!(matches!(outcome, Ok(Once::RanUnrecorded(..))));
+    assert!(matches!(outcome, Ok(Handled::RanUnrecorded(..))));
     handlers.shutdown(Duration::from_secs(3600)).await.unwrap();
     let taken = start.elapsed();
     assert!((Duration::from_secs(600)..Duration::from_secs(610)).contains(&taken), "{taken:?}");
@@ -161,7 +162,8 @@ fn told(lines: &[String]) -> &str {
 async fn every_run_that_fails_is_told_once_whoever_listens() {
     for listens in [true, false] {
         let handlers = Handlers::new(guard()).max_run_time(Duration::from_secs(10));
-        let outcomes: [(_, fn() -> Result<(), String>); 2] = [
+        type Ends = fn() -> Result<(), String>;
+        let outcomes: [(&str, Ends); 2] = [
             ("error=database down", || Err("database down".to_owned())),
             ("error=it panicked: by mistake", || panic!("by mistake")),
         ];
@@ -197,7 +199,7 @@ async fn a_handler_that_fails_in_a_transaction_is_told_too() {
     let trace = Trace::start();
     let failed = handlers
         .once_in_transaction(event().delivery("/"), |_| Box::pin(async { Err::<(), _>("database down") }));
-    assert!(matches!(failed.await, Err(OnceError::Handler("database down"))));
+    assert!(matches!(failed.await, Err(HandleError::Handler("database down"))));
     assert!(told(&trace.lines()).contains("error=database down"), "{:?}", trace.lines());
 }
 
@@ -223,11 +225,11 @@ async fn a_handler_that_never_ends_is_ended_and_its_event_is_tried_again() {
             std::future::pending::<Result<(), Infallible>>().await
         });
         let error = endless.await.unwrap_err();
-        assert!(matches!(error, OnceError::TimedOut(time) if time == limit), "{error:?}");
+        assert!(matches!(error, HandleError::TimedOut(time) if time == limit), "{error:?}");
         assert_eq!((error.status(), start.elapsed(), dropped.load(Ordering::SeqCst)), (500, limit, 1));
         assert!(told(&trace.lines()).contains("error=it was cancelled after"), "{:?}", trace.lines());
         let again = handlers.once(event().delivery("/"), async |_| Ok::<_, Infallible>(())).await;
-        assert!(matches!(again, Ok(Once::Ran(()))), "{again:?}");
+        assert!(matches!(again, Ok(Handled::Ran(()))), "{again:?}");
     }
     let database = Database::default();
     let handlers = Handlers::new(database.clone()).max_run_time(Duration::from_secs(300));
@@ -235,7 +237,7 @@ async fn a_handler_that_never_ends_is_ended_and_its_event_is_tried_again() {
         transaction.tables.effects += 1;
         Box::pin(std::future::pending::<Result<(), Infallible>>())
     });
-    assert!(matches!(endless.await, Err(OnceError::TimedOut(_))));
+    assert!(matches!(endless.await, Err(HandleError::TimedOut(_))));
     assert_eq!(database.seen().await, (0, 0), "its transaction is undone");
 }
 
@@ -249,7 +251,7 @@ async fn a_handler_that_blocks_its_thread_keeps_its_claim() {
         // Blocks until its claim has been renewed, which nothing else can bring about.
         (0..3).try_for_each(|_| renewals.recv_timeout(Duration::from_secs(60)))
     });
-    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -261,7 +263,7 @@ async fn a_claim_that_is_renewed_late_because_a_thread_was_blocked_is_told() {
         tokio::time::advance(Duration::from_secs(59)).await;
         Ok::<_, Infallible>(())
     });
-    assert!(matches!(outcome.await, Ok(Once::Ran(()))));
+    assert!(matches!(outcome.await, Ok(Handled::Ran(()))));
     let lines = trace.lines();
     assert!(matches!(&lines[..], [line] if line.contains("late") && line.contains("block")), "{lines:?}");
 }

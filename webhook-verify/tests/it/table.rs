@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use shared_inbox_webhooks::{Header, Parts, Secret, Verifier, VerifyError, WebhookHeaders};
+use shared_inbox_webhooks::{Header, RawHeaders, Secret, Verifier, VerifyError, WebhookHeaders};
 
 use crate::fixture::{BODY, ID, NOW, current, foreign, previous, signature, verifier};
 
@@ -325,7 +325,7 @@ fn all() -> Vec<Row> {
 
 fn judge<'a>(headers: impl WebhookHeaders<'a>, body: &'a [u8]) -> Verdict {
     let verified = verifier().verify(headers, body);
-    verified.map(|verified| verified.proof().secret()).map_err(|error: VerifyError| error.code())
+    verified.map(|verified| verified.matched_signature().secret()).map_err(|error: VerifyError| error.code())
 }
 
 #[test]
@@ -334,8 +334,9 @@ fn every_oddity_has_its_verdict() {
     assert!(rows.len() >= 60, "{} rows", rows.len());
     for row in &rows {
         let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-        let verdict =
-            Parts::from_pairs(pairs).map_err(|error| error.code()).and_then(|parts| judge(parts, &row.body));
+        let verdict = RawHeaders::from_pairs(pairs)
+            .map_err(|error| error.code())
+            .and_then(|parts| judge(parts, &row.body));
         assert_eq!(verdict, row.verdict, "{}", row.why);
     }
 }
@@ -370,13 +371,14 @@ fn pieces_give_the_same_verdicts() {
     for row in &all() {
         let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
         let verifier = verifier();
-        let verdict = Parts::from_pairs(pairs).and_then(|parts| verifier.check(parts)).and_then(|checked| {
-            let mut stream = checked.stream();
-            row.body.chunks(7).for_each(|piece| stream.update(piece));
-            stream.finish()
-        });
+        let verdict =
+            RawHeaders::from_pairs(pairs).and_then(|parts| verifier.check(parts)).and_then(|checked| {
+                let mut stream = checked.stream();
+                row.body.chunks(7).for_each(|piece| stream.update(piece));
+                stream.finish()
+            });
         assert_eq!(
-            verdict.map(|proof| proof.secret()).map_err(|error| error.code()),
+            verdict.map(|matched| matched.secret()).map_err(|error| error.code()),
             row.verdict,
             "{}",
             row.why
@@ -390,7 +392,7 @@ fn a_bad_header_is_found_before_the_body_is_needed() {
         .iter()
         .filter_map(|row| {
             let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-            Parts::from_pairs(pairs).and_then(|parts| verifier().check(parts).map(drop)).err()
+            RawHeaders::from_pairs(pairs).and_then(|parts| verifier().check(parts).map(drop)).err()
         })
         .map(|error| error.code())
         .collect();
@@ -416,8 +418,9 @@ fn a_bad_header_is_found_before_the_body_is_needed() {
 fn a_sender_learns_no_more_than_400_or_401() {
     for row in all() {
         let pairs = row.headers.iter().map(|(name, value)| (*name, value.as_slice()));
-        let error =
-            Parts::from_pairs(pairs).and_then(|parts| verifier().verify(parts, &row.body).map(drop)).err();
+        let error = RawHeaders::from_pairs(pairs)
+            .and_then(|parts| verifier().verify(parts, &row.body).map(drop))
+            .err();
         let Some(error) = error else { continue };
         let expected = match error.code() {
             "timestamp_too_old" | "timestamp_too_new" | "signature_mismatch" => 401,

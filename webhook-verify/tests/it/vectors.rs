@@ -51,8 +51,8 @@ fn the_public_vectors_verify() {
         let timestamp = vector.timestamp.to_string();
         let headers = (vector.id, timestamp.as_str(), vector.signature);
         let verified = verifier.verify(headers, vector.body.as_bytes()).unwrap();
-        assert_eq!(verified.proof().id(), vector.id);
-        assert_eq!(verified.proof().timestamp(), vector.timestamp);
+        assert_eq!(verified.matched_signature().id(), vector.id);
+        assert_eq!(verified.matched_signature().timestamp(), vector.timestamp);
         assert_eq!(verified.body(), vector.body.as_bytes());
     }
 }

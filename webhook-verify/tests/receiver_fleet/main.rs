@@ -14,7 +14,7 @@ mod service;
 use std::{collections::BTreeMap, time::Duration};
 
 use rand::rngs::StdRng;
-use receiver::{Process, Role};
+use receiver::{Process, Role, traced};
 use redis::AsyncCommands;
 use service::{Fleet, Service, name, three_times_each};
 use shared_inbox_tests::stores;
@@ -23,7 +23,7 @@ use sqlx::{PgPool, postgres::PgPoolOptions};
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// A lease that does not end while a test runs.
 const LONG_LEASE: Duration = Duration::from_secs(3600);
-/// How long a transaction may stand idle where receivers stand still for longer.
+/// A lease where receivers stand still for longer, for claims and for transactions that stand idle.
 const SHORT_LEASE: Duration = Duration::from_secs(1);
 /// How long a store may take: the machine may have much else to do.
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -99,8 +99,8 @@ fn every_effect_once(effects: &BTreeMap<String, u64>, events: usize) {
 async fn eight_receivers_on_valkey_handle_each_event_once() {
     let Some(store) = stores::valkey() else { return };
     let fleet = Fleet::start(Role::Claims, &store.url(), LONG_LEASE);
-    three_times_each(&fleet, events(), |_, _| ()).await;
-    every_effect_once(&effects_in_redis(&store.url()).await, events());
+    three_times_each(&fleet, events() / 4, |_, _| ()).await;
+    every_effect_once(&effects_in_redis(&store.url()).await, events() / 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -113,18 +113,55 @@ async fn eight_receivers_on_postgres_handle_each_event_once() {
     every_effect_once(&effects_in_postgres(&pool).await, events);
 }
 
+/// Kills a receiver and starts another, or lets one stand still beyond its lease, by turns.
+fn kills_and_stops(fleet: &Fleet, role: Role, store: &str) -> impl Fn(usize, &mut StdRng) + use<> {
+    let (fleet, store) = (fleet.clone(), store.to_owned());
+    move |number, random| match number % 2 {
+        0 => fleet.replace_one(random, Process::start(role, &store, SHORT_LEASE)),
+        _ => fleet.stop_one(random, 2 * SHORT_LEASE),
+    }
+}
+
+/// Whether every event had an effect, and every effect beyond the first is one that a receiver has told of: it took over a
+/// claim whose holder had been killed or had stood still.
+fn every_second_effect_is_explained(store: &str, effects: &BTreeMap<String, u64>, events: usize) {
+    assert_eq!(effects.len(), events);
+    let mut second = 0;
+    for (event, count) in effects.iter().filter(|(_, count)| **count > 1) {
+        let told = traced(store, event);
+        let taken_over = told.iter().filter(|line| line.contains("the event is handled again")).count();
+        assert!(taken_over as u64 >= count - 1, "{event} took effect {count} times: {told:#?}");
+        second += count - 1;
+    }
+    println!("{events} events, {second} effects more, each explained");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_claims_an_event_takes_effect_again_only_where_a_receiver_was_killed_or_stood_still_and_that_is_told()
+ {
+    if let Some(store) = stores::valkey() {
+        let url = store.url();
+        let fleet = Fleet::start(Role::CountsRuns, &url, SHORT_LEASE);
+        three_times_each(&fleet, events(), kills_and_stops(&fleet, Role::CountsRuns, &url)).await;
+        drop(fleet);
+        every_second_effect_is_explained(&url, &effects_in_redis(&url).await, events());
+    }
+    if let Some(store) = stores::postgres() {
+        let (url, pool) = (store.url(), tables(&store.url()).await);
+        let fleet = Fleet::start(Role::CountsRuns, &url, SHORT_LEASE);
+        three_times_each(&fleet, events() / 4, kills_and_stops(&fleet, Role::CountsRuns, &url)).await;
+        drop(fleet);
+        every_second_effect_is_explained(&url, &effects_in_postgres(&pool).await, events() / 4);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_effect_is_in_the_database_exactly_once_whoever_was_killed_or_stood_still() {
     let Some(store) = stores::postgres() else { return };
     let pool = tables(&store.url()).await;
     let url = store.url();
     let fleet = Fleet::start(Role::Transactions, &url, SHORT_LEASE);
-    let disturbed = fleet.clone();
-    let disturb = move |number: usize, random: &mut StdRng| match number % 2 {
-        0 => disturbed.replace_one(random, Process::start(Role::Transactions, &url, SHORT_LEASE)),
-        _ => disturbed.stop_one(random, 2 * SHORT_LEASE),
-    };
-    three_times_each(&fleet, events(), disturb).await;
+    three_times_each(&fleet, events(), kills_and_stops(&fleet, Role::Transactions, &url)).await;
     let counts =
         "select count(*), count(distinct event), (select count(*) from shared_inbox_webhooks) from orders";
     let counts: (i64, i64, i64) = sqlx::query_as(counts).fetch_one(&pool).await.expect("counts");

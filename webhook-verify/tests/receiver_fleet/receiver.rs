@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, Command, Stdio},
     sync::{Arc, Mutex, mpsc},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -16,7 +17,7 @@ use axum::{
 };
 use shared_inbox_webhooks::{
     Event, Receiver, Secret, Verifier, Webhook,
-    replay::{Fence, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
+    replay::{FencingToken, Handlers, PostgresGuard, RedisGuard, ReplayGuard},
 };
 
 use super::{SECRET, STORE_TIMEOUT, postgres_at, redis_at};
@@ -31,13 +32,26 @@ pub(crate) enum Role {
     Claims,
     /// The same, but with each event it says `begun` and waits for a line.
     Waits,
+    /// Handles events with a claim, and counts every run, also one whose claim was overtaken.
+    CountsRuns,
     /// Handles events inside transactions.
     Transactions,
+}
+
+/// What the receivers on each store said through `tracing`.
+static TRACED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+
+/// The lines that the receivers on this store have said about an event. Whole when they have ended.
+pub(crate) fn traced(store: &str, event: &str) -> Vec<String> {
+    let traced = TRACED.lock().expect("nobody panicked");
+    let about = |line: &&String| line.contains(&format!("event=\"{event}\""));
+    traced.iter().filter(|(own, _)| own == store).map(|(_, line)| line).filter(about).cloned().collect()
 }
 
 /// A process under way. It ends with this value.
 pub(crate) struct Process {
     child: Child,
+    reading: Option<JoinHandle<()>>,
     lines: Mutex<mpsc::Receiver<String>>,
     input: Mutex<ChildStdin>,
     pub(crate) url: String,
@@ -57,9 +71,18 @@ impl Process {
             .expect("it starts");
         let (send, lines) = mpsc::channel();
         let out = BufReader::new(child.stdout.take().expect("its words"));
-        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        let own_store = store.to_owned();
+        let reading = std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if line.contains(" WARN ") || line.contains(" ERROR ") {
+                    TRACED.lock().expect("nobody panicked").push((own_store.clone(), line));
+                } else if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
         let (lines, input) = (Mutex::new(lines), Mutex::new(child.stdin.take().expect("its ear")));
-        let mut process = Self { child, lines, input, url: String::new() };
+        let mut process = Self { child, reading: Some(reading), lines, input, url: String::new() };
         process.url = process.hears("listening on ");
         process
     }
@@ -110,6 +133,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         _ = self.child.kill(); // SIGKILL: it gets no time for a last word
         _ = self.child.wait();
+        if let Some(reading) = self.reading.take() {
+            _ = reading.join();
+        }
     }
 }
 
@@ -129,7 +155,7 @@ impl FromRef<App> for Receiver {
     }
 }
 
-/// Where effects are counted: a number for each event, which only grows for a fence larger than the last.
+/// Where effects are counted: a number for each event. With a fence, it only grows for one that is larger than the last.
 #[derive(Clone)]
 enum Effects {
     Redis(redis::aio::MultiplexedConnection),
@@ -137,21 +163,29 @@ enum Effects {
 }
 
 impl Effects {
-    async fn count(&self, event: &str, fence: Fence) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    async fn count(
+        &self,
+        event: &str,
+        fence: Option<FencingToken>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         match self {
             Self::Redis(connection) => {
                 let script = redis::Script::new(
-                    "if tonumber(ARGV[1]) <= tonumber(redis.call('HGET', KEYS[1], 'fence') or '0') then return 0 end
-                     redis.call('HSET', KEYS[1], 'fence', ARGV[1])
+                    "local fence = tonumber(ARGV[1])
+                     if fence then
+                         if fence <= tonumber(redis.call('HGET', KEYS[1], 'fence') or '0') then return 0 end
+                         redis.call('HSET', KEYS[1], 'fence', ARGV[1])
+                     end
                      return redis.call('HINCRBY', KEYS[1], 'count', 1)",
                 );
                 let mut call = script.key(format!("effect:{event}"));
-                let _: i64 = call.arg(fence.0).invoke_async(&mut connection.clone()).await?;
+                let fence = fence.map_or_else(|| "none".to_owned(), |fence| fence.0.to_string());
+                let _: i64 = call.arg(fence).invoke_async(&mut connection.clone()).await?;
             }
             Self::Postgres(pool) => {
                 let count = "insert into effects as e values ($1, $2, 1) on conflict (event) do update
-                    set fence = excluded.fence, count = e.count + 1 where e.fence < excluded.fence";
-                let fence = i64::try_from(fence.0)?;
+                    set fence = excluded.fence, count = e.count + 1 where e.fence < excluded.fence or $2 is null";
+                let fence = fence.map(|fence| i64::try_from(fence.0)).transpose()?;
                 sqlx::query(count).bind(event).bind(fence).execute(pool).await?;
             }
         }
@@ -172,12 +206,18 @@ async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> Respons
         return handling.await.into_response();
     }
     let Some(handlers) = app.claims.clone() else { return ().into_response() };
-    let handler = async move |ticket: shared_inbox_webhooks::replay::Ticket| {
+    let handler = async move |claim: shared_inbox_webhooks::replay::ClaimGuard| {
         if app.role == Role::Waits {
             println!("begun {id}");
             app.gate.lock().await.recv().await;
         }
-        app.effects.count(&id, ticket.fence()).await
+        let fence = (app.role != Role::CountsRuns).then(|| claim.fencing_token());
+        app.effects.count(&id, fence).await?;
+        if app.role == Role::CountsRuns {
+            // So that some are killed or stopped between the effect and its mark.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
     };
     handlers.once(delivery, handler).await.into_response()
 }
@@ -188,9 +228,10 @@ fn a_receiver_of_the_fleet() {
     let (Ok(role), Ok(store)) = (std::env::var("RECEIVER_ROLE"), std::env::var("RECEIVER_STORE")) else {
         return;
     };
+    tracing_subscriber::fmt().with_ansi(false).init();
     let lease = std::env::var("RECEIVER_LEASE_MS").ok().and_then(|lease| lease.parse().ok());
     let lease = Duration::from_millis(lease.expect("a lease"));
-    let roles = [Role::Claims, Role::Waits, Role::Transactions];
+    let roles = [Role::Claims, Role::Waits, Role::CountsRuns, Role::Transactions];
     let role = roles.into_iter().find(|known| format!("{known:?}") == role).expect("a role");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

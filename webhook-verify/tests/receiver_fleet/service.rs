@@ -49,7 +49,9 @@ impl Service {
         const TRIES: usize = 5_000;
         let mut last = None;
         for _ in 0..TRIES {
-            last = self.send(event, &fleet.any(random).url).await;
+            // The address alone: whoever holds on to a process keeps it from being killed.
+            let url = fleet.any(random).url.clone();
+            last = self.send(event, &url).await;
             if last == Some(200) {
                 return;
             }

@@ -9,7 +9,7 @@ use rmcp::{
 };
 
 use super::{
-    Mailroom, Result,
+    Mailroom, Reading, Result,
     asking::{self, Asking, Heard, NO_CLIENT, Shown},
     carried::question,
     case::Case,
@@ -192,15 +192,20 @@ impl Mailroom {
         }
     }
 
-    /// The person took a while, and the mail would go to whoever is the contact now.
+    /// The mail would go to whoever is the contact now, so after a while the conversation is read again.
     async fn send_once(&self, case: &Case, slot: &mut Slot) -> Result<CallToolResult> {
-        let conversation = read(&case.linked, &case.mail.0.id).await?;
-        if Case::new(&case.linked, case.mail.clone(), &conversation)?.exact != case.exact {
-            return Err(failed(
-                "Not sent: the conversation changed while the person was asked. Read it again.",
-            ));
+        let now = self.clock.now();
+        let mut reading = case.reading.clone();
+        if !reading.is_fresh(now) {
+            let conversation = Arc::new(read(&case.linked, &case.mail.0.id).await?);
+            reading = Reading { conversation, at: now };
+            if Case::new(&case.linked, case.mail.clone(), reading.clone())?.exact != case.exact {
+                return Err(failed(
+                    "Not sent: the conversation changed while the person was asked. Read it again.",
+                ));
+            }
         }
-        Ok(self.make(&case.linked, &case.mail.0, slot, &conversation, None).await)
+        Ok(self.make(&case.linked, &case.mail.0, slot, Some(&reading.conversation), None).await)
     }
 }
 

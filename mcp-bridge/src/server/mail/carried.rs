@@ -4,7 +4,6 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitationAction,
     InputRequest, InputRequests, InputRequiredResult,
 };
-use shared_inbox::Conversation;
 
 use super::{Mailroom, Result, beside::told, case::Case, note};
 use crate::{
@@ -21,7 +20,6 @@ impl Mailroom {
     pub(super) async fn carried(
         &self,
         case: Case,
-        conversation: &Conversation,
         request: &CallToolRequestParams,
     ) -> Result<CallToolResponse> {
         let now = self.clock.now();
@@ -38,6 +36,7 @@ impl Mailroom {
         let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
         match answer {
             Answer::Yes => {
+                let conversation = Some(&*case.reading.conversation);
                 let result = self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await;
                 // The yes is spent, so it is not for the call to be made again.
                 Ok(match self.renewed(&case.linked).await {

@@ -8,7 +8,7 @@ use shared_inbox::{
 };
 
 use super::{
-    Result,
+    Reading, Result,
     creates::{Create, What},
 };
 use crate::{
@@ -28,6 +28,16 @@ impl Mail {
 
     pub(in crate::server) fn request(id: ConversationId, request: RequestDocuments) -> Self {
         Self(Create { id, what: What::Request(request) })
+    }
+
+    /// The conversation, and what the customer is to read.
+    pub(in crate::server) fn words(&self) -> (ConversationId, String) {
+        let words = match &self.0.what {
+            What::Reply(reply) => &reply.body,
+            What::Request(request) => request.message.as_deref().unwrap_or_default(),
+            What::Note(note) => &note.body,
+        };
+        (self.0.id.clone(), words.to_owned())
     }
 
     pub(super) fn wants_to_send(&self) -> bool {
@@ -61,6 +71,8 @@ impl Mail {
 pub(super) struct Case {
     pub(super) linked: Arc<Linked>,
     pub(super) mail: Mail,
+    /// What the person is asked by.
+    pub(super) reading: Reading,
     pub(super) letter: Letter,
     /// What a consent is bound to: what the person sees as well as what is sent. Another recipient is another mail.
     pub(super) exact: Digest,
@@ -69,11 +81,11 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn new(linked: &Arc<Linked>, mail: Mail, conversation: &Conversation) -> Result<Self> {
-        let letter = mail.letter(conversation);
+    pub(super) fn new(linked: &Arc<Linked>, mail: Mail, reading: Reading) -> Result<Self> {
+        let letter = mail.letter(&reading.conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
         let exact = Digest::of(&(&mail.0.id, &mail.0.what, &letter)).map_err(wrong)?;
         let seen = letter.seen().map_err(wrong)?;
-        Ok(Self { linked: linked.clone(), mail, letter, exact, seen })
+        Ok(Self { linked: linked.clone(), mail, reading, letter, exact, seen })
     }
 }

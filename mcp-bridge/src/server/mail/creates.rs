@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
     Certainty, Conversation, ConversationId, Created, Done, Error, Lookup, Operation, ReplyResult,
-    TimelineItem, UnconfirmedCreate, Verification,
+    TimelineItem, UnconfirmedCreate,
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -18,9 +18,8 @@ use crate::{
     recent::Fate,
     server::{
         Linked,
-        answer::{changed, error, failed},
+        answer::{changed, error, failed, in_words},
         calls::ok,
-        explain,
     },
 };
 
@@ -86,10 +85,7 @@ impl Mailroom {
             Ok(slot) => slot,
             Err(result) => return result,
         };
-        match linked.client.conversation(&create.id).get().await {
-            Ok(seen) => self.make(linked, create, &mut slot, &seen, why).await,
-            Err(e) => not_made(create, &e, why),
-        }
+        self.make(linked, create, &mut slot, None, why).await
     }
 
     /// The create's place in the memory; an error is its result when it was made a moment ago.
@@ -128,13 +124,13 @@ impl Mailroom {
         Err(changed("Already done.", answer, Some(&added)))
     }
 
-    /// Makes it, and remembers what became of it. `seen` is the conversation as it was a moment ago.
+    /// Makes it, and remembers what became of it. `seen` is the conversation as it was a moment ago, if it was read.
     pub(super) async fn make(
         &self,
         linked: &Linked,
         create: &Create,
         slot: &mut Fate,
-        seen: &Conversation,
+        seen: Option<&Conversation>,
         why: Option<&str>,
     ) -> CallToolResult {
         let creating = match self.creates.begin(create.sends()) {
@@ -170,7 +166,7 @@ fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
     match why {
         Some(why) => failed(format!(
             "Nothing was sent because {why}, and a draft could not be made either: {}",
-            explain(e)
+            in_words(e)
         )),
         None => error(e),
     }
@@ -192,25 +188,25 @@ async fn send(
     linked: &Linked,
     create: &Create,
     slot: &mut Fate,
-    seen: &Conversation,
+    seen: Option<&Conversation>,
 ) -> Result<(Value, bool), Error> {
     let thread = linked.client.conversation(&create.id);
     let value = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
     match create.what.clone() {
         What::Note(note) => {
-            let created = follow(thread.add_note(note.body).seen(seen), slot).await?;
+            let created = follow(thread.add_note(note.body), seen, slot).await?;
             Ok((done(&created), created.recovered()))
         }
         What::Reply(reply) => {
             let call = thread.reply(reply.body.clone());
             let call = if reply.send { call.and_send() } else { call };
-            let created = follow(call.input(reply).seen(seen), slot).await?;
+            let created = follow(call.input(reply), seen, slot).await?;
             Ok((value(&created), created.recovered()))
         }
         What::Request(request) => {
             let call = thread.request_documents(request.documents.clone());
             let call = if request.send { call.and_send() } else { call };
-            let created = follow(call.input(request).seen(seen), slot).await?;
+            let created = follow(call.input(request), seen, slot).await?;
             Ok((value(&created), created.recovered()))
         }
     }
@@ -218,12 +214,18 @@ async fn send(
 
 /// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its fate
 /// is unknown until there is a result.
-async fn follow<I, O>(call: shared_inbox::Create<I, O>, slot: &mut Fate) -> Result<Created<O>, Error>
+async fn follow<I, O>(
+    call: shared_inbox::Create<I, O>,
+    seen: Option<&Conversation>,
+    slot: &mut Fate,
+) -> Result<Created<O>, Error>
 where
     shared_inbox::Create<I, O>: IntoFuture<Output = Result<Created<O>, Error>>,
 {
-    // Few calls, and a model that has to be told: a read before each, so that what was lost is known.
-    let call = call.verification(Verification::ReadFirst);
+    let call = match seen {
+        Some(seen) => call.seen(seen),
+        None => call,
+    };
     *slot = Fate::Unknown(Instant::now(), call.unconfirmed());
     let result = call.await;
     if let Err(e) = &result {
@@ -245,18 +247,20 @@ fn seen(item: &TimelineItem) -> Value {
 }
 
 fn sentence(what: &What, answer: &Value) -> String {
-    let message = answer.get("messageId").and_then(Value::as_str).unwrap_or_default();
-    match (what, answer.get("status").and_then(Value::as_str)) {
+    let text = |field| answer.get(field).and_then(Value::as_str);
+    let message = text("messageId").unwrap_or_default();
+    let request = text("requestId").map(|id| format!(" (document request {id})")).unwrap_or_default();
+    match (what, text("status")) {
         (What::Note(_), _) => "The note was added; the customer does not see it.".into(),
         (_, Some("draft")) => {
-            format!("Draft {message} was made; a person must approve it before it is mailed.")
+            format!("Draft {message} was made{request}; a person must approve it before it is mailed.")
         }
         (_, Some("scheduled")) => {
-            let when = answer.get("sendsAt").and_then(Value::as_str).unwrap_or("the end of the undo window");
-            format!("Mail {message} goes out at {when}; the team can stop it until then.")
+            let when = text("sendsAt").unwrap_or("the end of the undo window");
+            format!("Mail {message}{request} goes out at {when}; the team can stop it until then.")
         }
         (_, status) => {
-            format!("Message {message} was made, its status is {}.", status.unwrap_or("not known"))
+            format!("Message {message}{request} was made, its status is {}.", status.unwrap_or("not known"))
         }
     }
 }

@@ -9,7 +9,11 @@ mod creates;
 mod errands;
 mod in_flight;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use rmcp::{
     RoleServer,
@@ -19,8 +23,9 @@ use rmcp::{
 use shared_inbox::{Clock, Conversation, ConversationId, Scope};
 
 use super::{
-    Link, Linked,
-    answer::{error, failed},
+    Link, Linked, Pace,
+    answer::{denied, error, failed},
+    inboxes::Inboxes,
     record::{self, client_name, note},
 };
 use crate::{
@@ -36,6 +41,9 @@ use in_flight::InFlight;
 pub(super) use case::Mail;
 pub(super) use creates::Create;
 
+/// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more.
+const READ_TTL: Duration = Duration::from_secs(60);
+
 /// Where mails are made: what was made lately, what is being asked, and what was refused.
 pub(super) struct Mailroom {
     send: SendPolicy,
@@ -47,6 +55,21 @@ pub(super) struct Mailroom {
     book: Book,
     errands: Errands,
     page: Page,
+    /// What questions were asked about, as it was read: the answer may come with a call of its own.
+    read: Mutex<HashMap<ConversationId, Reading>>,
+}
+
+/// A conversation, and when it was read.
+#[derive(Clone)]
+pub(super) struct Reading {
+    pub(super) conversation: Arc<Conversation>,
+    pub(super) at: Instant,
+}
+
+impl Reading {
+    fn is_fresh(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) <= READ_TTL
+    }
 }
 
 type Result<T> = std::result::Result<T, CallToolResult>;
@@ -64,19 +87,29 @@ impl Mailroom {
             book: Book::default(),
             errands: Errands::default(),
             page,
+            read: Mutex::default(),
         }
     }
 
-    /// Makes a draft, or sends, or asks.
+    /// Makes a draft, or sends, or asks. Only a mail that may go out needs the conversation read, and one read serves
+    /// the choice of inboxes, the question and the create.
     pub(super) async fn mail(
         self: &Arc<Self>,
         linked: &Arc<Linked>,
+        inboxes: &Inboxes,
         mail: Mail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
+        let draft = async |mail: Mail, why| {
+            inboxes.admit(&linked.client, &mail.0.id).await.map_err(denied)?;
+            if mail.wants_to_send() {
+                note(Consent::Draft);
+            }
+            Ok(self.create(linked, &mail.into_draft(), why).await.into())
+        };
         if !mail.wants_to_send() {
-            return Ok(self.create(linked, &mail.0, None).await.into());
+            return draft(mail, None).await;
         }
         if !linked.scopes().contains(&Scope::Send) {
             return Err(failed(
@@ -84,30 +117,54 @@ impl Mailroom {
                  approves.",
             ));
         }
-        if self.send == SendPolicy::Never {
-            let why = "the bridge was started with --send=never";
-            note(Consent::Draft);
-            return Ok(self.create(linked, &mail.into_draft(), Some(why)).await.into());
+        let way = Way::of(self.ask, ctx.client_capabilities().as_ref());
+        let cannot_ask = "this client cannot ask a person for consent to send";
+        match (self.send, way) {
+            (SendPolicy::Never, _) => {
+                return draft(mail, Some("the bridge was started with --send=never")).await;
+            }
+            (SendPolicy::Ask, None) => return draft(mail, Some(cannot_ask)).await,
+            _ => {}
         }
-        let conversation = read(linked, &mail.0.id).await?;
-        if self.send == SendPolicy::Allow && conversation.risk.is_none() {
+        let reading = self.reading(linked, inboxes, &mail.0.id, request).await?;
+        if self.send == SendPolicy::Allow && reading.conversation.risk.is_none() {
             let mut slot = self.claim(linked, &mail.0, None).await?;
             note(Consent::Setting);
-            return Ok(self.make(linked, &mail.0, &mut slot, &conversation, None).await.into());
+            return Ok(self.make(linked, &mail.0, &mut slot, Some(&reading.conversation), None).await.into());
         }
-        let mut case = Case::new(linked, mail, &conversation)?;
+        let mut case = Case::new(linked, mail, reading)?;
         case.letter.client = client_name(ctx);
         let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
-        match Way::of(self.ask, ctx.client_capabilities().as_ref()) {
-            None => {
-                let why = "this client cannot ask a person for consent to send";
-                note(Consent::Draft);
-                Ok(self.create(linked, &case.mail.into_draft(), Some(why)).await.into())
-            }
-            Some(Way::Form) if newer => self.carried(case, &conversation, request).await,
+        match way {
+            None => draft(case.mail, Some(cannot_ask)).await,
+            Some(Way::Form) if newer => self.carried(case, request).await,
             Some(Way::Link) if newer && request.request_state.is_some() => self.collect(&case, request).await,
             Some(way) => self.errand(case, way, newer, ctx).await,
         }
+    }
+
+    /// The conversation of a mail that may go out: as it was read for the question that this call answers, if that was a
+    /// moment ago, and else as it is now.
+    async fn reading(
+        &self,
+        linked: &Linked,
+        inboxes: &Inboxes,
+        id: &ConversationId,
+        request: &CallToolRequestParams,
+    ) -> Result<Reading> {
+        let now = self.clock.now();
+        let kept = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if request.request_state.is_some()
+            && let Some(reading) = kept().get(id).filter(|reading| reading.is_fresh(now))
+        {
+            return Ok(reading.clone());
+        }
+        let conversation = inboxes.conversation(&linked.client, id, Pace::Asked).await.map_err(denied)?;
+        let reading = Reading { conversation: Arc::new(conversation), at: now };
+        let mut kept = kept();
+        kept.retain(|_, reading| reading.is_fresh(now));
+        kept.insert(id.clone(), reading.clone());
+        Ok(reading)
     }
 
     async fn not_sent(&self, case: &Case, answer: Answer) -> CallToolResult {

@@ -10,7 +10,7 @@ use regex::Regex;
 use serde_json::Value;
 use shared_inbox_mcp::render::Rendered;
 
-pub(super) const MARKER: &str = "f00dfeedf00dfeed";
+pub(super) const MARKER: &str = "123412341234";
 
 static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}\p{Cc}\u{2028}\u{2029}&&[^\n\t]]")
@@ -52,7 +52,7 @@ fn node(one: &Node) -> Option<String> {
 
 /// The text without our own fences, which have the marker that the first line explains.
 fn unfenced(text: &str) -> String {
-    let marker = text.split_once("⟦untrusted ").and_then(|(_, rest)| rest.get(..16)).unwrap_or(MARKER);
+    let marker = text.split_once("⟦untrusted ").and_then(|(_, rest)| rest.get(..12)).unwrap_or(MARKER);
     text.replace(&format!("⟦untrusted {marker}⟧"), "").replace(&format!("⟦end {marker}⟧"), "")
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn judge_text(text: &str) -> Result<(), TestCaseError> {
 /// Every string and every name in a structured result.
 pub(crate) fn judge_json(value: &Value) -> Result<(), TestCaseError> {
     static MARKS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?s)^⟦untrusted(?:: [a-z0-9, -]+)?⟧ (.*) ⟦end⟧$").unwrap());
+        LazyLock::new(|| Regex::new(r"(?s)^⟦untrusted(?:: [a-z0-9, -]+)?⟧ (.*)$").unwrap());
     match value {
         Value::String(text) => {
             let inside = MARKS.captures(text).map_or(text.as_str(), |found| found.get(1).unwrap().as_str());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conform::{
-    fixtures::timeline,
+    kept::timeline,
     rule::{READS, Table, WRITE},
     session::text,
     shape::{

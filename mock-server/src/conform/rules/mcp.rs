@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::access::OPERATIONS;
+use super::operations::OPERATIONS;
 use crate::conform::{
     http::{Api, Call},
     reply::Reply,

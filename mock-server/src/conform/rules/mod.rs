@@ -3,14 +3,25 @@
 mod access;
 mod agent;
 mod app_mail;
+mod asking;
+mod assignment;
 mod conversations;
 mod errors;
+mod event_values;
 mod events;
 mod library;
 mod lists;
+mod magic;
 mod mcp;
+mod occasions;
+mod operations;
 mod replies;
+mod retries;
 mod sandbox;
+mod scoping;
+mod sending;
+mod tags;
+mod visibility;
 mod webhooks;
 mod writes;
 
@@ -18,19 +29,34 @@ use super::rule::Table;
 
 pub(super) fn all() -> Table {
     let mut table = Table::default();
-    agent::add(&mut table);
-    conversations::add(&mut table);
-    lists::add(&mut table);
-    writes::add(&mut table);
-    replies::add(&mut table);
-    library::add(&mut table);
-    app_mail::add(&mut table);
-    sandbox::add(&mut table);
-    mcp::add(&mut table);
-    access::add(&mut table);
-    webhooks::add(&mut table);
-    events::add(&mut table);
-    errors::add(&mut table);
+    for add in [
+        agent::add,
+        conversations::add,
+        lists::add,
+        writes::add,
+        tags::add,
+        assignment::add,
+        replies::add,
+        sending::add,
+        asking::add,
+        library::add,
+        app_mail::add,
+        sandbox::add,
+        magic::add,
+        mcp::add,
+        access::add,
+        visibility::add,
+        webhooks::add,
+        retries::add,
+        scoping::add,
+        events::add,
+        occasions::add,
+        event_values::add,
+        errors::add,
+    ] as [fn(&mut Table); 23]
+    {
+        add(&mut table);
+    }
     // By section; within one, in the order of the files.
     table.rules.sort_by_key(|rule| order(rule.section));
     table

@@ -1,16 +1,16 @@
-//! Replies and document requests: drafts, the undo window, what goes out and what follows.
+//! Replies: their results, limits and texts, and what document requests have in common with them.
 
 use serde_json::{Value, json};
 
 use crate::conform::{
-    fixtures::timeline,
     http::Api,
-    rule::{DRAFT, Found, Needs, SEND, Table, WORLD},
-    session::{Session, text},
+    kept::timeline,
+    rule::{DRAFT, Found, SEND, Table},
+    session::Session,
     shape::{
         Field,
         Type::{Id, OneOf, Text, Time},
-        field, optional, time,
+        field, optional,
     },
     stop::Stop,
 };
@@ -24,12 +24,13 @@ const RESULT: &[Field] = &[
 ];
 
 /// The two endpoints, with the least that each takes.
-const REPLIES: (&str, fn() -> Value) = ("replies", || json!({ "body": "Hello" }));
-const REQUESTS: (&str, fn() -> Value) =
+pub(super) const REPLIES: (&str, fn() -> Value) = ("replies", || json!({ "body": "Hello" }));
+
+pub(super) const REQUESTS: (&str, fn() -> Value) =
     ("document-requests", || json!({ "documents": [{ "label": "Passport" }] }));
 
 /// The least, and these fields.
-fn with((what, least): (&'static str, fn() -> Value), more: Value) -> (&'static str, Value) {
+pub(super) fn with((what, least): (&'static str, fn() -> Value), more: Value) -> (&'static str, Value) {
     let mut body = least();
     if let (Some(body), Some(more)) = (body.as_object_mut(), more.as_object()) {
         body.extend(more.clone());
@@ -37,7 +38,7 @@ fn with((what, least): (&'static str, fn() -> Value), more: Value) -> (&'static 
     (what, body)
 }
 
-fn border(
+pub(super) fn border(
     table: &mut Table,
     id: String,
     says: &str,
@@ -56,7 +57,7 @@ fn border(
     });
 }
 
-fn refused(
+pub(super) fn refused(
     table: &mut Table,
     id: String,
     says: &str,
@@ -71,37 +72,32 @@ fn refused(
 }
 
 /// The message in the timeline of a conversation.
-async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, Stop> {
+pub(super) async fn message(api: &Api, conversation: &str, id: &str) -> Result<Value, Stop> {
     let read = api.get(format!("/conversations/{conversation}")).await?;
     let found = timeline(&read)?.into_iter().find(|it| it["id"] == id);
     found.ok_or_else(|| read.differs(format!("{id} in the timeline")))
 }
 
 /// A live conversation with a reply or request in it; gives the conversation and the answer.
-async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), Stop> {
+pub(super) async fn live(s: &Session, what: &str, body: Value) -> Result<(String, Value), Stop> {
     let id = s.live_conversation().await?;
     let made = s.live()?.post(format!("/conversations/{id}/{what}"), &body).await?;
     Ok((id, made.done()?.clone()))
 }
 
-fn unlike(request: &str, expected: &str, received: impl std::fmt::Display) -> Stop {
+pub(super) fn unlike(request: &str, expected: &str, received: impl std::fmt::Display) -> Stop {
     Stop::differs(request, expected, received.to_string())
 }
 
 pub(super) fn add(table: &mut Table) {
     table.section("2.8");
     results(table);
-    table.section("3.3");
-    states(table);
     for (section, group, endpoint) in [("4.8", "replies", REPLIES), ("4.9", "requests", REQUESTS)] {
         table.section(section);
         common(table, group, endpoint);
-        documents(table, group, endpoint);
     }
     table.section("4.8");
     bodies(table);
-    table.section("4.9");
-    requests(table);
 }
 
 fn results(table: &mut Table) {
@@ -139,217 +135,6 @@ fn results(table: &mut Table) {
     }
 }
 
-fn states(table: &mut Table) {
-    for (id, says, endpoint, send, expected, needs) in [
-        ("reply.is-draft", "Without `send` a reply is a draft", REPLIES, None, "draft", DRAFT),
-        (
-            "reply.is-draft.false",
-            "With `send: false` a reply is a draft",
-            REPLIES,
-            Some(false),
-            "draft",
-            DRAFT,
-        ),
-        (
-            "reply.is-scheduled",
-            "With `send: true` a reply is scheduled",
-            REPLIES,
-            Some(true),
-            "scheduled",
-            SEND,
-        ),
-        ("request.is-draft", "Without `send` a document request is a draft", REQUESTS, None, "draft", DRAFT),
-        (
-            "request.is-scheduled",
-            "With `send: true` a document request is scheduled",
-            REQUESTS,
-            Some(true),
-            "scheduled",
-            SEND,
-        ),
-    ] {
-        table.demand(id, says, needs, move |s| async move {
-            s.api().reserve(4).await?;
-            let id = s.conversation().await?;
-            let more = send.map_or(json!({}), |send| json!({ "send": send }));
-            let (what, body) = with(endpoint, more);
-            let made = s.act(&id, what, &body).await?;
-            made.equals("/status", &json!(expected))?;
-            let item = message(s.api(), &id, &made.text_at("/messageId")?).await?;
-            match (item["direction"] == "outbound", item["status"] == expected) {
-                (true, true) => Ok(()),
-                _ => Err(unlike(
-                    &made.request,
-                    &format!("an outbound message, {expected}, in the timeline"),
-                    item,
-                )),
-            }
-        });
-    }
-    table.demand(
-        "reply.undo.sandbox",
-        "A sent reply leaves after 5 seconds in the sandbox",
-        SEND,
-        |s| async move {
-            s.api().reserve(4).await?;
-            let id = s.conversation().await?;
-            let made = s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?;
-            let sent = made.text_at("/messageId")?;
-            let early = message(s.api(), &id, &sent).await?["status"].clone();
-            s.wait(std::time::Duration::from_secs(7)).await;
-            let late = message(s.api(), &id, &sent).await?["status"].clone();
-            match early == "scheduled" && late == "sent" {
-                true => Ok(()),
-                false => Err(unlike(
-                    &made.request,
-                    "scheduled at once, and sent 7 seconds later",
-                    format!("{early}, then {late}"),
-                )),
-            }
-        },
-    );
-    table.demand("reply.undo.live", "A sent reply leaves after 10 minutes", WORLD, |s| async move {
-        let (id, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-        let (api, sent) = (s.live()?, text(&made["messageId"]));
-        s.advance(595).await?;
-        let early = message(&api, &id, &sent).await?["status"].clone();
-        s.advance(10).await?;
-        let late = message(&api, &id, &sent).await?["status"].clone();
-        match early == "scheduled" && late == "sent" {
-            true => Ok(()),
-            false => Err(unlike(
-                "POST …/replies with send",
-                "scheduled after 9:55, sent after 10:05",
-                format!("{early}, then {late}"),
-            )),
-        }
-    });
-    table.demand(
-        "reply.sendsAt.live",
-        "`sendsAt` is the end of the undo window, 10 minutes on",
-        WORLD,
-        |s| async move {
-            let now = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
-            let (_, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-            let Some(at) = made["sendsAt"].as_str().and_then(time) else { return Ok(()) };
-            match (at - now - 600.0).abs() < 2.0 {
-                true => Ok(()),
-                false => Err(unlike(
-                    "POST …/replies with send",
-                    "`sendsAt` 600 seconds from now",
-                    format!("{} seconds", at - now),
-                )),
-            }
-        },
-    );
-    table.demand(
-        "reply.stop",
-        "Anyone on the team can stop a reply during the window",
-        WORLD,
-        |s| async move {
-            let (id, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-            let sent = text(&made["messageId"]);
-            s.control()?.post(&format!("/messages/{sent}/stop"), json!({})).await?;
-            s.advance(86_400).await?;
-            let status = message(&s.live()?, &id, &sent).await?["status"].clone();
-            match status == "sent" || !s.control()?.list("/outbox").await?.is_empty() {
-                false => Ok(()),
-                true => Err(unlike(
-                    "POST …/replies with send, stopped within the window",
-                    "nothing leaves",
-                    status,
-                )),
-            }
-        },
-    );
-    table.demand("draft.silent", "Nothing of a draft reaches the customer", WORLD, |s| async move {
-        let (id, made) = live(&s, "replies", json!({ "body": "Hello" })).await?;
-        s.advance(8 * 86_400).await?;
-        let status = message(&s.live()?, &id, &text(&made["messageId"])).await?["status"].clone();
-        match s.control()?.list("/outbox").await?.is_empty() && status == "draft" {
-            true => Ok(()),
-            false => Err(unlike("POST …/replies, and eight days later", "a draft, and no mail", status)),
-        }
-    });
-    table.demand(
-        "draft.queue",
-        "A draft waits in the approval queue with its summary",
-        WORLD,
-        |s| async move {
-            let (_, made) = live(&s, "replies", json!({ "body": "Hello", "summary": "Says hello" })).await?;
-            let queue = s.control()?.list("/approvals").await?;
-            let there =
-                queue.iter().any(|it| it["messageId"] == made["messageId"] && it["summary"] == "Says hello");
-            if there {
-                Ok(())
-            } else {
-                Err(unlike(
-                    "POST …/replies with a summary",
-                    "the draft in the queue, with its summary",
-                    json!(queue),
-                ))
-            }
-        },
-    );
-    table.demand(
-        "draft.approved",
-        "A draft that a person approves goes out after the undo window",
-        WORLD,
-        |s| async move {
-            let (id, made) = live(&s, "replies", json!({ "body": "Hello" })).await?;
-            let (api, draft) = (s.live()?, text(&made["messageId"]));
-            s.control()?.post(&format!("/messages/{draft}/approve"), json!({})).await?;
-            s.advance(595).await?;
-            let early = message(&api, &id, &draft).await?["status"].clone();
-            s.advance(10).await?;
-            let late = message(&api, &id, &draft).await?["status"].clone();
-            match early == "scheduled" && late == "sent" {
-                true => Ok(()),
-                false => Err(unlike(
-                    "a draft, approved by a person",
-                    "scheduled after 9:55, sent after 10:05",
-                    format!("{early}, then {late}"),
-                )),
-            }
-        },
-    );
-    table.demand("draft.edited", "A person may edit a draft before approving it", WORLD, |s| async move {
-        let (id, made) = live(&s, "replies", json!({ "body": "Hello" })).await?;
-        let draft = text(&made["messageId"]);
-        s.control()?.post(&format!("/messages/{draft}/approve"), json!({ "body": "Good day" })).await?;
-        s.advance(600).await?;
-        let shown = message(&s.live()?, &id, &draft).await?["text"].clone();
-        if shown == "Good day" {
-            Ok(())
-        } else {
-            Err(unlike("a draft, edited and approved", "the edited text", shown))
-        }
-    });
-    table.observe(
-        "reply.sent.status",
-        "The status of an open conversation after mail went out",
-        "waiting",
-        WORLD,
-        |s| async move {
-            let (id, _) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-            s.advance(605).await?;
-            s.live()?.get(format!("/conversations/{id}")).await?.text_at("/status")
-        },
-    );
-    table.observe(
-        "reply.stopped.status",
-        "The status of a message that was stopped",
-        "draft",
-        WORLD,
-        |s| async move {
-            let (id, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
-            let sent = text(&made["messageId"]);
-            s.control()?.post(&format!("/messages/{sent}/stop"), json!({})).await?;
-            Ok(text(&message(&s.live()?, &id, &sent).await?["status"]))
-        },
-    );
-}
-
 /// What holds for both endpoints.
 fn common(table: &mut Table, group: &'static str, endpoint: (&'static str, fn() -> Value)) {
     let (what, least) = endpoint;
@@ -381,136 +166,6 @@ fn common(table: &mut Table, group: &'static str, endpoint: (&'static str, fn() 
         || json!({ "send": false }),
         || json!({ "send": "yes" }),
     );
-}
-
-/// The documents that are asked for.
-fn documents(table: &mut Table, group: &'static str, endpoint: (&'static str, fn() -> Value)) {
-    let items = |n: usize| json!({ "documents": vec![json!({ "label": "x" }); n] });
-    let one = |item: Value| json!({ "documents": [item] });
-    border(
-        table,
-        format!("{group}.documents.max"),
-        "There are at most 20 documents",
-        endpoint,
-        "documents",
-        move || items(20),
-        move || items(21),
-    );
-    border(
-        table,
-        format!("{group}.label.max"),
-        "`label` has at most 120 characters",
-        endpoint,
-        "documents",
-        move || one(json!({ "label": "x".repeat(120) })),
-        move || one(json!({ "label": "x".repeat(121) })),
-    );
-    border(
-        table,
-        format!("{group}.description.max"),
-        "`description` has at most 500 characters",
-        endpoint,
-        "documents",
-        move || one(json!({ "label": "x", "description": "x".repeat(500) })),
-        move || one(json!({ "label": "x", "description": "x".repeat(501) })),
-    );
-    border(
-        table,
-        format!("{group}.label.required"),
-        "`label` is required",
-        endpoint,
-        "documents",
-        move || one(json!({ "label": "x" })),
-        move || one(json!({ "description": "x" })),
-    );
-    border(
-        table,
-        format!("{group}.required.type"),
-        "`required` is a boolean",
-        endpoint,
-        "documents",
-        move || one(json!({ "label": "x", "required": false })),
-        move || one(json!({ "label": "x", "required": 1 })),
-    );
-    border(
-        table,
-        format!("{group}.documents.type"),
-        "`documents` is an array of objects",
-        endpoint,
-        "documents",
-        move || one(json!({ "label": "x" })),
-        || json!({ "documents": "Passport" }),
-    );
-    let request = if group == "replies" {
-        json!({ "body": "Hello", "documents": [{ "label": "Passport" }] })
-    } else {
-        json!({ "documents": [{ "label": "Passport" }] })
-    };
-    let what = endpoint.0;
-    let body = request.clone();
-    table.demand(format!("{group}.checklist"), "The checklist stands under the text", DRAFT, move |s| {
-        let body = body.clone();
-        async move {
-            let id = s.conversation().await?;
-            let made = s.act(&id, what, &body).await?;
-            let item = message(s.api(), &id, &made.text_at("/messageId")?).await?;
-            let shown = text(&item["text"]);
-            match shown.contains("Passport") {
-                true => Ok(()),
-                false => Err(unlike(&made.request, "a text with the label of the document", &shown)),
-            }
-        }
-    });
-    let body = request.clone();
-    table.demand(
-        format!("{group}.link.draft"),
-        "The upload link of a draft is added when a person approves it",
-        WORLD,
-        move |s| {
-            let body = body.clone();
-            async move {
-                let (id, made) = live(&s, what, body).await?;
-                let (api, draft) = (s.live()?, text(&made["messageId"]));
-                let before = text(&message(&api, &id, &draft).await?["text"]).contains("://");
-                s.control()?.post(&format!("/messages/{draft}/approve"), json!({})).await?;
-                s.advance(600).await?;
-                let after = text(&message(&api, &id, &draft).await?["text"]).contains("://");
-                match !before && after {
-                    true => Ok(()),
-                    false => Err(unlike(
-                        "a draft with documents, approved",
-                        "a link after the approval alone",
-                        format!("before: {before}, after: {after}"),
-                    )),
-                }
-            }
-        },
-    );
-    table.demand(format!("{group}.reminders"), "Reminders follow on days 2, 4 and 7", WORLD, move |s| {
-        let mut body = request.clone();
-        body["send"] = json!(true);
-        async move {
-            live(&s, what, body).await?;
-            s.advance(600).await?;
-            let sent = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
-            s.advance(12 * 86_400).await?;
-            let outbox = s.control()?.list("/outbox").await?;
-            let days: Vec<i64> = outbox
-                .iter()
-                .filter(|it| it["kind"] == "reminder")
-                .filter_map(|it| time(&text(&it["at"])))
-                .map(|at| ((at - sent) / 86_400.0).round() as i64)
-                .collect();
-            match days == [2, 4, 7] {
-                true => Ok(()),
-                false => Err(unlike(
-                    "documents asked for, and twelve days later",
-                    "reminders on days 2, 4 and 7",
-                    format!("days {days:?}"),
-                )),
-            }
-        }
-    });
 }
 
 fn bodies(table: &mut Table) {
@@ -581,133 +236,6 @@ fn bodies(table: &mut Table) {
         |s| async move {
             let id = s.conversation().await?;
             Ok(s.act(&id, "replies", &json!({ "body": "x", "documents": [] })).await?.status.to_string())
-        },
-    );
-}
-
-fn requests(table: &mut Table) {
-    refused(
-        table,
-        "requests.documents.required".into(),
-        "`documents` is required",
-        "document-requests",
-        "documents",
-        || json!({}),
-    );
-    border(
-        table,
-        "requests.message.max".into(),
-        "`message` has at most 5,000 characters",
-        REQUESTS,
-        "message",
-        || json!({ "message": "x".repeat(5_000) }),
-        || json!({ "message": "x".repeat(5_001) }),
-    );
-    border(
-        table,
-        "requests.dueDate.format".into(),
-        "`dueDate` is a date alone, four digits, two and two",
-        REQUESTS,
-        "dueDate",
-        || json!({ "dueDate": "2036-03-01" }),
-        || json!({ "dueDate": "2036-3-1" }),
-    );
-    border(
-        table,
-        "requests.dueDate.time".into(),
-        "`dueDate` has no time",
-        REQUESTS,
-        "dueDate",
-        || json!({ "dueDate": "2036-03-01" }),
-        || json!({ "dueDate": "2036-03-01T00:00:00Z" }),
-    );
-    table.demand("requests.message.shown", "`message` stands above the checklist", DRAFT, |s| async move {
-        let (id, word) = (s.conversation().await?, s.word("above"));
-        let body = json!({ "documents": [{ "label": "Passport" }], "message": word });
-        let made = s.act(&id, "document-requests", &body).await?;
-        let shown = text(&message(s.api(), &id, &made.text_at("/messageId")?).await?["text"]);
-        match shown.find(&word).zip(shown.find("Passport")).is_some_and(|(above, below)| above < below) {
-            true => Ok(()),
-            false => Err(unlike(&made.request, "the message, then the label", &shown)),
-        }
-    });
-    for (id, says, mock, body) in [
-        (
-            "requests.documents.empty",
-            "An empty list of documents",
-            "400",
-            (|| json!({ "documents": [] })) as fn() -> Value,
-        ),
-        (
-            "requests.dueDate.missing-day",
-            "A due date that does not exist",
-            "400",
-            || json!({ "documents": [{ "label": "x" }], "dueDate": "2036-02-30" }),
-        ),
-        (
-            "requests.dueDate.past",
-            "A due date that has passed",
-            "201",
-            || json!({ "documents": [{ "label": "x" }], "dueDate": "2001-01-01" }),
-        ),
-    ] {
-        table.observe(id, says, mock, DRAFT as Needs, move |s| async move {
-            let id = s.conversation().await?;
-            Ok(s.act(&id, "document-requests", &body()).await?.status.to_string())
-        });
-    }
-    table.demand(
-        "requests.upload",
-        "What the contact uploads is filed as a document",
-        WORLD,
-        |s| async move {
-            let (id, made) = live(
-                &s,
-                "document-requests",
-                json!({ "documents": [{ "label": "Passport" }], "send": true }),
-            )
-            .await?;
-            s.advance(600).await?;
-            let upload = json!({ "item": 0, "filename": "passport.pdf" });
-            s.control()?
-                .post(&format!("/document-requests/{}/uploads", text(&made["requestId"])), upload)
-                .await?;
-            let list = s.live()?.get("/documents").await?;
-            let filed = list
-                .list()?
-                .iter()
-                .any(|it| it["filename"] == "passport.pdf" && it["conversationId"] == id.as_str());
-            list.must(filed, "passport.pdf of this conversation")
-        },
-    );
-    table.demand(
-        "requests.reminders.complete",
-        "No reminder follows when everything is in",
-        WORLD,
-        |s| async move {
-            let (_, made) = live(
-                &s,
-                "document-requests",
-                json!({ "documents": [{ "label": "Passport" }], "send": true }),
-            )
-            .await?;
-            s.advance(600).await?;
-            let upload = json!({ "item": 0, "filename": "passport.pdf" });
-            s.control()?
-                .post(&format!("/document-requests/{}/uploads", text(&made["requestId"])), upload)
-                .await?;
-            s.advance(10 * 86_400).await?;
-            let outbox = s.control()?.list("/outbox").await?;
-            let reminders = outbox.iter().filter(|it| it["kind"] == "reminder").count();
-            if reminders == 0 {
-                Ok(())
-            } else {
-                Err(unlike(
-                    "documents asked for and uploaded",
-                    "no reminder",
-                    format!("{reminders} reminders"),
-                ))
-            }
         },
     );
 }

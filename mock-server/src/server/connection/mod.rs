@@ -58,17 +58,6 @@ pub(crate) enum Reply {
     Drop,
 }
 
-impl Reply {
-    /// The headers, of whatever has some.
-    pub(crate) fn headers_mut(&mut self) -> Option<&mut http::HeaderMap> {
-        match self {
-            Reply::Answer(response) => Some(response.headers_mut()),
-            Reply::Truncated(response, _) => Some(response.headers_mut()),
-            Reply::Drop => None,
-        }
-    }
-}
-
 /// Makes hyper close the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was closed on purpose")]
@@ -187,8 +176,7 @@ async fn serve_one<H, F>(
 fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     parts.headers.insert(header::CONTENT_LENGTH, body.len().into());
-    // Cutting off nothing would be an answer like any other.
-    let first = body.slice(..bytes.min(body.len().saturating_sub(1)));
+    let first = body.slice(..bytes.min(body.len()));
     let body = parts::unfold(Some(first), |step| async {
         match step {
             Some(first) => Some((Ok(first), None)),

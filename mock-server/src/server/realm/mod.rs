@@ -29,7 +29,7 @@ use super::{
     deliver::Deliverer,
     document::Origin,
     faults::{Act, Asked, Faults, Struck},
-    journal::{Entry, Journal},
+    journal::{Entry, Journal, KeptResponse},
     snapshots::Snapshots,
     sse::{Cause, Change},
     worker::Worker,
@@ -326,8 +326,8 @@ impl Realm {
     }
 
     /// Enters a request that is over, and tells those who wait for one or follow them.
-    pub(crate) fn enter_in_journal(&self, entry: Entry) {
-        self.lock().journal.push(entry);
+    pub(crate) fn enter_in_journal(&self, entry: Entry, response: Option<KeptResponse>) {
+        self.lock().journal.push(entry, response);
         self.stirred.notify_waiters();
         if let Some(ended) = self.ended.get() {
             ended.send_modify(|ended| *ended += 1);

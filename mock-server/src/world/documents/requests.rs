@@ -149,6 +149,12 @@ pub struct RequestEntry {
     pub sent_at: Option<Timestamp>,
     /// When the last required document came; null before.
     pub completed_at: Option<Timestamp>,
+    /// The name or the address of the customer.
+    #[serde(default)]
+    pub customer: Option<String>,
+    /// The subject of the conversation.
+    #[serde(default)]
+    pub subject: String,
 }
 
 impl fmt::Debug for RequestEntry {
@@ -168,7 +174,8 @@ impl DocumentRequest {
     }
 
     /// As the control API shows it.
-    pub(in crate::world) fn entry(&self) -> RequestEntry {
+    pub(in crate::world) fn entry(&self, world: &World) -> RequestEntry {
+        let at = world.conversation(self.conversation.as_str()).ok();
         RequestEntry {
             id: self.id.clone(),
             conversation_id: self.conversation.clone(),
@@ -178,6 +185,8 @@ impl DocumentRequest {
             link: self.link(),
             sent_at: self.sent_at,
             completed_at: self.completed_at,
+            customer: at.and_then(|at| world.customer(at)),
+            subject: at.map(|at| world.conversations[at].subject.clone()).unwrap_or_default(),
         }
     }
 
@@ -221,7 +230,7 @@ fn add_under(text: &mut String, part: &str) {
 impl World {
     /// Every document request, oldest first.
     pub fn document_requests(&self) -> Vec<RequestEntry> {
-        self.document_requests.iter().map(DocumentRequest::entry).collect()
+        self.document_requests.iter().map(|it| it.entry(self)).collect()
     }
 
     /// Forgets a request that never went out.

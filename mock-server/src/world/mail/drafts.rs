@@ -118,6 +118,15 @@ pub struct Waiting {
     pub text: String,
     /// When it was written.
     pub at: Timestamp,
+    /// The name of who wrote it; the drafting helper has none.
+    #[serde(default)]
+    pub drafted_by_name: Option<String>,
+    /// The name or the address of the customer.
+    #[serde(default)]
+    pub customer: Option<String>,
+    /// The subject of the conversation.
+    #[serde(default)]
+    pub subject: String,
 }
 
 impl fmt::Debug for Waiting {
@@ -260,6 +269,9 @@ impl World {
                 summary: message.summary.clone(),
                 text: message.text.clone(),
                 at: message.at,
+                drafted_by_name: message.author.as_ref().and_then(|who| self.name_of(who)).map(str::to_owned),
+                customer: self.customer(place.0),
+                subject: self.conversations[place.0].subject.clone(),
             }
         };
         self.index.drafts.iter().map(waiting).collect()

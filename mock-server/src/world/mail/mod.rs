@@ -18,7 +18,7 @@ mod threading;
 pub use app_mail::{AppMail, AppMails};
 pub use drafts::{Approval, Approved, Discard, Stop, Waiting};
 pub use inbound::{Dmarc, InboundMail, Received};
-pub use outbox::{OutboxKind, OutboxMail, Outcome};
+pub use outbox::{OutboxKind, OutboxMail, Outcome, SentMail};
 pub use team::{HelperDraft, TeamReply};
 
 pub(super) use inbound::Mail;

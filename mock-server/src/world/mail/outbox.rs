@@ -1,12 +1,12 @@
 //! Every email that left or was meant to.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{MessageId, Timestamp};
+use shared_inbox::{ConversationId, MessageId, Timestamp};
 
-use crate::world::World;
+use crate::world::{Refusal, World};
 
 /// Why a mail was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,7 +63,69 @@ impl fmt::Debug for OutboxMail {
     }
 }
 
+/// A mail of the outbox as its recipient would get it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SentMail {
+    /// The mail.
+    #[serde(flatten)]
+    pub mail: OutboxMail,
+    /// The conversation that it is part of.
+    pub conversation_id: Option<ConversationId>,
+    /// Its headers.
+    pub headers: BTreeMap<String, String>,
+    /// The whole mail, headers first.
+    pub source: String,
+}
+
+impl fmt::Debug for SentMail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SentMail")
+            .field("mail", &self.mail)
+            .field("conversation_id", &self.conversation_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who sends notices to the owners of webhooks.
+const NOTICES_FROM: &str = "Shared inbox <notices@shared-inbox.example>";
+
 impl World {
+    /// One mail of the outbox, by its number there, from 1.
+    pub fn outbox_mail(&self, number: usize) -> Result<SentMail, Refusal> {
+        let mail = number.checked_sub(1).filter(|at| *at < self.outbox.len()).map(|at| &self.outbox[at]);
+        let mail = mail.ok_or_else(|| Refusal::no_such("mail"))?;
+        let place = mail.message_id.as_ref().and_then(|id| self.message(id.as_str()));
+        let from = place.map_or_else(
+            || NOTICES_FROM.to_owned(),
+            |(at, _)| {
+                let mailbox = self.mailbox_of(at);
+                format!("{} <{}>", mailbox.name, mailbox.address)
+            },
+        );
+        // Nothing that someone wrote may begin a header of its own.
+        let one_line = |text: &str| text.split(char::is_control).collect::<Vec<_>>().join(" ");
+        let mut headers: Vec<(&str, String)> = vec![
+            ("Date", mail.at.to_string()),
+            ("From", one_line(&from)),
+            ("To", one_line(&mail.to)),
+            ("Subject", one_line(&mail.subject)),
+            ("MIME-Version", "1.0".to_owned()),
+            ("Content-Type", "text/plain; charset=utf-8".to_owned()),
+        ];
+        if let Some(id) = &mail.message_id {
+            headers.push(("Message-ID", format!("<{id}@shared-inbox.example>")));
+        }
+        let source = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<String>();
+        Ok(SentMail {
+            source: source + "\r\n" + &mail.text,
+            headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            conversation_id: place.map(|(at, _)| self.conversations[at].id.clone()),
+            mail: mail.clone(),
+        })
+    }
+
     /// Every mail that left or was meant to, oldest first.
     pub fn outbox(&self) -> Vec<OutboxMail> {
         self.outbox.iter().cloned().collect()

@@ -2,8 +2,12 @@
 //! the tries.
 
 use std::{
+    collections::{BTreeMap, VecDeque},
     fmt,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -42,12 +46,73 @@ pub struct Try {
     /// What it was signed with; not known of tries that were made before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
+    /// What the receiver answered, for as long as it is kept. Like the journal it is what the server saw, and not part
+    /// of the world document.
+    #[serde(skip)]
+    pub(super) response: Option<Arc<ReceiverResponse>>,
+}
+
+/// What a receiver answered beside the status.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReceiverResponse {
+    /// The headers.
+    pub headers: BTreeMap<String, String>,
+    /// The first 4 KiB of the body, as text.
+    pub body: String,
+    /// Whether the body was longer.
+    pub cut: bool,
+}
+
+impl fmt::Debug for ReceiverResponse {
+    /// Without its words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReceiverResponse").field("cut", &self.cut).finish_non_exhaustive()
+    }
+}
+
+impl ReceiverResponse {
+    fn size(&self) -> usize {
+        self.body.len() + self.headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+    }
+}
+
+/// Which responses of receivers are kept: the latest that fit.
+#[derive(Clone, Default)]
+pub(super) struct KeptResponses {
+    /// Which try of which delivery, and the size of its response.
+    tries: VecDeque<(WebhookId, EventId, usize, usize)>,
+    bytes: usize,
+}
+
+/// Bytes of receivers' responses kept, all together.
+const MAX_RESPONSE_BYTES: usize = 32 << 20;
+
+impl super::Webhooks {
+    /// Keeps the response to the latest try of a delivery, and lets go of the oldest beyond the limit.
+    pub(super) fn keep_response(&mut self, id: &WebhookId, event: &EventId) {
+        let latest = |delivery: &mut Delivery| {
+            let size = delivery.tries.last()?.response.as_ref()?.size();
+            Some((delivery.tries.len() - 1, size))
+        };
+        let Some((index, size)) = self.delivery_mut(id, event).and_then(latest) else { return };
+        self.responses.tries.push_back((id.clone(), event.clone(), index, size));
+        self.responses.bytes += size;
+        while self.responses.bytes > MAX_RESPONSE_BYTES {
+            let Some((id, event, index, size)) = self.responses.tries.pop_front() else { break };
+            self.responses.bytes -= size;
+            let made = self.delivery_mut(&id, &event).and_then(|delivery| delivery.tries.get_mut(index));
+            if let Some(made) = made {
+                made.response = None;
+            }
+        }
+    }
 }
 
 impl Try {
     /// As lists show it: what it was signed with is for those who look at the one delivery.
     pub(super) fn unsigned(&self) -> Self {
-        Self { signed: None, ..self.clone() }
+        Self { signed: None, response: None, ..self.clone() }
     }
 }
 
@@ -166,7 +231,10 @@ pub struct TryOutcome {
 impl TryOutcome {
     /// The try made for `request` at `at` was answered with `status` after `duration_ms`.
     pub fn answered(request: &TryRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        Self::of(request, Try { at, status: Some(status), error: None, duration_ms, signed: None })
+        Self::of(
+            request,
+            Try { at, status: Some(status), error: None, duration_ms, signed: None, response: None },
+        )
     }
 
     /// The try made for `request` at `at` got no answer.
@@ -176,7 +244,8 @@ impl TryOutcome {
         error: impl Into<String>,
         duration_ms: u64,
     ) -> Self {
-        Self::of(request, Try { at, status: None, error: Some(error.into()), duration_ms, signed: None })
+        let error = Some(error.into());
+        Self::of(request, Try { at, status: None, error, duration_ms, signed: None, response: None })
     }
 
     /// The same, because the time for an answer was over.
@@ -192,6 +261,12 @@ impl TryOutcome {
     /// With these headers, made for this try alone.
     pub(crate) fn signed(mut self, signed: Signed) -> Self {
         self.made.signed = Some(signed);
+        self
+    }
+
+    /// With what the receiver said beside the status.
+    pub(crate) fn responded(mut self, response: Option<ReceiverResponse>) -> Self {
+        self.made.response = response.map(Arc::new);
         self
     }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
 
 pub use control::Examinee;
-pub use delivery::{DeliveryOutcome, Signed, Try, TryOutcome, TryRequest};
+pub use delivery::{DeliveryOutcome, ReceiverResponse, Signed, Try, TryOutcome, TryRequest};
 pub use endpoint::{HookScope, HookState, StampClock};
 pub(crate) use view::USER_AGENT;
 pub use view::{
@@ -30,7 +30,7 @@ pub use view::{
     TestSent, WebhookView,
 };
 
-use delivery::{Delivery, Token};
+use delivery::{Delivery, KeptResponses, Token};
 use endpoint::Endpoint;
 use log::Recorded;
 
@@ -75,6 +75,8 @@ pub struct Webhooks {
     /// What is to come after the next event for the same endpoint, and when it comes at the latest.
     #[serde(skip)]
     swapped: BTreeMap<WebhookId, (Timestamp, EventId)>,
+    #[serde(skip)]
+    responses: KeptResponses,
 }
 
 /// What an endpoint is busy with. Not part of the world document: a restored world makes those tries anew.
@@ -237,6 +239,7 @@ impl Webhooks {
             }
         }
         self.record(id, event, made.clone(), flying.again, jobs);
+        self.keep_response(id, event);
         self.unswap(id, event, at, jobs);
         let notice = state.map(|state| {
             self.drop_queued(id, jobs);

@@ -288,8 +288,8 @@ impl fmt::Debug for DeliveryDetail {
     }
 }
 
-/// A try with its headers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A try with its headers, and what the receiver answered.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SentTry {
@@ -303,6 +303,24 @@ pub struct SentTry {
     pub duration_ms: u64,
     /// Its headers, as they were sent; none for a try of an older document.
     pub headers: Option<BTreeMap<String, String>>,
+    /// The headers that the receiver answered with; none without an answer of the receiver, or when they are no longer
+    /// kept.
+    pub response_headers: Option<BTreeMap<String, String>>,
+    /// The body that the receiver answered with, as text; at most its first 4 KiB.
+    pub response_body: Option<String>,
+    /// Whether that body was longer.
+    pub response_cut: bool,
+}
+
+impl fmt::Debug for SentTry {
+    /// Without what the receiver said.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SentTry")
+            .field("at", &self.at)
+            .field("status", &self.status)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SentTry {
@@ -318,8 +336,17 @@ impl SentTry {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into()
         };
-        let Try { at, status, error, duration_ms, signed } = made.clone();
-        Self { at, status, error, duration_ms, headers: signed.as_ref().map(headers) }
+        let Try { at, status, error, duration_ms, signed, response } = made.clone();
+        Self {
+            at,
+            status,
+            error,
+            duration_ms,
+            headers: signed.as_ref().map(headers),
+            response_headers: response.as_ref().map(|response| response.headers.clone()),
+            response_body: response.as_ref().map(|response| response.body.clone()),
+            response_cut: response.is_some_and(|response| response.cut),
+        }
     }
 }
 

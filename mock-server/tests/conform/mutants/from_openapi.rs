@@ -105,7 +105,7 @@ pub(super) fn responses(document: &Value) -> Vec<Mutant> {
                 mutants.push(mutant(
                     format!("{what} with another type in {shown}"),
                     &rule,
-                    edit(*what, move |json| change(json, &field, Some(&json!([{ "changed": 7 }])))),
+                    edit(*what, move |json| change(json, &field, Some(&json!([7])))),
                 ));
             }
         }
@@ -117,25 +117,34 @@ pub(super) fn events(document: &Value) -> Vec<Mutant> {
     let (mut mutants, rules) = (Vec::new(), rule_ids());
     let mut envelope = true;
     for (kind, event) in document["webhooks"].as_object().expect("webhooks") {
-        let schema = resolve(document, &event["post"]["requestBody"]["content"]["application/json"]["schema"]);
+        let schema =
+            resolve(document, &event["post"]["requestBody"]["content"]["application/json"]["schema"]);
         let mut found = Vec::new();
         if std::mem::take(&mut envelope) {
             for name in ["id", "type", "version", "created_at", "workspace", "livemode", "data"] {
                 for with in [None, Some(json!([7]))] {
                     let shown = format!("an event without {name}, or with {with:?}");
-                    mutants.push(mutant(shown, format!("envelope.{name}"), event_edit(String::new(), name.into(), with)));
+                    mutants.push(mutant(
+                        shown,
+                        format!("envelope.{name}"),
+                        event_edit(String::new(), name.into(), with),
+                    ));
                 }
             }
         }
         fields(document, &schema["properties"]["data"], "", &mut found);
         for (field, required) in found {
             let rule = format!("{kind}.{field}");
-            if !known(&rules, &rule) || field == "reference" {
+            if !known(&rules, &rule) || matches!(field.as_str(), "reference" | "url") {
                 continue;
             }
             let path = format!("data.{field}");
             if required {
-                mutants.push(mutant(format!("{kind} without {field}"), &rule, event_edit(kind.clone(), path.clone(), None)));
+                mutants.push(mutant(
+                    format!("{kind} without {field}"),
+                    &rule,
+                    event_edit(kind.clone(), path.clone(), None),
+                ));
             }
             mutants.push(mutant(
                 format!("{kind} with another type in {field}"),

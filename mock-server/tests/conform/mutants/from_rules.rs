@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Mutant, after, before, mutant, status, success};
+use super::{Mutant, after, before, mutant, status};
 use crate::proxy::{Answered, Way};
 
 /// Operations by the name that rules give them, their request, and the scope that they need.
@@ -111,30 +111,62 @@ pub(super) fn all() -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (name, what, scope) in OPERATIONS.iter().copied() {
         if !name.ends_with(".send") {
-            mutants.push(mutant(format!("{what} without a key"), format!("auth.none.{name}"), status(what, 401, 200)));
-            mutants.push(mutant(format!("{what} without a key is a 403"), format!("auth.none.{name}"), status(what, 401, 403)));
+            mutants.push(mutant(
+                format!("{what} without a key"),
+                format!("auth.none.{name}"),
+                status(what, 401, 200),
+            ));
+            mutants.push(mutant(
+                format!("{what} without a key is a 403"),
+                format!("auth.none.{name}"),
+                status(what, 401, 403),
+            ));
         }
         if scope != "read" {
-            mutants.push(mutant(format!("{what} without its scope"), format!("scope.{name}.needed"), status(what, 403, 200)));
-            mutants.push(mutant(format!("{what}: 404 for a scope"), format!("scope.{name}.needed"), status(what, 403, 404)));
+            mutants.push(mutant(
+                format!("{what} without its scope"),
+                format!("scope.{name}.needed"),
+                status(what, 403, 200),
+            ));
+            mutants.push(mutant(
+                format!("{what}: 404 for a scope"),
+                format!("scope.{name}.needed"),
+                status(what, 403, 404),
+            ));
             let unnamed = after(what, |_, answered| {
                 if answered.status == 403 {
                     answered.set_json(&json!({ "error": "Forbidden." }));
                 }
             });
-            mutants.push(mutant(format!("{what}: a 403 that names no scope"), format!("scope.{name}.needed"), unnamed));
+            mutants.push(mutant(
+                format!("{what}: a 403 that names no scope"),
+                format!("scope.{name}.needed"),
+                unnamed,
+            ));
             let strict = after(what, |_, answered| {
                 if answered.status < 300 {
                     *answered = Answered::new(403, &json!({ "error": "This key lacks a scope." }));
                 }
             });
-            mutants.push(mutant(format!("{what} refused with its scope"), format!("scope.{name}.enough"), strict));
+            mutants.push(mutant(
+                format!("{what} refused with its scope"),
+                format!("scope.{name}.enough"),
+                strict,
+            ));
         }
         if what.contains('*') {
             for group in ["private", "sandbox.hidden"] {
                 let rule = format!("{group}.{name}");
-                mutants.push(mutant(format!("{what}: 403 for what is hidden ({group})"), &rule, hidden(what, 403)));
-                mutants.push(mutant(format!("{what}: another sentence for what is hidden ({group})"), &rule, hidden(what, 404)));
+                mutants.push(mutant(
+                    format!("{what}: 403 for what is hidden ({group})"),
+                    &rule,
+                    hidden(what, 403),
+                ));
+                mutants.push(mutant(
+                    format!("{what}: another sentence for what is hidden ({group})"),
+                    &rule,
+                    hidden(what, 404),
+                ));
             }
         }
     }
@@ -149,7 +181,9 @@ pub(super) fn all() -> Vec<Mutant> {
     for (rule, what) in REFUSED.iter().copied() {
         mutants.push(mutant(format!("{rule} is not checked"), rule, status(what, 400, 200)));
     }
-    for (rule, what) in REFUSED.iter().copied().filter(|(rule, _)| !rule.contains("unknown") && !rule.starts_with("input") && !rule.contains("cannot")) {
+    for (rule, what) in REFUSED.iter().copied().filter(|(rule, _)| {
+        !rule.contains("unknown") && !rule.starts_with("input") && !rule.contains("cannot")
+    }) {
         let unnamed = after(what, |_, answered| {
             if answered.status == 400 {
                 answered.set_json(&json!({ "error": "Something is wrong." }));
@@ -157,7 +191,6 @@ pub(super) fn all() -> Vec<Mutant> {
         });
         mutants.push(mutant(format!("{rule}: the field is not named"), rule, unnamed));
     }
-    let _ = success;
     mutants
 }
 

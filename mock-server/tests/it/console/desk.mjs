@@ -12,9 +12,11 @@ await run(async () => {
 
     // Approvals: the number beside the word, then yes, changed, no.
     const page = await open('#/approvals');
-    const cards = page.locator('article.card');
+    const cards = page.locator('article.draft');
     await until(async () => (await cards.count()) === 2, 'both drafts wait');
     await page.locator('#waiting').getByText('2').waitFor();
+    const card = (await cards.first().innerText()).replaceAll('\n', ' ');
+    for (const words of ['kim@customer.example', 'Lamp', 'drafted it', 'the first draft']) check(card.includes(words), `a draft shows ${words}`);
     await cards.first().getByRole('button', { name: 'Approve' }).click();
     await until(async () => (await cards.count()) === 1, 'one is left');
     await cards.first().getByRole('button', { name: 'Edit' }).click();
@@ -33,12 +35,22 @@ await run(async () => {
     await post('/clock', { advanceSeconds: 600 });
     await until(async () => (await page.locator('.row').count()) === 2, 'both have left');
 
+    // A mail opens as its recipient would get it, and leads to what led to it.
+    await page.locator('.row').last().click();
+    await page.getByRole('heading', { name: 'Re: Lamp' }).waitFor();
+    await page.getByText('Headers and source').click();
+    const source = await page.locator('.detail pre').innerText();
+    check(source.includes('To: kim@customer.example') && source.includes('the first draft'), source);
+    await page.getByRole('link', { name: 'What led to it' }).click();
+    await page.locator('.step.k-message').first().getByText('the first draft').waitFor();
+
     // Documents: found by their words, uploaded for a request.
     await service('POST', `/conversations/${id}/document-requests`, { documents: [{ label: 'Passport' }, { label: 'Photo', required: false }], send: true });
     await page.getByRole('link', { name: 'Documents' }).click();
     await page.locator('.row').getByText('bill.pdf').first().waitFor();
     await page.getByLabel('Search documents').fill('passport');
     await page.getByText('Nothing fits').waitFor();
+    await page.locator('.checklist').getByText('kim@customer.example').waitFor();
     await page.getByRole('button', { name: 'Upload Passport' }).click();
     await fillIn(page, { File: 'passport.jpg', 'What the reading helper': 'id' }, 'Upload');
     await page.locator('.row').getByText('passport.jpg').waitFor();
@@ -55,9 +67,9 @@ await run(async () => {
     // Faults: a rule strikes, and says so; a bundle brings several.
     await page.getByRole('link', { name: 'Faults' }).click();
     await page.getByRole('button', { name: 'Add a rule' }).click();
-    await fillIn(page, { 'What the client sees': '500-after', Path: '/conversations/*/notes' }, 'Add');
+    await fillIn(page, { 'What the client sees': 'status-after', Path: '/conversations/*/notes' }, 'Add');
     const rules = page.locator('tbody tr');
-    await until(async () => (await rows(rules)).includes('500 after it took effect'), 'the rule is listed');
+    await until(async () => (await rows(rules)).includes('The next request to /conversations/*/notes takes effect, then counts as answered with 500'), 'the rule is listed in words');
     same((await service('POST', `/conversations/${id}/notes`, { body: 'Struck' })).status, 500, 'it strikes');
     await rules.locator('.badge', { hasText: '1' }).waitFor();
     await rules.getByRole('button', { name: 'Remove' }).click();

@@ -3,7 +3,7 @@
 import { check, get, open, post, run, same, service, until } from './kit.mjs';
 
 const MARKUP = '<script>alert(1)</script><img src=x onerror=alert(2)><style>*{display:none}</style><a href="javascript:alert(3)">x</a><svg/onload=alert(4)>"\'`--><iframe src=//evil.example></iframe>';
-const TRICKS = '\u202Egpj.exe\u202C\u2066\u200Bzero\uFEFF\u{E0041}\u2028';
+const TRICKS = '\u202Egpj.exe\u202C\u2066\u200Bzero\u200C\u200D\u200E\u200F\uFE0F\uFEFF\u{E0041}\u2028';
 const HOSTILE = `${MARKUP}${TRICKS}`;
 
 await run(async () => {
@@ -45,4 +45,5 @@ await run(async () => {
         return shown.includes('<script>alert(1)</script>') && shown;
     }, 'the mail is shown as it was written');
     check(text.includes('[U+202E]gpj.exe') && text.includes('[U+200B]'), 'turned directions and hidden characters are named');
+    for (const hidden of ['[U+200C]', '[U+200D]', '[U+200E]', '[U+200F]', '[U+FE0F]', '[U+E0041]']) check(text.includes(hidden), `${hidden} is named`);
 });

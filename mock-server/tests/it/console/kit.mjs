@@ -3,7 +3,6 @@
 
 import { createRequire } from 'node:module';
 
-const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
 
 export const CONSOLE = process.env.CONSOLE_URL;
 export const CONTROL = process.env.CONTROL_URL;
@@ -15,12 +14,26 @@ let browser;
 /** Statuses that a script means to see. */
 export const allowed = new Set();
 
+/**
+ * The app under test is at work during every script: ten calls a second, which show in the journal and change nothing.
+ * A script that looks at a server nobody has called yet says `quiet`.
+ */
+let working = 0;
+function work() {
+    let calls = 0;
+    working ||= setInterval(() => {
+        calls += 1;
+        service('GET', ['/me', '/tags', '/conversations?limit=5'][calls % 3]).then((answer) => answer.arrayBuffer()).catch(() => {});
+    }, 100);
+}
+
 /** A page in a window of its own. */
 export async function open(hash = '', options = {}) {
+    if (!options.quiet) work();
     // Chromium itself would keep pages of elsewhere from this machine; here the server has to do so.
     const args = ['--no-sandbox', '--disable-gpu', '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests'];
-    browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args });
-    const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    browser ??= await createRequire(`${process.env.MODULES}/`)('playwright-core').chromium.launch({ executablePath: process.env.CHROMIUM, args });
+    const context = options.beside ?? (await browser.newContext({ viewport: { width: 1360, height: 860 }, permissions: ['clipboard-read', 'clipboard-write'], ...options }));
     context.setDefaultTimeout(20_000);
     const page = await context.newPage();
     watch(page);
@@ -85,9 +98,10 @@ export async function api(method, path, body) {
 export const get = (path) => api('GET', path);
 export const post = (path, body = {}) => api('POST', path, body);
 
+let known;
 /** A call of the service, as the app under test makes it. */
 export async function service(method, path, body, key) {
-    const ready = await get('/ready');
+    const ready = (known ??= await get('/ready'));
     return fetch(`${ready.base_url}${path}`, { method, headers: { Authorization: `Bearer ${key ?? ready.keys.live}`, 'Content-Type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body) });
 }
 
@@ -136,6 +150,7 @@ export async function run(script) {
         if (page) console.error(`On the screen of ${page.url()}:\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 2_000)}`);
         process.exitCode = 1;
     } finally {
+        clearInterval(working);
         await browser?.close();
     }
 }

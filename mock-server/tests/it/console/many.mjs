@@ -16,9 +16,11 @@ await run(async () => {
     await until(async () => (await page.evaluate(() => document.activeElement?.closest('li')?.getAttribute('aria-posinset'))) === '1', 'the keyboard reaches the other end');
 
     await page.goto(`${page.url().split('#')[0]}#/requests`);
-    const requests = page.locator('.request-row');
+    const requests = page.locator('.call-row');
     await until(async () => (await requests.first().locator('..').getAttribute('aria-setsize').catch(() => '')) === '10000', 'the journal');
     check((await page.locator('si-list li').count()) < 60, 'only those in sight');
-    await service('GET', '/tags');
-    await until(async () => (await requests.first().innerText()).includes('/tags'), 'and it is live');
+    await page.mouse.move(2, 2);
+    await service('GET', '/mailboxes');
+    await page.getByLabel('Search requests').fill('/mailboxes');
+    await until(async () => (await requests.first().innerText()).includes('list mailboxes'), 'and it is live');
 });

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { get, open, post, run, service } from './kit.mjs';
 
 let tries = 0;
-const receiver = createServer((request, response) => request.resume().on('end', () => response.writeHead((tries += 1) === 1 ? 503 : 200).end()));
+const receiver = createServer((request, response) => request.resume().on('end', () => ((tries += 1) === 1 ? response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"a new version is being rolled out"}') : response.end())));
 await new Promise((ready) => receiver.listen(Number(process.env.RECEIVER_PORT ?? 0), '127.0.0.1', ready));
 
 await run(async () => {
@@ -18,7 +18,7 @@ await run(async () => {
     await service('POST', `/conversations/${one.id}/notes`, { body: 'Courier is booked, @Tom. Tracking follows.' });
     await service('POST', `/conversations/${one.id}/replies`, { body: 'Your tracking number is 7Q-1042.', send: true });
     const request = (await get('/requests')).find((it) => it.path.endsWith('/replies'));
-    const [delivery] = await get(`/webhooks/${hook.id}/deliveries?type=message.sent`);
+    const [delivery] = await get(`/webhooks/${hook.id}/deliveries?type=draft.approved`);
     const places = [
         ['inbox', `inbox/${one.id}?view=all`, [['light', 1280], ['dark', 1280], ['light', 400], ['dark', 400]]],
         ['line', `line/${request.id}`, [['light', 1280], ['dark', 1280]]],
@@ -27,7 +27,7 @@ await run(async () => {
     ];
     for (const [name, place, kinds] of places) {
         for (const [colorScheme, width] of kinds) {
-            const page = await open(`#/${place}`, { colorScheme, viewport: { width, height: 760 }, reducedMotion: 'reduce' });
+            const page = await open(`#/${place}`, { quiet: true, colorScheme, viewport: { width, height: 760 }, reducedMotion: 'reduce' });
             await page.locator('.sign.live').waitFor();
             await page.waitForFunction(() => !document.querySelector('.loading, .skeleton') && document.querySelector('main > *'));
             await page.waitForTimeout(300);

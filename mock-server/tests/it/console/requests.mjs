@@ -2,22 +2,22 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { check, get, open, post, run, same, service, until } from './kit.mjs';
+import { allowed, check, get, open, post, run, same, service, until } from './kit.mjs';
 
 await run(async () => {
     const page = await open('#/requests');
-    await page.getByText('has not asked for anything yet').waitFor();
+    await page.getByLabel('Method').selectOption('POST');
+    await page.getByText('No request fits these filters').waitFor();
     const ready = await get('/ready');
     const [inbox] = await get('/mailboxes');
     const { conversationId: id } = await post('/inbound', { to: inbox.address, from: 'kim@customer.example', subject: 'My lamp flickers', text: 'It flickers since Monday.' });
 
-    await service('GET', '/me');
     await service('POST', `/conversations/${id}/notes`, { body: 'It\'s the "L2" model,\nsays Zoë' });
     await service('POST', '/conversations/cnv_none/notes', { body: 'Where?' });
     await fetch(ready.mcp_url, { method: 'POST', headers: { Authorization: `Bearer ${ready.keys.live}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-06-18' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'set_status', arguments: { id, status: 'waiting' } } }) });
-    const rows = page.locator('.request-row');
-    await until(async () => (await rows.count()) === 4, 'the requests show by themselves');
-    check((await rows.first().innerText()).includes('set_status'), 'newest first, an MCP call by its tool');
+    const rows = page.locator('.call-row');
+    await until(async () => (await rows.count()) === 3, 'the requests show by themselves');
+    same((await rows.allInnerTexts()).map((it) => it.split('\n').slice(0, 3)), [['200', 'set status', 'kim@customer.example · My lamp flickers'], ['404', 'add note', 'cnv_none'], ['201', 'add note', 'kim@customer.example · My lamp flickers']], 'newest first, each by its operation and what it was about');
 
     // Filters.
     await page.getByLabel('Way').selectOption('mcp');
@@ -26,13 +26,19 @@ await run(async () => {
     await page.getByLabel('Status').selectOption('4xx');
     await until(async () => (await rows.count()) === 1, 'those that were refused');
     await page.getByLabel('Status').selectOption('');
-    await page.getByLabel('Search requests').fill('zoë');
-    await until(async () => (await rows.count()) === 1, 'by a word of the body');
+    // A row leads to its request with the words that its list was made by.
+    const search = async (words) => {
+        await page.getByLabel('Search requests').fill(words);
+        const found = page.locator(`.call-row[href*="q=${encodeURIComponent(words).replace('%3F', '')}"]`);
+        await found.first().waitFor();
+        return found;
+    };
+    same(await (await search('zoë')).count(), 1, 'by a word of the body');
 
     // Details, and the same request again by the command.
     await rows.first().click();
     await page.locator('.detail').getByText('Copy as curl').waitFor();
-    check((await page.locator('.detail pre').innerText()).includes('says Zoë'), 'the body is shown');
+    check((await page.locator('.detail pre').first().innerText()).includes('says Zoë'), 'the body is shown');
     const copied = async (name) => {
         await page.evaluate(() => navigator.clipboard.writeText(''));
         await page.getByRole('button', { name }).click();
@@ -43,23 +49,41 @@ await run(async () => {
     const notes = (await get(`/conversations/${id}`)).timeline.filter((it) => it.type === 'note').map((it) => it.body);
     same(notes, [notes[0], notes[0]], 'the command writes the same note');
 
-    // As tests, which are compiled and run beside this one.
-    const tests = [await copied('Copy as a Rust test')];
-    await page.getByLabel('Search requests').fill('Where?');
-    await until(async () => (await rows.count()) === 1, 'the refused one');
-    await rows.first().click();
-    await page.locator('.detail h1').getByText('cnv_none').waitFor();
-    tests.push(await copied('Copy as a Rust test'));
-    await page.getByLabel('Search requests').fill('');
-    await page.getByLabel('Way').selectOption('mcp');
-    await until(async () => (await rows.count()) === 1, 'the tool');
-    await rows.first().click();
-    await page.locator('.detail h1').getByText('MCP set_status').waitFor();
-    tests.push(await copied('Copy as a Rust test'));
-    process.stdout.write(tests.join('\0'));
+    // A command has no characters that a terminal acts on, whatever the body, and still sends the same.
+    const control = 'Bell\u0007 delete\u007f next\u0085 turned\u202e back\\slash it\'s 100 %d';
+    await service('POST', `/conversations/${id}/notes`, { body: control });
+    await (await search('delete')).first().click();
+    await page.locator('.detail pre').first().getByText('[U+007F]').waitFor();
+    const plain = await copied('Copy as curl');
+    check(!/[^\P{C}\n]/u.test(plain), 'no control characters');
+    await promisify(execFile)('sh', ['-c', plain.replace('curl', 'curl -s')], { env: { ...process.env, SHARED_INBOX_API_KEY: ready.keys.live } });
+    same((await get(`/conversations/${id}`)).timeline.filter((it) => it.body === control).length, 2, 'the same note again');
+    await (await search('zoë')).first().click();
+    await page.locator('.detail pre').first().getByText('says Zoë').waitFor();
 
-    // The journal can be emptied.
-    await page.getByLabel('Way').selectOption('');
-    await page.getByRole('button', { name: 'Clear' }).click();
-    await until(async () => (await get('/requests')).length === 0, 'it is empty');
+    // As tests.
+    check((await copied('Copy as a Rust test')).includes('.add_note("It\'s the \\"L2\\" model,\\nsays Zoë")'), 'Rust');
+    check((await copied('Copy as pytest')).includes('def test_add_note_works(shared_inbox):'), 'pytest');
+    check((await copied('Copy as vitest')).includes("test('add note works', async ({ world }) => {"), 'vitest');
+
+    // The answer that the app received, with its sentence and its headers.
+    await (await search('Where?')).click();
+    const answer = page.getByRole('region', { name: 'Response received' });
+    await answer.getByText('There is no such conversation.').waitFor();
+    await answer.getByText('404 and its headers').click();
+    await answer.getByText('application/json').waitFor();
+    check((await copied('Copy the response')).includes('"error": "There is no such conversation."'), 'the answer is copied');
+    check((await copied('Copy as a Rust test')).includes('assert!(error.is_not_found(), "{error}");'), 'a refusal is expected');
+
+    // The field shows the words that the list was made by, however they got into the address.
+    await page.goto(`${page.url().split('#')[0]}#/requests?q=zo%C3%AB`);
+    await until(async () => (await page.getByLabel('Search requests').inputValue()) === 'zoë', 'the words of the address');
+    await page.goBack();
+    await until(async () => (await page.getByLabel('Search requests').inputValue()) === 'Where?', 'and those before');
+
+    // The journal can be emptied; what is open is gone then too.
+    allowed.add(404);
+    await page.getByLabel('Search requests').fill('');
+    await page.getByRole('button', { name: 'Clear', exact: true }).click();
+    await until(async () => !(await get('/requests?method=POST')).length, 'what was asked before is forgotten');
 });

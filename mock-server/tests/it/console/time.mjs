@@ -9,13 +9,13 @@ await new Promise((ready) => receiver.listen(0, '127.0.0.1', ready));
 await run(async () => {
     const [inbox] = await get('/mailboxes');
     const hook = await post('/webhooks', { url: `http://127.0.0.1:${receiver.address().port}/`, livemode: true, scope: 'team', events: ['message.sent'] });
-    const { conversationId: id } = await post('/inbound', { to: inbox.address, from: 'kim@customer.example', text: 'Where is my lamp?' });
+    const { conversationId: id } = await post('/inbound', { to: inbox.address, from: 'kim@customer.example', subject: 'Where is it?', text: 'Where is my lamp?' });
     const reply = await (await service('POST', `/conversations/${id}/replies`, { body: 'On its way.', send: true })).json();
     await post(`/conversations/${id}/snooze`, { until: new Date(Date.parse((await get('/clock')).now) + 7_200_000).toISOString() });
 
     // The clock, what is due, and moving it.
     const page = await open('#/time');
-    const jobs = page.locator('.request-row');
+    const jobs = page.locator('.job-row');
     await until(async () => (await jobs.count()) === 2, 'two jobs wait');
     const now = async () => Date.parse((await get('/clock')).now);
     const start = await now();
@@ -23,7 +23,8 @@ await run(async () => {
     await until(async () => (await now()) === start + 10_000, 'ten seconds have passed');
     await page.getByRole('button', { name: 'Run the next job' }).click();
     await until(async () => (await get('/outbox')).length === 1, 'the mail has left');
-    await page.locator('.fired').getByText('A scheduled message leaves').waitFor();
+    const fired = page.locator('.fired').getByRole('link', { name: 'A scheduled message leaves' });
+    same(await fired.getAttribute('href'), `#/line/${reply.messageId}`, 'what just happened leads to what it was about');
     await until(async () => (await jobs.count()) === 1, 'one is left');
     await page.getByRole('button', { name: 'To a time' }).click();
     await fillIn(page, { Time: new Date(start + 7_260_000).toISOString().slice(0, 19) }, 'Move');
@@ -38,17 +39,20 @@ await run(async () => {
     const steps = page.locator('.step');
     await steps.first().waitFor();
     const texts = (await steps.allInnerTexts()).map((it) => it.replaceAll('\n', ' '));
-    same(texts.map((it) => it.split(' ').slice(0, 2).join(' ').toLowerCase()), ['request /conversations/{id}/replies', 'message draft', 'message scheduled', 'job send', 'message sent', 'event message.sent', 'event turn.changed'], 'the line');
+    same(texts.map((it) => it.split(' ').slice(0, 2).join(' ').toLowerCase()), ['request reply', 'message draft', 'message scheduled', 'job send', 'message sent', 'event message.sent', 'event turn.changed'], 'the line');
     const delivery = page.locator('.deliveries li');
     await until(async () => /delivered[^]*200/.test(await delivery.innerText()), 'the delivery and its try');
-    await page.getByText('No webhook hears this.').waitFor();
+    same(await page.getByText('No webhook hears').allInnerTexts(), ['No webhook hears turn.changed.'], 'what nobody hears is said once');
+    const told = texts.join('\n');
+    for (const words of ['POST', '201', '“On its way.”', 'kim@customer.example']) check(told.includes(words), `the line shows ${words}`);
+    await page.locator('.about').getByText('Where is it?').waitFor();
 
     // Back from the event.
     const [sent] = await get(`/webhooks/${hook.id}/deliveries`);
     await page.getByRole('link', { name: sent.eventId }).click();
     await page.locator('.step.this', { hasText: 'message.sent' }).waitFor();
     await page.locator('.step.k-request').getByRole('link', { name: 'Show it' }).click();
-    await page.locator('.detail h1').getByText('/replies').waitFor();
+    await page.locator('.detail h1').getByText('reply').waitFor();
     same(page.url().split('#/requests/')[1].split('?')[0], request.id, 'the same request');
     await page.getByRole('link', { name: 'What it led to' }).click();
     await delivery.getByRole('link').click();

@@ -13,7 +13,7 @@ const receiver = createServer((request, response) => {
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
         heard.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-        response.writeHead(status).end();
+        response.writeHead(status, { 'x-receiver': 'orders' }).end(status === 200 ? '' : JSON.stringify({ reason: 'no such order' }));
     });
 });
 await new Promise((ready) => receiver.listen(0, '127.0.0.1', ready));
@@ -39,8 +39,8 @@ await run(async () => {
     const { headers, body } = heard[0];
     const mac = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`);
     same(headers['webhook-signature'], `v1,${mac.digest('base64')}`, 'the secret that was shown signs');
-    await page.getByText('Headers').click();
-    const shown = await page.locator('.tries pre').innerText();
+    await page.getByText('Headers', { exact: true }).click();
+    const shown = await page.locator('.tries pre').last().innerText();
     for (const name of ['content-type', 'user-agent', 'webhook-id', 'webhook-timestamp', 'webhook-signature']) check(shown.includes(`${name}: ${headers[name]}`), `${name} is shown as it was sent`);
     same(JSON.parse(await page.locator('.delivery pre').last().innerText()), JSON.parse(body), 'the body');
     check(!(await page.locator('main').innerText()).includes(secret.slice(6)), 'the secret is not');
@@ -70,6 +70,10 @@ await run(async () => {
     await post('/clock', { advanceSeconds: 200 });
     await page.getByText('Try 3').waitFor();
     check((await page.locator('.tries .badge').allInnerTexts()).every((it) => it === '500'), 'each try with its status');
+    // What the receiver answered to each, with its reason.
+    await page.locator('.tries .answer').first().getByText('no such order').waitFor();
+    await page.getByText('Headers of the answer').first().click();
+    await page.locator('.tries pre').getByText('x-receiver: orders').first().waitFor();
     status = 200;
     await post('/clock', { advanceSeconds: 3_600 });
     await page.locator('.delivery h2').getByText('delivered').waitFor();
@@ -85,9 +89,9 @@ await run(async () => {
     await until(async () => (await row.count()) === 1, 'the log can be narrowed');
 
     // Pause, resume, rotate, exam, delete.
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await until(async () => (await state()) === 'paused', 'it is paused');
-    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
     await until(async () => (await state()) === 'on', 'it is on');
     await page.getByRole('button', { name: 'Rotate the secret' }).click();
     await fillIn(page, {}, 'Rotate');

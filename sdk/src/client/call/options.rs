@@ -5,7 +5,7 @@ macro_rules! call_options {
     () => {
         /// Background work: goes after interactive calls and leaves a part of the rate limit for them.
         pub fn bulk(mut self) -> Self {
-            self.options.lane = $crate::client::Lane::Bulk;
+            self.options.priority = $crate::client::Priority::Bulk;
             self
         }
 

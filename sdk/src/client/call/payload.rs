@@ -8,6 +8,15 @@ use crate::client::engine::{Core, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::{ConversationId, Input, Method, Operation, Problem, Problems, Scope};
 
+impl From<Method> for http::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Get => Self::GET,
+            Method::Post => Self::POST,
+        }
+    }
+}
+
 /// What travels with a request.
 #[derive(Default)]
 pub(crate) struct Payload {
@@ -46,10 +55,7 @@ pub(crate) fn outgoing(
     Ok(Outgoing {
         label: label(operation),
         template: operation.path(),
-        method: match operation.method() {
-            Method::Get => http::Method::GET,
-            Method::Post => http::Method::POST,
-        },
+        method: operation.method().into(),
         url: core.base.join(&path, &payload.query)?,
         body: payload.body,
         repeat: operation.repeat(),

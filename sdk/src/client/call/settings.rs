@@ -33,7 +33,7 @@ macro_rules! list_filters {
             self
         }
 
-        /// Only those with this app reference.
+        /// Only those with this app reference: a [`Reference`](crate::Reference) or a text.
         pub fn reference(mut self, reference: impl Into<String>) -> Self {
             self.input.reference = Some(reference.into());
             self
@@ -111,6 +111,12 @@ impl Call<TagConversation, Done> {
     #[expect(clippy::should_implement_trait, reason = "adding a tag is not arithmetic")]
     pub fn add(mut self, tag: impl Into<String>) -> Self {
         self.input.add.push(tag.into());
+        self
+    }
+
+    /// Adds several tags: `edit_tags().tags(["refund", "vip"])`.
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.input.add.extend(tags.into_iter().map(Into::into));
         self
     }
 

@@ -14,11 +14,16 @@ impl Before {
         Self { keys, whole, window, sent: Some(now) }
     }
 
-    /// The same by what the service's clock has shown since.
+    /// The same by what the service's clock has shown since, once it was heard.
     pub(super) fn updated(&self, clock: &ServiceClock) -> Self {
         let heard = clock.reading().zip(self.sent).filter(|(reading, sent)| reading.last >= *sent);
-        let window = heard.map(|(reading, sent)| reading.window(sent)).or(self.window);
-        Self { window, ..self.clone() }
+        let Some((reading, sent)) = heard else { return self.clone() };
+        let mut window = reading.window(sent);
+        // A clock that has jumped meanwhile must not make the item look old.
+        if let Some(before) = self.window {
+            window.possible_from = window.possible_from.min(before.possible_from);
+        }
+        Self { window: Some(window), sent: None, ..self.clone() }
     }
 
     /// Whether an item is new: the create may have made it.

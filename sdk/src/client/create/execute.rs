@@ -13,7 +13,7 @@ use super::recent_creates::RecentCreates;
 use crate::client::call::{check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Result, UnconfirmedCreate};
-use crate::client::policy::{Lane, Options, RetryPolicy, Verification};
+use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Problem, Problems, Repeat, Scope};
 
 /// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
@@ -103,7 +103,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             progress.certainty = progress.certainty.max(error.certainty());
             progress.lost += u32::from(error.certainty() == Certainty::Unknown);
             let pause = match next(&error, out.repeat) {
-                Next::Again => match budget.pause_after(&error) {
+                Next::Again => match self.core.pause_after(&error, budget) {
                     Some(pause) => pause,
                     None => return Err(error),
                 },
@@ -121,7 +121,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             match self.recover(progress, recent, budget, pause, again).await {
                 Outcome::Found(value) => return Ok(Created::found(value, budget.attempts())),
                 Outcome::SendAgain(free) => {
-                    tracing::debug!("error.type" = %error.kind(), "not in the conversation; sending again");
+                    tracing::debug!("error.type" = %error.error_type(), "not in the conversation; sending again");
                     reserved = Some(free);
                 }
                 Outcome::Unknown => return Err(error),
@@ -170,19 +170,23 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         }
         let options =
             Options { max_wait: self.options.max_wait.min(MAX_WAIT_WITH_PLACE), ..self.options.clone() };
-        let mut read = read_back(&self.core, &self.conversation, expected, &options, recent).await;
-        let mut read_at = clock.now();
-        if let Err(error) = &read {
-            place.give_up();
-            if error.is_busy() && options.max_wait < self.options.max_wait {
+        let (conversation, read_at) =
+            match read_back(&self.core, &self.conversation, expected, &options, recent).await {
+                Ok(conversation) => (conversation, clock.now()),
                 // There is no second place beside this one, so they are taken one after the other.
-                read = read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
-                read_at = clock.now();
-            }
-            read = Ok(read.map_err(|error| error.before(&out.label))?);
-            place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
-        }
-        let conversation = read?;
+                Err(error) if error.is_busy() && options.max_wait < self.options.max_wait => {
+                    place.give_up();
+                    let read =
+                        read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
+                    let read = (read.map_err(|error| error.before(&out.label))?, clock.now());
+                    place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+                    read
+                }
+                Err(error) => {
+                    place.give_up();
+                    return Err(error.before(&out.label));
+                }
+            };
         let now = clock.now();
         recent.forget(read_at, self.options.visibility_timeout);
         let keys = item_keys(&conversation).map(|(key, _)| key).collect();
@@ -206,7 +210,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         let mut interval = FIRST_LOOK_INTERVAL;
         // Uses the capacity that is kept for read-backs.
         let mut options = Options {
-            lane: Lane::ReadBack,
+            priority: Priority::ReadBack,
             retry: RetryPolicy::never(),
             max_wait: Duration::MAX,
             ..self.options.clone()
@@ -246,7 +250,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                     if next(&error, Repeat::Harmless) == Next::Again
                         || (error.is_unreadable() && !is_last) =>
                 {
-                    tracing::debug!("error.type" = %error.kind(), "the read-back failed");
+                    tracing::debug!("error.type" = %error.error_type(), "the read-back failed");
                 }
                 // The conversation, or the key, is gone: no later read will tell more.
                 Err(_) => return Outcome::Unknown,

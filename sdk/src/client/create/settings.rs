@@ -17,6 +17,12 @@ impl Create<Reply, ReplyResult> {
         self
     }
 
+    /// Asks for several documents too.
+    pub fn documents(mut self, documents: impl IntoIterator<Item = DocumentItem>) -> Self {
+        self.input.documents.get_or_insert_default().extend(documents);
+        self
+    }
+
     /// Mails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of making a
     /// draft. Needs the scope `send`.
     pub fn and_send(mut self) -> Self {

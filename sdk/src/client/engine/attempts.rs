@@ -15,6 +15,7 @@ use crate::client::policy::{Clock, RetryPolicy};
 pub(crate) struct Budget {
     policy: RetryPolicy,
     clock: Arc<dyn Clock>,
+    started: Instant,
     deadline: Instant,
     delays: ExponentialBackoff,
     attempts: u32,
@@ -29,11 +30,16 @@ impl Budget {
             .with_max_delay(policy.max_delay)
             .without_max_times()
             .build();
-        Self { policy, clock, deadline, delays, attempts: 0 }
+        let started = clock.now();
+        Self { policy, clock, started, deadline, delays, attempts: 0 }
     }
 
     pub(crate) fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(self.clock.now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_duration_since(self.started)
     }
 
     pub(crate) fn attempts(&self) -> u32 {
@@ -84,10 +90,7 @@ pub(crate) fn next(error: &Error, repeat: Repeat) -> Next {
         // Refused before it took effect, or never sent: every operation can be sent again.
         Cause::Connect(_) => return Next::Again,
         Cause::Status(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => return Next::Again,
-        Cause::Status(answer) => {
-            answer.status == StatusCode::REQUEST_TIMEOUT
-                || (answer.status.is_server_error() && answer.status != StatusCode::NOT_IMPLEMENTED)
-        }
+        Cause::Status(answer) => answer.can_pass(),
         Cause::Timeout(_) | Cause::Dropped(_) => true,
         // Somebody else answers at this address; they would again.
         Cause::Redirected(_) => return Next::Stop,

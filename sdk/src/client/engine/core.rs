@@ -1,16 +1,19 @@
-//! All that it takes to run a request. Shared by every clone of a client.
+//! All that it takes to run a request. Shared by every clone of a client; a client with other headers has one of its own,
+//! and shares what the requests of both have taught.
 
 use std::sync::Arc;
 
 use http::HeaderValue;
 use tokio::sync::OnceCell;
 
+use super::contact::Contact;
 use super::reads::Reads;
 use super::service_clock::ServiceClock;
 use crate::Me;
 use crate::client::config::BaseUrl;
 use crate::client::policy::{Clock, KeyFingerprint, Options, RateLimiter};
 
+#[derive(Clone)]
 pub(crate) struct Core {
     pub(crate) http: reqwest::Client,
     pub(crate) base: BaseUrl,
@@ -23,8 +26,9 @@ pub(crate) struct Core {
     pub(crate) options: Options,
     pub(crate) max_body: usize,
     pub(crate) check_scopes: bool,
-    pub(crate) service_clock: ServiceClock,
-    pub(crate) reads: Reads,
+    pub(crate) service_clock: Arc<ServiceClock>,
+    pub(crate) reads: Arc<Reads>,
+    pub(crate) contact: Arc<Contact>,
     /// Whose key this is, once that was asked.
-    pub(crate) me: OnceCell<Me>,
+    pub(crate) me: Arc<OnceCell<Me>>,
 }

@@ -1,6 +1,7 @@
 //! Runs one request: the rate limit, the attempts and the waits between them, the transport, the answer's bytes.
 
 mod attempts;
+mod contact;
 mod core;
 mod decode;
 mod reads;
@@ -12,7 +13,7 @@ mod wire;
 pub(crate) use attempts::{Budget, Next, next};
 pub(crate) use core::Core;
 pub(crate) use decode::decode;
-pub(crate) use reads::{Reads, dated_at, item_keys};
+pub(crate) use reads::{dated_at, item_keys};
 pub(crate) use run::Place;
 pub(crate) use service_clock::ServiceClock;
 pub(crate) use wire::{Answer, Outgoing};

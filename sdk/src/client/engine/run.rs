@@ -8,9 +8,12 @@ use tracing::Instrument;
 use super::attempts::{Budget, Next, next};
 use super::core::Core;
 use super::wire::{Answer, Outgoing};
+use crate::Repeat;
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{Ask, Options, Permit};
+use crate::client::policy::{AcquireRequest, Options, Permit};
 
+/// How long a service is tried to connect to that was never reached.
+const FIRST_CONTACT_TIMEOUT: Duration = Duration::from_secs(3);
 /// No attempt takes longer, whatever its time.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
@@ -28,11 +31,12 @@ impl Core {
                 };
                 certainty = certainty.max(error.certainty());
                 let pause = match next(&error, out.repeat) {
-                    Next::Again => budget.pause_after(&error),
+                    Next::Again => self.pause_after(&error, &mut budget),
                     Next::Look | Next::Stop => None,
                 };
                 let Some(pause) = pause else {
-                    return Err(error.at_least(certainty).for_call(&out.label, budget.attempts()));
+                    let error = error.repeatable(out.repeat == Repeat::Harmless).at_least(certainty);
+                    return Err(error.for_call(&out.label, budget.attempts()));
                 };
                 self.pause(&error, pause).await;
             }
@@ -46,9 +50,16 @@ impl Core {
         Budget::new(options.retry, clock.clone(), options.ends(clock.now()))
     }
 
+    /// How long to wait after this failure; none when another attempt would not help or has no time.
+    pub(crate) fn pause_after(&self, error: &Error, budget: &mut Budget) -> Option<Duration> {
+        let pause = budget.pause_after(error)?;
+        let is_outage = self.contact.was_ever_made() || !error.is_connect();
+        (is_outage || budget.elapsed() + pause < FIRST_CONTACT_TIMEOUT).then_some(pause)
+    }
+
     pub(crate) async fn pause(&self, error: &Error, pause: Duration) {
         let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        tracing::debug!(wait_ms, "error.type" = %error.kind(), "trying again");
+        tracing::debug!(wait_ms, "error.type" = %error.error_type(), "trying again");
         self.clock.sleep(pause).await;
     }
 
@@ -74,7 +85,7 @@ impl Core {
         }
         let patience = left.min(options.max_wait);
         let lasts = held.saturating_add(options.timeout).min(LONGEST);
-        let ask = Ask::new(options.lane).patience(patience).lasts(lasts).key(self.key);
+        let ask = AcquireRequest::new(options.priority).max_wait(patience).max_hold(lasts).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
         let permit = self.limiter.acquire(ask).await.map_err(not_sent)?;
         Ok(Place { permit, ends: self.clock.now() + lasts })

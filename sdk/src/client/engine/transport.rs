@@ -10,7 +10,7 @@ use tracing::{Instrument, field};
 
 use super::core::Core;
 use super::wire::{Answer, Outgoing};
-use crate::client::error::{Answered, Cause, Certainty, Error, Result};
+use crate::client::error::{Answered, Cause, Certainty, Error, Result, Transport};
 
 /// Error bodies are one sentence; whatever is larger is not the service's.
 const ERROR_BODY: usize = 64 * 1024;
@@ -53,7 +53,7 @@ impl Core {
                     if let Some(status) = error.status() {
                         span.record("http.response.status_code", status.as_u16());
                     }
-                    span.record("error.type", error.kind().as_ref());
+                    span.record("error.type", error.error_type().as_ref());
                 }
             }
             result
@@ -79,12 +79,13 @@ impl Core {
             request = request.headers(extra.clone());
         }
         let sent = self.clock.now();
-        let mut response = request.send().await.map_err(broken)?;
+        let mut response = request.send().await.map_err(|error| self.broken(error))?;
+        self.contact.reached();
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
         self.service_clock.hear(&headers, sent, self.clock.now());
         if status.is_success() && *response.url() == out.url {
-            let body = read(&mut response, self.max_body).await.map_err(broken)?;
+            let body = read(&mut response, self.max_body).await.map_err(|error| self.broken(error))?;
             let read = out.method.is_safe();
             return match body {
                 Body::Whole(body) => Ok(Answer { read, attempts: 1, status, headers, body }),
@@ -114,6 +115,22 @@ impl Core {
         let answer = Answered::refusal(status, headers, &body, out.scope.as_ref(), &sent);
         Err(Error::new(Cause::Status(answer), certainty))
     }
+
+    /// Where a transport error happened. A connection that was never made may also be a timeout, so that comes first.
+    fn broken(&self, error: reqwest::Error) -> Error {
+        let (host, port) = (self.base.host(), self.base.port());
+        let failed = Transport { error: error.without_url(), address: format!("{host}:{port}") };
+        if failed.error.is_connect() || failed.error.is_builder() {
+            if self.contact.is_first_failure() {
+                tracing::warn!(server.address = host, server.port = port, "cannot connect to the service");
+            }
+            Error::new(Cause::Connect(failed), Certainty::NotSent)
+        } else if failed.error.is_timeout() {
+            Error::new(Cause::Timeout(failed), Certainty::Unknown)
+        } else {
+            Error::new(Cause::Dropped(failed), Certainty::Unknown)
+        }
+    }
 }
 
 enum Body {
@@ -134,16 +151,4 @@ async fn read(response: &mut Response, limit: usize) -> Result<Body, reqwest::Er
         body.extend_from_slice(&chunk);
     }
     Ok(Body::Whole(body.freeze()))
-}
-
-/// Where a transport error happened. A connection that was never made may also be a timeout, so that comes first.
-fn broken(error: reqwest::Error) -> Error {
-    let error = error.without_url();
-    if error.is_connect() || error.is_builder() {
-        Error::new(Cause::Connect(error), Certainty::NotSent)
-    } else if error.is_timeout() {
-        Error::new(Cause::Timeout(error), Certainty::Unknown)
-    } else {
-        Error::new(Cause::Dropped(error), Certainty::Unknown)
-    }
 }

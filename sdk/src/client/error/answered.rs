@@ -57,6 +57,12 @@ impl Answered {
         answer
     }
 
+    /// Whether the same request may be answered otherwise later.
+    pub(crate) fn can_pass(&self) -> bool {
+        let is_failure = self.status.is_server_error() && self.status != StatusCode::NOT_IMPLEMENTED;
+        is_failure || matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
+    }
+
     /// `Retry-After` as a wait: seconds, or a date.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         let value = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();

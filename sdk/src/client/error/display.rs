@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::blot::blot;
-use super::{Cause, Certainty, Error};
+use super::{Cause, Certainty, Error, Transport};
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -18,11 +18,13 @@ impl fmt::Display for Cause {
             }
             Cause::Limit(error) => error.fmt(f),
             Cause::Deadline => f.write_str("the time for this call was up before it could be sent"),
-            Cause::Connect(_) => {
-                f.write_str("no connection could be made; check the base URL and the network")
+            Cause::Connect(Transport { address, .. }) => {
+                write!(f, "no connection to {address} could be made; check the base URL and the network")
             }
-            Cause::Timeout(_) => f.write_str("no answer in time"),
-            Cause::Dropped(_) => f.write_str("the connection broke before the answer was there"),
+            Cause::Timeout(Transport { address, .. }) => write!(f, "no response from {address} in time"),
+            Cause::Dropped(Transport { address, .. }) => {
+                write!(f, "the connection to {address} broke before the response was complete")
+            }
             Cause::Status(answer) => {
                 write!(f, "the service answered {}", answer.status.as_u16())?;
                 match &answer.shown {
@@ -65,10 +67,12 @@ impl fmt::Display for Error {
         }
         self.0.cause.fmt(f)?;
         if self.0.unconfirmed.is_some() {
-            f.write_str(
-                "; whether it took effect is not known: look with `Client::find_unconfirmed` before calling again, or choose \
-                 `Verification::ReadFirst` for an exact answer (https://docs.rs/shared-inbox/latest/shared_inbox/#lost-responses)",
-            )?;
+            f.write_str(concat!(
+                "; whether it took effect is not known: look with `Client::find_unconfirmed` before calling again, or ",
+                "choose `Verification::ReadFirst` (see ",
+                env!("CARGO_PKG_REPOSITORY"),
+                "/blob/main/sdk/README.md#lost-responses)"
+            ))?;
         } else if self.0.certainty == Certainty::Unknown {
             f.write_str("; it may have taken effect")?;
         }
@@ -76,22 +80,29 @@ impl fmt::Display for Error {
     }
 }
 
+/// What `main` prints when it returns an error: the sentence of `Display`, and the details behind it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("call", &self.0.call.as_deref().unwrap_or("none"))
-            .field("cause", &format_args!("{}", self.0.cause))
-            .field("certainty", &self.0.certainty)
-            .field("attempts", &self.0.attempts)
-            .field("unconfirmed", &self.0.unconfirmed)
-            .finish()
+        write!(f, "{self} (kind: {:?}, certainty: {:?}", self.kind(), self.0.certainty)?;
+        if self.0.attempts > 0 {
+            write!(f, ", attempts: {}", self.0.attempts)?;
+        }
+        // The last of the chain says what happened; what lies above it says where.
+        let chain = std::iter::successors(Some(self as &dyn std::error::Error), |error| error.source());
+        if let Some(cause) = chain.skip(1).last() {
+            write!(f, ", cause: {cause}")?;
+        }
+        if let Some(unconfirmed) = &self.0.unconfirmed {
+            write!(f, ", unconfirmed: {unconfirmed:?}")?;
+        }
+        f.write_str(")")
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.cause {
-            Cause::Connect(error) | Cause::Timeout(error) | Cause::Dropped(error) => Some(error),
+            Cause::Connect(failed) | Cause::Timeout(failed) | Cause::Dropped(failed) => Some(&failed.error),
             Cause::Limit(error) => Some(error),
             _ => None,
         }

@@ -4,6 +4,7 @@
 mod answered;
 mod blot;
 mod display;
+mod kind;
 mod unconfirmed;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
 
 pub(crate) use answered::Answered;
+pub use kind::ErrorKind;
 pub use unconfirmed::UnconfirmedCreate;
 pub(crate) use unconfirmed::{Before, Expected, SentWindow};
 
@@ -78,6 +80,15 @@ struct Inner {
     first: Option<String>,
     attempts: u32,
     unconfirmed: Option<UnconfirmedCreate>,
+    /// Whether the call can be repeated without harm.
+    is_repeatable: bool,
+}
+
+/// A failure on the way to the service.
+pub(crate) struct Transport {
+    pub(crate) error: reqwest::Error,
+    /// Host and port of the service.
+    pub(crate) address: String,
 }
 
 pub(crate) enum Cause {
@@ -86,9 +97,9 @@ pub(crate) enum Cause {
     Scope(Scope),
     Limit(LimitError),
     Deadline,
-    Connect(reqwest::Error),
-    Timeout(reqwest::Error),
-    Dropped(reqwest::Error),
+    Connect(Transport),
+    Timeout(Transport),
+    Dropped(Transport),
     Status(Answered),
     Unreadable { answer: Answered, path: String, detail: String },
     TooLarge { answer: Answered, limit: usize },
@@ -100,7 +111,15 @@ pub(crate) enum Cause {
 
 impl Error {
     pub(crate) fn new(cause: Cause, certainty: Certainty) -> Self {
-        Self(Box::new(Inner { cause, certainty, call: None, first: None, attempts: 0, unconfirmed: None }))
+        Self(Box::new(Inner {
+            cause,
+            certainty,
+            call: None,
+            first: None,
+            attempts: 0,
+            unconfirmed: None,
+            is_repeatable: false,
+        }))
     }
 
     pub(crate) fn config(what: impl Into<Cow<'static, str>>, problem: impl fmt::Display) -> Self {
@@ -140,20 +159,13 @@ impl Error {
         self
     }
 
-    pub(crate) fn cause(&self) -> &Cause {
-        &self.0.cause
+    pub(crate) fn repeatable(mut self, is_repeatable: bool) -> Self {
+        self.0.is_repeatable = is_repeatable;
+        self
     }
 
-    /// The kind of a failure: for logs, which must not show what the service wrote.
-    pub(crate) fn kind(&self) -> Cow<'static, str> {
-        match &self.0.cause {
-            Cause::Status(answer) | Cause::Redirected(answer) => answer.status.as_u16().to_string().into(),
-            Cause::Connect(_) => "connect".into(),
-            Cause::Timeout(_) => "timeout".into(),
-            Cause::Dropped(_) => "connection_dropped".into(),
-            Cause::Limit(_) | Cause::Deadline => "not_sent".into(),
-            _ => "unreadable_answer".into(),
-        }
+    pub(crate) fn cause(&self) -> &Cause {
+        &self.0.cause
     }
 
     fn answered(&self) -> Option<&Answered> {
@@ -164,10 +176,6 @@ impl Error {
             | Cause::Redirected(answer) => Some(answer),
             _ => None,
         }
-    }
-
-    fn is_status(&self, status: StatusCode) -> bool {
-        matches!(&self.0.cause, Cause::Status(answer) if answer.status == status)
     }
 
     /// Whether the call may have taken effect.
@@ -269,79 +277,79 @@ impl Error {
     /// The client could not be built: a bad key, base URL or environment variable.
     #[must_use]
     pub fn is_config(&self) -> bool {
-        matches!(self.0.cause, Cause::Config { .. })
+        self.kind() == ErrorKind::Config
     }
 
     /// The input breaks a rule, found before sending or by the service (400).
     #[must_use]
     pub fn is_invalid_input(&self) -> bool {
-        matches!(self.0.cause, Cause::Input(_)) || self.is_status(StatusCode::BAD_REQUEST)
+        self.kind() == ErrorKind::InvalidInput
     }
 
     /// The key is wrong or revoked (401).
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
-        self.is_status(StatusCode::UNAUTHORIZED)
+        self.kind() == ErrorKind::Unauthorized
     }
 
     /// The key may not do this: a missing scope, found before sending or by the service (403).
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
-        matches!(self.0.cause, Cause::Scope(_)) || self.is_status(StatusCode::FORBIDDEN)
+        self.kind() == ErrorKind::Forbidden
     }
 
     /// No such conversation, or one that the key cannot see (404).
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.is_status(StatusCode::NOT_FOUND)
+        self.kind() == ErrorKind::NotFound
     }
 
     /// The service says that the key made too many requests (429).
     #[must_use]
     pub fn is_rate_limited(&self) -> bool {
-        self.is_status(StatusCode::TOO_MANY_REQUESTS)
+        self.kind() == ErrorKind::RateLimited
     }
 
     /// The client's own limiter would have had to wait longer than the call allows. Nothing was sent;
     /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        matches!(self.0.cause, Cause::Limit(LimitError::Busy { .. }))
+        self.kind() == ErrorKind::Busy
     }
 
     /// The service failed (5xx).
     #[must_use]
     pub fn is_server_error(&self) -> bool {
-        matches!(&self.0.cause, Cause::Status(answer) if answer.status.is_server_error())
+        self.kind() == ErrorKind::Server
     }
 
     /// No connection could be made; nothing was sent.
     #[must_use]
     pub fn is_connect(&self) -> bool {
-        matches!(self.0.cause, Cause::Connect(_))
+        self.kind() == ErrorKind::Connect
     }
 
     /// Time ran out: an attempt's, the call's, or that of a wait.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(self.0.cause, Cause::Timeout(_) | Cause::Deadline | Cause::GaveUpWaiting)
+        self.kind() == ErrorKind::Timeout
     }
 
     /// The connection broke before the whole answer was there.
     #[must_use]
     pub fn is_dropped(&self) -> bool {
-        matches!(self.0.cause, Cause::Dropped(_))
+        self.kind() == ErrorKind::Dropped
     }
 
     /// The answer is not what the service answers: not JSON, another shape, too large, or a redirect.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {
-        matches!(self.0.cause, Cause::Unreadable { .. } | Cause::TooLarge { .. } | Cause::Redirected(_))
+        self.kind() == ErrorKind::Unreadable
     }
 
     /// A message that was waited for could not be delivered, or is gone.
     #[must_use]
     pub fn is_undelivered(&self) -> bool {
-        matches!(self.0.cause, Cause::Undelivered(_) | Cause::Vanished)
+        self.kind() == ErrorKind::Undelivered
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Before {
     pub(crate) whole: bool,
     /// When it was sent, by the service's clock.
     pub(crate) window: Option<SentWindow>,
-    /// The same by the clock of this process.
+    /// The same by the clock of this process, until the service's was heard afterwards.
     #[serde(skip)]
     pub(crate) sent: Option<Instant>,
 }

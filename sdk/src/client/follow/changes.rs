@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use futures_util::Stream;
 
+use super::backoff;
 use super::memory::{Change, Memory};
 use crate::client::call::{Call, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{ConversationSummary, Operation, limits};
 
@@ -26,8 +27,9 @@ const EVERY: Duration = Duration::from_secs(30);
 /// each other, are told as one. When a page is full, a [`Change::Gap`] says that something may have been missed; narrow the
 /// list, by inbox or assignment, until it fits.
 ///
-/// The first look tells nothing but such a gap, unless [`with_existing`](Self::with_existing) is set. An error does not end the stream,
-/// and nothing is lost by it, unless no later look can succeed (a wrong key, a missing scope, a bad parameter).
+/// The first look tells nothing but such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
+/// can pass ([`is_retryable`](crate::Error::is_retryable)) the stream goes on, with growing pauses, and nothing is lost. Any other
+/// error ends it: a wrong key, a missing scope, a bad parameter, a response that is not the service's.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -59,6 +61,8 @@ pub struct Changes {
     /// Whether anyone has seen the list yet.
     looked: bool,
     ready: VecDeque<Result<Change>>,
+    /// How long to wait at least before the next look, after a failure.
+    pause: Duration,
     ended: bool,
 }
 
@@ -70,12 +74,13 @@ impl Changes {
             input,
             every: EVERY,
             with_existing: false,
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
             memory: Memory::default(),
             look: None,
             asked: false,
             looked: false,
             ready: VecDeque::new(),
+            pause: Duration::ZERO,
             ended: false,
         }
     }
@@ -109,7 +114,7 @@ impl Changes {
 
     fn look(&self) -> BoxFuture<'static, Result<Vec<ConversationSummary>>> {
         let core = Arc::clone(&self.core);
-        let wait = if self.asked { self.every } else { Duration::ZERO };
+        let wait = if self.asked { self.every.max(self.pause) } else { Duration::ZERO };
         let mut call = Call::new(&core, Operation::ListConversations, None, self.input.clone());
         call.options = self.options.clone();
         Box::pin(async move {
@@ -150,9 +155,13 @@ impl Stream for Changes {
             };
             self.asked = true;
             match result {
-                Ok(page) => self.take(page),
+                Ok(page) => {
+                    self.pause = Duration::ZERO;
+                    self.take(page);
+                }
                 Err(error) => {
-                    self.ended = error.is_unauthorized() || error.is_forbidden() || error.is_invalid_input();
+                    self.ended = !error.is_retryable();
+                    self.pause = backoff(self.pause, &error);
                     self.ready.push_back(Err(error));
                 }
             }

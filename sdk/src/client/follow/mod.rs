@@ -6,7 +6,20 @@ mod memory;
 mod sweep;
 mod wait;
 
+use std::time::Duration;
+
+use crate::client::error::Error;
+
+const MIN_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
+
+/// How long to wait after a failure, when so long was waited after the one before.
+fn backoff(before: Duration, error: &Error) -> Duration {
+    let asked = error.retry_after().unwrap_or_default();
+    (before * 2).max(asked).clamp(MIN_BACKOFF, MAX_BACKOFF)
+}
+
 pub use changes::Changes;
 pub use memory::{Change, Gap};
 pub use sweep::{Slice, Sweep};
-pub use wait::{ForReply, UntilSent, Wait};
+pub use wait::{ForReference, ForReply, UntilSent, Wait};

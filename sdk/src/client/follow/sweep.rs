@@ -5,13 +5,15 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_util::Stream;
 
+use super::backoff;
 use crate::client::call::{Call, List, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
-use crate::client::policy::{BoxFuture, Lane, Options};
+use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
@@ -54,8 +56,12 @@ impl fmt::Display for Slice {
 /// [`cut`](Self::cut) names each slice of which some may be missing.
 ///
 /// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
-/// are background work, see [`Lane::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
-/// was first seen. An error does not end the stream, and nothing is lost by it, unless no later request can succeed.
+/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
+/// was first seen. After an error that can pass ([`is_retryable`](crate::Error::is_retryable)) the sweep goes on where it was, with growing
+/// pauses. Any other error ends it: a wrong key, a bad header, a response that is not the service's.
+///
+/// A snoozed conversation has the status `open`, and the summary does not say that it is snoozed: a count of what is open is
+/// larger than [`Mailbox::open`](crate::Mailbox::open) by the snoozed ones. [`found_in`](Self::found_in) tells them apart.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -80,7 +86,10 @@ pub struct Sweep {
     under_way: Option<(Step, BoxFuture<'static, Result<Found>>)>,
     mailboxes: Option<Vec<MailboxId>>,
     seen: HashSet<ConversationId>,
-    ready: VecDeque<Result<ConversationSummary>>,
+    ready: VecDeque<Result<(View, ConversationSummary)>>,
+    found_in: Option<View>,
+    /// How long to wait before the next request, after a failure.
+    pause: Duration,
     cut: Vec<Slice>,
     ended: bool,
 }
@@ -105,12 +114,14 @@ impl Sweep {
         Self {
             core: Arc::clone(core),
             input: ListConversations::default(),
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
             steps: None,
             under_way: None,
             mailboxes: None,
             seen: HashSet::new(),
             ready: VecDeque::new(),
+            found_in: None,
+            pause: Duration::ZERO,
             cut: Vec::new(),
             ended: false,
         }
@@ -129,6 +140,27 @@ impl Sweep {
     #[must_use]
     pub fn cut(&self) -> &[Slice] {
         &self.cut
+    }
+
+    /// The view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+    /// use shared_inbox::View;
+    ///
+    /// let mut sweep = inbox.sweep();
+    /// while let Some(summary) = sweep.next().await {
+    ///     let summary = summary?;
+    ///     if sweep.found_in() == Some(&View::Open) {
+    ///         println!("{} is open, and not snoozed", summary.id);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn found_in(&self) -> Option<&View> {
+        self.found_in.as_ref()
     }
 
     fn plan(&self) -> VecDeque<Step> {
@@ -158,26 +190,41 @@ impl Sweep {
                 let mut call =
                     Call::reading(&self.core, Operation::ListConversations, None, input, List::read);
                 call.options = self.options.clone();
-                Box::pin(async { call.await.map(Found::Page) })
+                self.after_pause(async { call.await.map(Found::Page) })
             }
             Step::Inboxes(_) => {
                 let mut call = Call::bare(&self.core, Operation::ListMailboxes, None);
                 call.options = self.options.clone();
-                Box::pin(async { call.await.map(Found::Inboxes) })
+                self.after_pause(async { call.await.map(Found::Inboxes) })
             }
         }
+    }
+
+    fn after_pause(
+        &self,
+        call: impl Future<Output = Result<Found>> + Send + 'static,
+    ) -> BoxFuture<'static, Result<Found>> {
+        let (core, pause) = (Arc::clone(&self.core), self.pause);
+        Box::pin(async move {
+            if !pause.is_zero() {
+                core.clock.sleep(pause).await;
+            }
+            call.await
+        })
     }
 
     fn take(&mut self, step: Step, found: Found) {
         match (step, found) {
             (Step::Look(slice), Found::Page(page)) => {
                 let cut = page.is_cut();
-                self.tell(page);
+                self.tell(&slice.view, page);
                 if cut {
                     self.divide(slice);
                 }
             }
-            (_, Found::Page(page)) => self.tell(page),
+            (Step::LookAgain(slice) | Step::Inboxes(slice), Found::Page(page)) => {
+                self.tell(&slice.view, page)
+            }
             (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice), Found::Inboxes(all)) => {
                 self.mailboxes = Some(all.into_iter().map(|mailbox| mailbox.id).collect());
                 self.divide(slice);
@@ -185,10 +232,10 @@ impl Sweep {
         }
     }
 
-    fn tell(&mut self, page: List<ConversationSummary>) {
+    fn tell(&mut self, view: &View, page: List<ConversationSummary>) {
         for summary in page {
             if self.seen.insert(summary.id.clone()) {
-                self.ready.push_back(Ok(summary));
+                self.ready.push_back(Ok((view.clone(), summary)));
             }
         }
     }
@@ -227,8 +274,11 @@ impl Stream for Sweep {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(summary) = self.ready.pop_front() {
-                return Poll::Ready(Some(summary));
+            if let Some(found) = self.ready.pop_front() {
+                return Poll::Ready(Some(found.map(|(view, summary)| {
+                    self.found_in = Some(view);
+                    summary
+                })));
             }
             if self.ended {
                 return Poll::Ready(None);
@@ -254,9 +304,13 @@ impl Stream for Sweep {
                     self.under_way = Some((step, look));
                     return Poll::Pending;
                 }
-                Poll::Ready(Ok(found)) => self.take(step, found),
+                Poll::Ready(Ok(found)) => {
+                    self.pause = Duration::ZERO;
+                    self.take(step, found);
+                }
                 Poll::Ready(Err(error)) => {
-                    self.ended = error.is_unauthorized() || error.is_forbidden() || error.is_invalid_input();
+                    self.ended = !error.is_retryable();
+                    self.pause = backoff(self.pause, &error);
                     self.steps.get_or_insert_default().push_front(step);
                     self.ready.push_back(Err(error));
                 }

@@ -6,60 +6,59 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::client::call::{call_options, read};
-use crate::client::engine::{Core, Next, next};
+use crate::client::call::{Call, call_options, read};
+use crate::client::engine::Core;
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::client::policy::{BoxFuture, Lane, Options};
-use crate::{Conversation, ConversationId, Direction, Message, MessageId, MessageStatus, Repeat, limits};
+use crate::client::policy::{BoxFuture, Options, Priority};
+use crate::input::ListConversations;
+use crate::{
+    Conversation, ConversationId, ConversationSummary, Direction, Message, MessageId, MessageStatus,
+    Operation, View, limits,
+};
 
 const EVERY: Duration = Duration::from_secs(15);
 const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 
-/// Looks at a conversation at intervals until something has happened in it; made by
-/// [`Thread::wait_for_reply`](crate::Thread::wait_for_reply) and
-/// [`Thread::wait_until_sent`](crate::Thread::wait_until_sent). Gives the message that was waited for.
+/// Looks at intervals until something has happened; made by [`Thread::wait_for_reply`](crate::Thread::wait_for_reply),
+/// [`Thread::wait_until_sent`](crate::Thread::wait_until_sent) and
+/// [`Client::wait_for_reference`](crate::Client::wait_for_reference). Returns what was waited for.
 ///
-/// A bad minute of the service does not end it. The looks are background work, see [`Lane::Bulk`].
+/// A bad minute of the service does not end it. The looks are background work, see [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 ///
 /// let thread = inbox.conversation(&id);
 /// let sent = thread.reply("Which order is it about?").and_send().await?;
 /// thread.wait_until_sent(&sent.message_id).await?;
-/// let answer = thread.wait_for_reply().after(&sent.message_id).within(Duration::from_secs(3600)).await?;
+/// let answer = thread.wait_for_reply().within(Duration::from_secs(3600)).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[must_use = "it waits when awaited"]
 #[derive(Clone)]
-pub struct Wait<G> {
+pub struct Wait<G, O = Message> {
     core: Arc<Core>,
-    conversation: ConversationId,
     goal: G,
-    /// What a look shows of the goal.
-    check: fn(&mut G, &Conversation, Instant) -> Option<Result<Message>>,
+    look: Look<G, O>,
     every: Duration,
     within: Option<Duration>,
     options: Options,
 }
 
-impl<G> Wait<G> {
-    fn new(
-        core: &Arc<Core>,
-        conversation: &ConversationId,
-        goal: G,
-        check: fn(&mut G, &Conversation, Instant) -> Option<Result<Message>>,
-    ) -> Self {
+/// Looks for the goal once.
+type Look<G, O> = for<'a> fn(&'a mut G, &'a Arc<Core>, Options) -> BoxFuture<'a, Result<Option<O>>>;
+
+impl<G, O> Wait<G, O> {
+    fn new(core: &Arc<Core>, goal: G, look: Look<G, O>) -> Self {
         Self {
             core: Arc::clone(core),
-            conversation: conversation.clone(),
             goal,
-            check,
+            look,
             every: if core.test_key { EVERY_IN_SANDBOX } else { EVERY },
             within: None,
-            options: Options { lane: Lane::Bulk, ..core.options.clone() },
+            options: Options { priority: Priority::Bulk, ..core.options.clone() },
         }
     }
 
@@ -78,27 +77,20 @@ impl<G> Wait<G> {
 
     call_options!();
 
-    async fn wait(mut self) -> Result<Message> {
+    async fn wait(mut self) -> Result<O> {
         let clock = Arc::clone(&self.core.clock);
         let started = clock.now();
         let left = |within: Duration| within.saturating_sub(clock.now().saturating_duration_since(started));
         loop {
-            let mut read = read(&self.core, &self.conversation, &self.options);
+            let mut options = self.options.clone();
             if let Some(within) = self.within {
-                read.options.deadline = read.options.deadline.min(left(within).max(self.options.timeout));
+                options.deadline = options.deadline.min(left(within).max(options.timeout));
             }
-            match read.await {
-                Ok(conversation) => {
-                    if let Some(result) = (self.check)(&mut self.goal, &conversation, clock.now()) {
-                        return result;
-                    }
-                }
-                Err(error)
-                    if next(&error, Repeat::Harmless) == Next::Again
-                        || error.is_busy()
-                        || error.is_timeout() =>
-                {
-                    tracing::debug!("error.type" = %error.kind(), "could not look; will look again");
+            match (self.look)(&mut self.goal, &self.core, options).await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                Err(error) if error.is_retryable() => {
+                    tracing::debug!("error.type" = %error.error_type(), "could not look; will look again");
                 }
                 Err(error) => return Err(error),
             }
@@ -112,19 +104,18 @@ impl<G> Wait<G> {
     }
 }
 
-impl<G: Send + 'static> IntoFuture for Wait<G> {
-    type Output = Result<Message>;
-    type IntoFuture = BoxFuture<'static, Result<Message>>;
+impl<G: Send + 'static, O: Send + 'static> IntoFuture for Wait<G, O> {
+    type Output = Result<O>;
+    type IntoFuture = BoxFuture<'static, Result<O>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.wait())
     }
 }
 
-impl<G: fmt::Debug> fmt::Debug for Wait<G> {
+impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wait")
-            .field("conversation", &self.conversation)
             .field("goal", &self.goal)
             .field("every", &self.every)
             .field("within", &self.within)
@@ -146,33 +137,75 @@ impl<G: fmt::Debug> fmt::Debug for Wait<G> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ForReply {
+    conversation: ConversationId,
     after: Option<MessageId>,
-    /// What had come in at the first look.
+    /// What had come in at the first look, where there was no message of ours to count from.
     seen: Option<HashSet<MessageId>>,
+}
+
+impl ForReply {
+    fn find(&mut self, conversation: &Conversation) -> Option<Message> {
+        let messages = || conversation.timeline.iter().filter_map(|item| item.as_message());
+        let inbound = |message: &&Message| message.direction == Direction::Inbound;
+        if self.after.is_none() && self.seen.is_none() {
+            let ours = messages().rfind(|message| message.direction == Direction::Outbound);
+            self.after = ours.map(|message| message.id.clone());
+        }
+        if let Some(after) = &self.after {
+            return messages().skip_while(|message| message.id != *after).find(inbound).cloned();
+        }
+        let Some(seen) = &self.seen else {
+            self.seen = Some(messages().filter(inbound).map(|message| message.id.clone()).collect());
+            return None;
+        };
+        messages().filter(inbound).find(|message| !seen.contains(&message.id)).cloned()
+    }
 }
 
 impl Wait<ForReply> {
     pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId) -> Self {
-        Self::new(core, conversation, ForReply { after: None, seen: None }, |goal, conversation, _| {
-            let messages = || conversation.timeline.iter().filter_map(|item| item.as_message());
-            let inbound = |message: &&Message| message.direction == Direction::Inbound;
-            if let Some(after) = &goal.after {
-                let mut later = messages().skip_while(|message| message.id != *after);
-                return later.find(inbound).cloned().map(Ok);
-            }
-            let Some(seen) = &goal.seen else {
-                goal.seen = Some(messages().filter(inbound).map(|message| message.id.clone()).collect());
-                return None;
-            };
-            messages().filter(inbound).find(|message| !seen.contains(&message.id)).cloned().map(Ok)
+        let goal = ForReply { conversation: conversation.clone(), after: None, seen: None };
+        Self::new(core, goal, |goal, core, options| {
+            Box::pin(async move { Ok(goal.find(&read(core, &goal.conversation, &options).await?)) })
         })
     }
 
-    /// Counts what comes after this message in the timeline, even if it is there already. Without it, only what comes
-    /// after the first look counts, and a quick reply may have come before.
+    /// Counts what comes after this message in the timeline, even if it is there already. Without it, what comes after the
+    /// team's latest message counts, a draft included. Where the team has not written yet, what comes after the first
+    /// look does.
     pub fn after(mut self, message: &MessageId) -> Self {
         self.goal.after = Some(message.clone());
         self
+    }
+}
+
+/// The goal of a wait for a reply to app mail: the conversation that carries the app's reference, in whatever status.
+///
+/// A reference says which address was written to, not who wrote: look at the contact before you act on it.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+/// use shared_inbox::{ConversationSummary, ForReference, Wait};
+///
+/// let wait: Wait<ForReference, ConversationSummary> = inbox.wait_for_reference("order-1042");
+/// println!("{} is about the order", wait.await?.id);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ForReference {
+    input: ListConversations,
+}
+
+impl Wait<ForReference, ConversationSummary> {
+    pub(crate) fn for_reference(core: &Arc<Core>, reference: String) -> Self {
+        let (view, reference) = (Some(View::All), Some(reference));
+        let input = ListConversations { view, reference, limit: Some(1), ..ListConversations::default() };
+        Self::new(core, ForReference { input }, |goal, core, options| {
+            let mut list = Call::new(core, Operation::ListConversations, None, goal.input.clone());
+            list.options = options;
+            Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
+        })
     }
 }
 
@@ -190,6 +223,7 @@ impl Wait<ForReply> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct UntilSent {
+    conversation: ConversationId,
     message: MessageId,
     seen: bool,
     /// Since when it is missing.
@@ -198,27 +232,41 @@ pub struct UntilSent {
     visibility_timeout: Duration,
 }
 
+impl UntilSent {
+    fn find(&mut self, conversation: &Conversation, now: Instant) -> Result<Option<Message>> {
+        let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
+        let Some(message) = messages.find(|message| message.id == self.message) else {
+            // It may show late, and a read may be older than the one before; what stays away is gone.
+            let since = *self.missing.get_or_insert(now);
+            let is_gone = self.seen && now.saturating_duration_since(since) >= self.visibility_timeout;
+            return if is_gone { Err(Error::new(Cause::Vanished, Certainty::Rejected)) } else { Ok(None) };
+        };
+        (self.seen, self.missing) = (true, None);
+        match &message.status {
+            Some(MessageStatus::Sent) => Ok(Some(message.clone())),
+            Some(status @ MessageStatus::Failed) => {
+                Err(Error::new(Cause::Undelivered(status.clone()), Certainty::Rejected))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
 impl Wait<UntilSent> {
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
-        let visibility_timeout = core.options.visibility_timeout;
-        let goal = UntilSent { message: message.clone(), seen: false, missing: None, visibility_timeout };
+        let goal = UntilSent {
+            conversation: conversation.clone(),
+            message: message.clone(),
+            seen: false,
+            missing: None,
+            visibility_timeout: core.options.visibility_timeout,
+        };
         let window = if core.test_key { limits::SANDBOX_UNDO_WINDOW } else { limits::UNDO_WINDOW };
-        let wait = Self::new(core, conversation, goal, |goal, conversation, now| {
-            let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
-            let Some(message) = messages.find(|message| message.id == goal.message) else {
-                // It may show late, and a read may be older than the one before; what stays away is gone.
-                let since = *goal.missing.get_or_insert(now);
-                let gone = goal.seen && now.saturating_duration_since(since) >= goal.visibility_timeout;
-                return gone.then(|| Err(Error::new(Cause::Vanished, Certainty::Rejected)));
-            };
-            (goal.seen, goal.missing) = (true, None);
-            match &message.status {
-                Some(MessageStatus::Sent) => Some(Ok(message.clone())),
-                Some(status @ MessageStatus::Failed) => {
-                    Some(Err(Error::new(Cause::Undelivered(status.clone()), Certainty::Rejected)))
-                }
-                _ => None,
-            }
+        let wait = Self::new(core, goal, |goal, core, options| {
+            Box::pin(async move {
+                let conversation = read(core, &goal.conversation, &options).await?;
+                goal.find(&conversation, core.clock.now())
+            })
         });
         wait.within(window + window / 2 + Duration::from_secs(30))
     }

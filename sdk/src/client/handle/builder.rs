@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tokio::sync::OnceCell;
 
 use super::client::Client;
 use crate::client::config::{ApiKey, BaseUrl};
-use crate::client::engine::{Core, Reads, ServiceClock};
+use crate::client::engine::{Core, ServiceClock};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{
     Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
@@ -149,7 +148,7 @@ impl ClientBuilder {
     }
 
     /// Uses this limiter: one that several clients (pass an `Arc`), processes or machines (`RedisLimiter`, feature `redis`)
-    /// share.
+    /// share. It must allow at least 2 requests, as in [`rate_limit`](Self::rate_limit).
     pub fn rate_limiter(mut self, limiter: impl RateLimiter) -> Self {
         self.limiter = Some(Arc::new(limiter));
         self
@@ -207,14 +206,15 @@ impl ClientBuilder {
             key: key.fingerprint(),
             user_agent,
             test_key: key.is_test(),
-            service_clock: ServiceClock::new(clock.now()),
-            reads: Reads::default(),
+            service_clock: Arc::new(ServiceClock::new(clock.now())),
+            reads: Arc::default(),
+            contact: Arc::default(),
             clock,
             limiter,
             options: self.options,
             max_body: self.max_body,
             check_scopes: self.check_scopes,
-            me: OnceCell::new(),
+            me: Arc::default(),
         };
         Ok(Client { core: Arc::new(core), create_log: Arc::default() })
     }

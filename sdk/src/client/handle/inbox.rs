@@ -7,7 +7,7 @@ use super::thread::Thread;
 use crate::client::call::{Call, List, Raw};
 use crate::client::create::{Lookup, find_unconfirmed};
 use crate::client::error::{Result, UnconfirmedCreate};
-use crate::client::follow::{Changes, Sweep};
+use crate::client::follow::{Changes, ForReference, Sweep, Wait};
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
     ConversationId, ConversationSummary, Document, Done, Mailbox, Me, Operation, Reference, SandboxReceipt,
@@ -41,6 +41,25 @@ impl Client {
     /// Goes through every conversation that the key can see, however many there are.
     pub fn sweep(&self) -> Sweep {
         Sweep::new(&self.core)
+    }
+
+    /// Waits until a customer has replied to app mail with this reference, as long as it is awaited unless
+    /// [`within`](Wait::within) is set. Returns at once if the reply is there already.
+    ///
+    /// ```no_run
+    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
+    /// use std::time::Duration;
+    ///
+    /// let reply = inbox.wait_for_reference("order-1042").within(Duration::from_secs(3600)).await?;
+    /// println!("{:?} wrote about order 1042", reply.contact);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wait_for_reference(
+        &self,
+        reference: impl Into<String>,
+    ) -> Wait<ForReference, ConversationSummary> {
+        Wait::for_reference(&self.core, reference.into())
     }
 
     /// All inboxes that the key can see.
@@ -108,20 +127,21 @@ impl Client {
         self.raw(http::Method::GET, "/openapi.json").await?.json()
     }
 
-    /// A call to an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`.
+    /// A call to an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`;
+    /// `method` is a [`Method`](crate::Method) or an `http::Method`.
     ///
     /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the answer is lost,
     /// unless [`repeatable`](Raw::repeatable) says that it may.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// let answer = inbox.raw(http::Method::GET, "/webhooks").query("limit", "5").await?;
+    /// let answer = inbox.raw(shared_inbox::Method::Get, "/webhooks").query("limit", "5").await?;
     /// let webhooks: serde_json::Value = answer.json()?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn raw(&self, method: http::Method, path: impl Into<String>) -> Raw {
-        Raw::new(&self.core, method, path.into())
+    pub fn raw(&self, method: impl Into<http::Method>, path: impl Into<String>) -> Raw {
+        Raw::new(&self.core, method.into(), path.into())
     }
 
     /// Looks whether a create of unknown effect is in its conversation now.

@@ -6,7 +6,9 @@ mod options;
 mod retry;
 
 pub use clock::{BoxFuture, Clock, TokioClock};
-pub use limiter::{Ask, Ending, KeyFingerprint, Lane, LimitError, MemoryLimiter, Permit, RateLimiter};
+pub use limiter::{
+    AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
+};
 #[cfg(feature = "redis")]
 pub use limiter::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub(crate) use options::Options;

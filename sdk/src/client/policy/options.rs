@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::limiter::Lane;
+use super::limiter::Priority;
 use super::retry::RetryPolicy;
 
 /// How the client finds out what became of a create whose response was lost.
@@ -36,7 +36,7 @@ pub enum Verification {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    pub(crate) lane: Lane,
+    pub(crate) priority: Priority,
     /// For one attempt.
     pub(crate) timeout: Duration,
     /// For the call as a whole, waits included.
@@ -56,7 +56,7 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            lane: Lane::Interactive,
+            priority: Priority::Interactive,
             timeout: Duration::from_secs(30),
             deadline: Duration::from_secs(120),
             must_end: None,

@@ -390,11 +390,11 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
         String::new()
     };
     let length = text.len();
-    let text = if luck == Luck::Truncated { &text[..length / 2] } else { &text };
     let answer = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{date}{wait}\r\n{text}"
     );
-    let _ = stream.write_all(answer.as_bytes()).await;
+    let cut = if luck == Luck::Truncated { length / 2 } else { 0 };
+    let _ = stream.write_all(&answer.as_bytes()[..answer.len() - cut]).await;
     let _ = stream.shutdown().await;
 }
 

@@ -1,32 +1,20 @@
 //! The stores that the tests start are there, can be killed and come back at the same address.
 
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-};
+use std::net::TcpStream;
 
-use shared_inbox_tests::stores::{self, Store};
-
-/// What Valkey or Redis answers to a line.
-pub(crate) fn ask(store: &Store, words: &str) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", store.port())).expect("it listens");
-    stream.write_all(format!("{words}\r\nQUIT\r\n").as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers");
-    answer
-}
+use shared_inbox_tests::stores;
 
 #[test]
 fn valkey_and_redis_forget_when_they_are_killed_and_come_back_where_they_were() {
     for store in [stores::valkey(), stores::redis()] {
         let Some(mut store) = store else { return };
-        assert!(ask(&store, "SET a 1").starts_with("+OK"));
+        assert!(store.command("SET a 1").starts_with("+OK"));
         let before = store.url();
         store.kill();
         assert!(TcpStream::connect(("127.0.0.1", store.port())).is_err());
         store.restart();
         assert_eq!(store.url(), before);
-        assert!(ask(&store, "GET a").starts_with("$-1"));
+        assert!(store.command("GET a").starts_with("$-1"));
     }
 }
 

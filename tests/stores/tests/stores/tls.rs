@@ -3,7 +3,7 @@
 use std::{env, fs, net::Ipv4Addr, path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use shared_inbox::{Ask, Lane, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{Claim, Delivery, GuardError, PostgresGuard, RedisGuard, ReplayGuard};
 use tokio::{
@@ -14,8 +14,6 @@ use tokio_rustls::{
     TlsAcceptor,
     rustls::{ServerConfig, crypto::ring, pki_types::PrivatePkcs8KeyDer},
 };
-
-use crate::processes::ask as command;
 
 /// TLS computes.
 const TIME: Duration = Duration::from_secs(5);
@@ -81,14 +79,16 @@ async fn a_limiter_reaches_its_store_through_tls_and_trusts_no_stranger() {
     let Some(store) = stores::valkey() else { return };
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
-    let stranger = RedisLimiter::builder(&*url).timeout(TIME).new_store().connect().await.unwrap();
-    stranger.acquire(Ask::new(Lane::ReadBack)).await.unwrap_err();
+    let stranger = RedisLimiter::builder(&*url).timeout(TIME).connect().await.unwrap();
+    stranger.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
     assert!(stranger.is_away());
-    assert!(!command(&store, "KEYS *").contains("shared-inbox:"));
+    assert!(!store.command("KEYS *").contains("shared-inbox:"));
     let trusted = RedisLimiter::builder(&*url).root_certificate(&*tls.root).timeout(TIME);
-    let trusted = trusted.new_store().connect().await.unwrap();
-    trusted.acquire(Ask::new(Lane::ReadBack)).await.unwrap().finished();
-    assert!(command(&store, "KEYS *").contains("shared-inbox:"));
+    let trusted = trusted.connect().await.unwrap();
+    // It is reached, and counts as full.
+    trusted.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap_err();
+    assert!(!trusted.is_away());
+    assert!(store.command("KEYS *").contains("shared-inbox:"));
     let bad = RedisLimiter::builder(&*url).root_certificate("not a certificate").connect().await;
     assert!(matches!(bad, Err(StoreError::Certificate)), "{bad:?}");
 }
@@ -99,7 +99,7 @@ async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_stranger() {
     let tls = Tls::before(&store, None).await;
     let url = format!("rediss://localhost:{}", tls.port);
     claim(RedisGuard::connect(&url).await).await.unwrap_err();
-    assert!(!command(&store, "KEYS *").contains("shared-inbox:"));
+    assert!(!store.command("KEYS *").contains("shared-inbox:"));
     // What the system trusts is read once in a process, so this needs one of its own.
     let file = tls.file();
     let claimed = tokio::task::spawn_blocking(move || {
@@ -111,7 +111,7 @@ async fn a_guard_on_redis_trusts_whom_the_system_trusts_and_no_stranger() {
     });
     let claimed = claimed.await.unwrap();
     assert!(claimed.status.success(), "{}", String::from_utf8_lossy(&claimed.stdout));
-    assert!(command(&store, "KEYS *").contains("shared-inbox:"));
+    assert!(store.command("KEYS *").contains("shared-inbox:"));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use shared_inbox::{BookingId, DocumentId};
 use crate::{
     control::Control,
     server::control::{
-        call::{Call, Done, Made, Shown, list, post},
+        call::{Call, Done, Made, Shown, get, list, post},
         input::{Id, Input},
     },
 };
@@ -113,6 +113,10 @@ pub(super) fn calls() -> Vec<Call> {
         list("/outbox", "list_outbox", "Every mail that left or was meant to", |it: Control, ()| async move {
             Ok(it.outbox().await)
         }),
+        get("/outbox/{number}", "get_outbox_mail", "One mail of the outbox", |it: Control, Id(number)| async move {
+            it.outbox_mail(number.parse().unwrap_or(0)).await.map(Shown)
+        })
+        .about("By its number in the outbox, from 1, with its headers and its source."),
     ]
 }
 

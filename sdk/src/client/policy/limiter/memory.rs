@@ -1,37 +1,42 @@
-//! The limiter of one process: a log of the last send times. A token bucket would let twice the limit through in its first
-//! minute; a log is exact, and at 120 entries it is small.
+//! The limiter of one process.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use super::acquire::{BulkQueue, Reservation, Slots, acquire};
+use super::places::{Answer, Claim, Places, Rules, Slot};
 
-use super::window::{Measure, Ticket, Window};
-use super::{Ask, LimitError, Permit, RateLimiter};
+use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
+
+/// No pause and no request lasts longer.
+const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 
 /// Never more than the limit in any 60 seconds, for all clones of a client together.
 ///
-/// Urgent lanes go first; within a lane, first come, first served. Of a limit of 120, read-backs may use all, interactive
-/// calls 110 and bulk calls 90, so that a long background job neither keeps a person waiting for a minute nor leaves a
-/// lost answer unsettled. Where interactive calls alone use up the limit, bulk calls that have waited for half a minute go
-/// first, 10 in any minute.
+/// A call that cannot be sent at once is given a slot, first come, first served, or is refused at once if the slot would come
+/// too late. Calls that wait go evenly spaced, at most twice as fast as the limit allows on average. Of a limit of 120,
+/// read-backs may use all, interactive calls 110 and bulk calls 90, so that a long background job neither keeps a person
+/// waiting for a minute nor leaves a lost response unsettled. Bulk calls reserve only a few seconds ahead and go after
+/// all others; but 10 in any minute are theirs, however many others wait.
 ///
-/// A request counts from when it is let through, or from its end if it took more than a second: it may have reached the
-/// service as late as that.
+/// A request counts from its slot, or from its end if it took more than a second: it may have reached the service as late as
+/// that.
 ///
-/// After a 429 nothing is sent for a while, and the share of the limit that this process uses shrinks to less than it had
-/// used when it was refused; it grows back step by step in every quiet minute.
+/// After a 429 nothing is sent for a while, and then three quarters of what this process had sent in the minute before; a
+/// tenth of the limit comes back with every minute.
 ///
 /// ```
-/// use shared_inbox::{Ask, Lane, LimitError, MemoryLimiter, RateLimiter};
+/// use shared_inbox::{AcquireRequest, LimitError, MemoryLimiter, Priority, RateLimiter};
 /// use std::time::Duration;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let limiter = MemoryLimiter::new(2);
-/// limiter.acquire(Ask::new(Lane::ReadBack)).await.unwrap().finished();
-/// limiter.acquire(Ask::new(Lane::ReadBack)).await.unwrap().finished();
-/// let Err(LimitError::Busy { wait, .. }) = limiter.acquire(Ask::new(Lane::ReadBack)).await else { panic!() };
+/// limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
+/// limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
+/// let third = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await;
+/// let Err(LimitError::Busy { wait, .. }) = third else { panic!() };
 /// assert!(wait > Duration::from_secs(59));
 /// # });
 /// ```
@@ -41,114 +46,158 @@ pub struct MemoryLimiter(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     clock: Arc<dyn Clock>,
-    window: Mutex<Window>,
+    rules: Rules,
+    /// Times are counted from here.
+    start: Instant,
+    state: Mutex<State>,
+    bulk: BulkQueue,
+}
+
+#[derive(Debug)]
+struct State {
+    places: Places,
+    /// Requests that have not ended, and when they will have at the latest.
+    running: HashMap<u64, (Slot, u64)>,
+    permits: u64,
 }
 
 impl MemoryLimiter {
-    /// A limiter that allows `limit` requests in any 60 seconds (at least one).
+    /// Creates a limiter that allows `limit` requests in any 60 seconds (at least one).
     #[must_use]
     pub fn new(limit: u32) -> Self {
         Self::with_clock(limit, Arc::new(TokioClock))
     }
 
-    /// The same with another clock.
+    /// Creates a limiter with another clock.
     #[must_use]
     pub fn with_clock(limit: u32, clock: Arc<dyn Clock>) -> Self {
-        Self::over(Measure::MINUTE, limit, clock)
+        Self::with_rules(Rules::per_minute(limit), clock)
     }
 
-    /// The same over another span.
-    pub(super) fn over(measure: Measure, limit: u32, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Shared { clock, window: Mutex::new(Window::new(limit, measure)) }))
+    pub(super) fn with_rules(rules: Rules, clock: Arc<dyn Clock>) -> Self {
+        let state = State { places: Places::new(rules), running: HashMap::new(), permits: 0 };
+        let start = clock.now();
+        Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: BulkQueue::default() }))
     }
 
-    /// Lets nothing through before then.
+    /// Sends nothing before then.
     #[cfg(feature = "redis")]
     pub(super) fn close_until(&self, until: Instant) {
-        self.0.at_present().0.close_until(until);
+        let until = self.0.millis(until);
+        self.0.now().0.places.close_until(until);
     }
 }
 
 impl Shared {
-    /// The window as of now, and the moment.
-    fn at_present(&self) -> (MutexGuard<'_, Window>, Instant) {
-        // No code panics while it holds the lock, so a poisoned window is still whole.
-        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.clock.now();
-        window.refresh(now);
-        (window, now)
+    fn millis(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.start);
+        self.rules.span() + u64::try_from(since.as_millis()).unwrap_or(u64::MAX / 4)
     }
 
-    /// Sends at once if nobody is ahead, else takes a place in the queue.
-    fn enter(&self, ask: Ask) -> Result<Result<Ticket, Place<'_>>, LimitError> {
-        let (mut window, now) = self.at_present();
-        let (ticket, wait) = window.arrive(ask.lane, now);
-        if wait.is_zero() {
-            window.send(ticket, ask, now);
-            return Ok(Ok(ticket));
-        }
-        if wait > ask.patience {
-            return Err(LimitError::Busy { wait });
-        }
-        let turn = Arc::new(Notify::new());
-        window.queue(ticket, now, &turn);
-        Ok(Err(Place { limiter: self, ticket, ask, since: now, turn }))
-    }
-}
-
-/// A place in the queue; given up when dropped.
-struct Place<'a> {
-    limiter: &'a Shared,
-    ticket: Ticket,
-    ask: Ask,
-    since: Instant,
-    turn: Arc<Notify>,
-}
-
-impl Place<'_> {
-    fn claim(&self) -> (Result<(), Duration>, Instant) {
-        let (mut window, now) = self.limiter.at_present();
-        (window.claim(self.ticket, self.ask, self.since, &self.turn, now), now)
-    }
-
-    async fn turn(self) -> Result<Ticket, LimitError> {
-        let clock = &self.limiter.clock;
-        loop {
-            let (claimed, now) = self.claim();
-            let Err(wait) = claimed else { return Ok(self.ticket) };
-            let left = self.ask.patience.saturating_sub(now.saturating_duration_since(self.since));
-            if left.is_zero() {
-                return Err(LimitError::Busy { wait });
+    /// The state as of now, and the time. Requests that are still running have not arrived yet, for all that is known.
+    fn now(&self) -> (MutexGuard<'_, State>, u64) {
+        // No code panics while it holds the lock, so the state behind a poisoned one is whole.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.millis(self.clock.now());
+        let State { places, running, .. } = &mut *state;
+        let slack = self.rules.slack();
+        running.retain(|_, (slot, latest)| {
+            if now > slot.at + slack {
+                places.postpone(slot, now.min(*latest));
             }
-            tokio::select! {
-                () = self.turn.notified() => {}
-                () = clock.sleep(wait.min(left).max(Duration::from_millis(1))) => {}
-            }
+            now < *latest
+        });
+        (state, now)
+    }
+
+    fn end(&self, id: u64, outcome: PermitOutcome) {
+        let (mut state, now) = self.now();
+        let running = state.running.remove(&id);
+        if let (PermitOutcome::GivenUp, Some((slot, _))) = (outcome, running) {
+            state.places.release(slot, now);
+        }
+        if let PermitOutcome::Throttled { retry_after } = outcome {
+            state.places.throttle(retry_after.map(millis), now);
         }
     }
 }
 
-impl Drop for Place<'_> {
+/// A slot that is given back unless it is used.
+struct Held {
+    limiter: Arc<Shared>,
+    slot: Option<Slot>,
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
-        let (mut window, now) = self.limiter.at_present();
-        window.leave(self.ticket);
-        window.refresh(now);
+        if let Some(slot) = self.slot {
+            let (mut state, now) = self.limiter.now();
+            state.places.give_back(slot, now);
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.min(MAX_PAUSE).as_millis()).unwrap_or(u64::MAX / 4)
+}
+
+impl Slots for Arc<Shared> {
+    type Slot = Held;
+
+    async fn reserve(
+        &self,
+        request: &AcquireRequest,
+        ends: Instant,
+    ) -> Result<Reservation<Held>, LimitError> {
+        let (mut state, now) = self.now();
+        let left = millis(ends.saturating_duration_since(self.clock.now()));
+        Ok(match state.places.reserve(request.priority, now, left) {
+            Answer::Reserved(slot) => {
+                Reservation::Reserved(Held { limiter: Self::clone(self), slot: Some(slot) })
+            }
+            Answer::TooLong { wait } => Reservation::TooLong { wait: Duration::from_millis(wait) },
+            Answer::ComeBack { after } => Reservation::ComeBack { after: Duration::from_millis(after) },
+        })
+    }
+
+    async fn claim(&self, mut held: Held, request: &AcquireRequest) -> Option<Permit> {
+        loop {
+            let wait = held.slot?.at.saturating_sub(self.now().1);
+            if wait > 0 {
+                self.clock.sleep(Duration::from_millis(wait)).await;
+            }
+            let (mut state, now) = self.now();
+            let slot = held.slot.as_mut()?;
+            if now < slot.at {
+                continue;
+            }
+            match state.places.claim(slot, now) {
+                Claim::Delayed => continue,
+                Claim::Lost => held.slot = None,
+                Claim::Ready => {
+                    let id = state.permits;
+                    state.permits += 1;
+                    state.running.insert(id, (*slot, now.saturating_add(millis(request.max_hold))));
+                    held.slot = None;
+                    let limiter = Self::clone(self);
+                    return Some(Permit::new(move |outcome| limiter.end(id, outcome)));
+                }
+            }
+            return None;
+        }
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    fn bulk_queue(&self) -> &BulkQueue {
+        &self.bulk
     }
 }
 
 impl RateLimiter for MemoryLimiter {
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
-        Box::pin(async move {
-            let ticket = match self.0.enter(ask)? {
-                Ok(ticket) => ticket,
-                Err(place) => place.turn().await?,
-            };
-            let limiter = Arc::clone(&self.0);
-            Ok(Permit::new(move |ending| {
-                let (mut window, now) = limiter.at_present();
-                window.end(ticket, ending, now);
-                window.refresh(now);
-            }))
-        })
+    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        Box::pin(acquire(&self.0, request))
     }
 }

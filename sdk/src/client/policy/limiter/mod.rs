@@ -1,12 +1,13 @@
 //! The rate limit, kept on this side: the service allows 120 requests a minute for each key, and a client that keeps to it
 //! never sees a 429. The trait is asynchronous and fallible so that processes can share one count elsewhere.
 
+mod acquire;
 mod fingerprint;
-#[cfg(feature = "redis")]
-mod fleet;
 mod memory;
 mod permit;
-mod window;
+mod places;
+#[cfg(feature = "redis")]
+mod redis;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,40 +16,41 @@ use std::time::Duration;
 use crate::client::policy::clock::BoxFuture;
 
 pub use fingerprint::KeyFingerprint;
-#[cfg(feature = "redis")]
-pub use fleet::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub use memory::MemoryLimiter;
-pub use permit::{Ask, Ending, Permit};
+pub use permit::{AcquireRequest, Permit, PermitOutcome};
+#[cfg(feature = "redis")]
+pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 
 /// How urgent a request is, most urgent first.
 ///
 /// ```
-/// use shared_inbox::Lane;
+/// use shared_inbox::Priority;
 ///
-/// assert!(Lane::ReadBack < Lane::Interactive && Lane::Interactive < Lane::Bulk);
+/// assert!(Priority::ReadBack < Priority::Interactive && Priority::Interactive < Priority::Bulk);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Lane {
+pub enum Priority {
     /// Reads that settle whether an earlier request took effect. May use the whole limit.
     ReadBack,
-    /// Somebody is waiting. The lane of every call unless it says otherwise. Leaves a little for read-backs.
+    /// Somebody is waiting. The priority of every call unless it says otherwise. Leaves a little for read-backs.
     Interactive,
-    /// Background work. Goes after all others and leaves a part of the limit for them, but a twelfth of the limit is its
-    /// own, however many others wait.
+    /// Background work. Goes after all others and leaves a part of the limit for them. A twelfth of the limit is its own,
+    /// however many others wait.
     Bulk,
 }
 
 /// Decides when a request may be sent.
 ///
 /// [`MemoryLimiter`] counts within one process, `RedisLimiter` (feature `redis`) for all processes and machines that use the
-/// same key. Implement this trait to count elsewhere. What is waited for is a [`Permit`], which stands for one request until that is over.
+/// same key. Implement this trait to count elsewhere. A caller waits for a [`Permit`], which stands for one request until that
+/// is over.
 ///
 /// An implementation must hold for *any* 60 seconds, not for each minute of the clock, and must not lose or keep a place
 /// when the future of [`acquire`](Self::acquire) is dropped.
 ///
 /// ```
-/// use shared_inbox::{Ask, BoxFuture, Lane, LimitError, MemoryLimiter, Permit, RateLimiter};
+/// use shared_inbox::{AcquireRequest, BoxFuture, LimitError, MemoryLimiter, Permit, Priority, RateLimiter};
 /// use std::time::Duration;
 ///
 /// /// Keeps background work out altogether.
@@ -56,25 +58,25 @@ pub enum Lane {
 /// struct NoBulk(MemoryLimiter);
 ///
 /// impl RateLimiter for NoBulk {
-///     fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
-///         if ask.lane == Lane::Bulk {
+///     fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+///         if request.priority == Priority::Bulk {
 ///             return Box::pin(async { Err(LimitError::busy(Duration::from_secs(3600))) });
 ///         }
-///         self.0.acquire(ask)
+///         self.0.acquire(request)
 ///     }
 /// }
 /// ```
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
     /// Completes when the request may be sent; it is then counted, until its permit says otherwise.
     ///
-    /// If that takes longer than the [`patience`](Ask::patience), the answer is [`LimitError::Busy`] with the wait, as
-    /// early as it is known. A patience of zero never waits.
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>>;
+    /// If that takes longer than the [`max_wait`](AcquireRequest::max_wait), the answer is [`LimitError::Busy`] with the wait, as
+    /// early as it is known. A `max_wait` of zero never waits.
+    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>>;
 }
 
 impl<L: RateLimiter + ?Sized> RateLimiter for Arc<L> {
-    fn acquire(&self, ask: Ask) -> BoxFuture<'_, Result<Permit, LimitError>> {
-        (**self).acquire(ask)
+    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        (**self).acquire(request)
     }
 }
 

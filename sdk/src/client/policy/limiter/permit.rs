@@ -4,49 +4,49 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{KeyFingerprint, Lane};
+use super::{KeyFingerprint, Priority};
 
 /// What a permit is asked for.
 ///
 /// ```
-/// use shared_inbox::{Ask, Lane};
+/// use shared_inbox::{AcquireRequest, Priority};
 /// use std::time::Duration;
 ///
-/// let ask = Ask::new(Lane::Bulk).patience(Duration::from_secs(60));
-/// assert_eq!(ask.lane, Lane::Bulk);
+/// let ask = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(60));
+/// assert_eq!(ask.priority, Priority::Bulk);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ask {
+pub struct AcquireRequest {
     /// How urgent it is.
-    pub lane: Lane,
+    pub priority: Priority,
     /// How long the caller waits for it: not at all, unless set.
-    pub patience: Duration,
+    pub max_wait: Duration,
     /// When the permit will have ended at the latest, counted from when it is given: 30 seconds unless set. A request that
     /// nothing more was heard of by then (its process may have died) can have been sent as late as that.
-    pub lasts: Duration,
+    pub max_hold: Duration,
     /// The key that the request is made with, for a limiter that counts for several. The client says it.
     pub key: Option<KeyFingerprint>,
 }
 
-impl Ask {
+impl AcquireRequest {
     /// A request of this lane, now or not at all.
     #[must_use]
-    pub fn new(lane: Lane) -> Self {
-        Self { lane, patience: Duration::ZERO, lasts: Duration::from_secs(30), key: None }
+    pub fn new(priority: Priority) -> Self {
+        Self { priority, max_wait: Duration::ZERO, max_hold: Duration::from_secs(30), key: None }
     }
 
     /// Waits this long.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn max_wait(mut self, max_wait: Duration) -> Self {
+        self.max_wait = max_wait;
         self
     }
 
     /// The permit will have ended after this time.
     #[must_use]
-    pub fn lasts(mut self, lasts: Duration) -> Self {
-        self.lasts = lasts;
+    pub fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.max_hold = max_hold;
         self
     }
 
@@ -61,14 +61,14 @@ impl Ask {
 /// How the request of a permit ended.
 ///
 /// ```
-/// use shared_inbox::{Ending, Permit};
+/// use shared_inbox::{PermitOutcome, Permit};
 ///
-/// let permit = Permit::new(|ending| assert_eq!(ending, Ending::Finished));
+/// let permit = Permit::new(|ending| assert_eq!(ending, PermitOutcome::Finished));
 /// permit.finished();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum PermitOutcome {
     /// It was answered, or failed on the way. It had to connect first and may have reached the service as late as now, so
     /// one that took long is to be counted from now on.
     Finished,
@@ -87,47 +87,47 @@ pub enum Ending {
 /// Leave to send one request; made by a [`RateLimiter`](crate::RateLimiter).
 ///
 /// It can be held for a while before the request is sent, as long as all of it is over in the time that was
-/// [asked for](Ask::lasts). What came of the request is said by one of the methods; a permit that is dropped without a word
+/// [asked for](AcquireRequest::max_hold). What came of the request is said by one of the methods; a permit that is dropped without a word
 /// counts as sent.
 ///
 /// ```
-/// use shared_inbox::{Ask, Lane, LimitError, MemoryLimiter, RateLimiter};
+/// use shared_inbox::{AcquireRequest, Priority, LimitError, MemoryLimiter, RateLimiter};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let limiter = MemoryLimiter::new(1);
-/// let permit = limiter.acquire(Ask::new(Lane::Interactive)).await?;
-/// assert!(limiter.acquire(Ask::new(Lane::Interactive)).await.is_err());
+/// let permit = limiter.acquire(AcquireRequest::new(Priority::Interactive)).await?;
+/// assert!(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await.is_err());
 /// permit.give_up(); // there was nothing to send after all
-/// assert!(limiter.acquire(Ask::new(Lane::Interactive)).await.is_ok());
+/// assert!(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await.is_ok());
 /// # Ok::<(), LimitError>(())
 /// # }).unwrap();
 /// ```
 #[must_use = "a permit that is dropped counts as sent"]
-pub struct Permit(Option<Box<dyn FnOnce(Ending) + Send + Sync>>);
+pub struct Permit(Option<Box<dyn FnOnce(PermitOutcome) + Send + Sync>>);
 
 impl Permit {
     /// For limiters: a permit whose end is told to `on_end`, once. That must not block; a limiter that has to tell others
     /// hands it on.
-    pub fn new(on_end: impl FnOnce(Ending) + Send + Sync + 'static) -> Self {
+    pub fn new(on_end: impl FnOnce(PermitOutcome) + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(on_end)))
     }
 
     /// The request was answered, or failed on the way.
     pub fn finished(self) {
-        self.end(Ending::Finished);
+        self.end(PermitOutcome::Finished);
     }
 
     /// The request was not sent and will not be.
     pub fn give_up(self) {
-        self.end(Ending::GivenUp);
+        self.end(PermitOutcome::GivenUp);
     }
 
     /// The service answered 429; `retry_after` is what it asked for, if it did.
     pub fn throttled(self, retry_after: Option<Duration>) {
-        self.end(Ending::Throttled { retry_after });
+        self.end(PermitOutcome::Throttled { retry_after });
     }
 
-    fn end(mut self, ending: Ending) {
+    fn end(mut self, ending: PermitOutcome) {
         if let Some(on_end) = self.0.take() {
             on_end(ending);
         }
@@ -137,7 +137,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(on_end) = self.0.take() {
-            on_end(Ending::Dropped);
+            on_end(PermitOutcome::Dropped);
         }
     }
 }

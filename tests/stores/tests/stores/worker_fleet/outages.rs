@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use shared_inbox_tests::stores;
+use shared_inbox_tests::{proxy::Proxy, stores};
 use tokio::time::sleep;
 
-use crate::processes::ask;
-
-use super::{
-    ATTEMPT, MINUTE, fleet, nothing_was_lost, proxy::Proxy, service, within_the_limit, worker::requests_from,
-};
+use super::{ATTEMPT, MINUTE, fleet, nothing_was_lost, service, within_the_limit, worker::requests_from};
 
 /// How long a process that has lost the store sends nothing: an attempt and a minute, and a little.
 const HELD_BACK: Duration = Duration::from_millis(6_000 + 100 + 1_000);
@@ -25,7 +21,7 @@ async fn more_than(mock: &shared_inbox_mock::MockServer) -> usize {
 async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_breaks_no_promise() {
     let Some(mut store) = stores::valkey() else { return };
     let mock = service(MINUTE).await;
-    let workers = fleet(&mock, &store.url(), MINUTE);
+    let workers = fleet(&mock, &store.url(), MINUTE).await;
     requests_from(&mock, 100).await;
     store.kill();
     sleep(HELD_BACK).await;
@@ -45,11 +41,29 @@ async fn a_store_that_is_killed_and_comes_back_empty_after_the_shares_were_used_
 async fn a_store_that_is_emptied_counts_as_full_for_a_minute() {
     let Some(store) = stores::redis() else { return };
     let mock = service(MINUTE).await;
-    let workers = fleet(&mock, &store.url(), MINUTE);
+    let workers = fleet(&mock, &store.url(), MINUTE).await;
     requests_from(&mock, 100).await;
-    assert!(ask(&store, "FLUSHALL").starts_with("+OK"));
+    assert!(store.command("FLUSHALL").starts_with("+OK"));
     let before = mock.control().requests().await.len();
     requests_from(&mock, before + 100).await;
+    nothing_was_lost(workers);
+    within_the_limit(&mock, MINUTE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_stands_still_for_a_while_fails_no_call_that_has_time() {
+    let Some(store) = stores::valkey() else { return };
+    let mock = service(MINUTE).await;
+    let workers = fleet(&mock, &store.url(), MINUTE).await;
+    requests_from(&mock, 60).await;
+    // As 1, 10 and 30 seconds of a minute.
+    for part in [60, 6, 2] {
+        store.stop();
+        sleep(MINUTE / part).await;
+        store.go_on();
+        more_than(&mock).await;
+        sleep(MINUTE / 4).await;
+    }
     nothing_was_lost(workers);
     within_the_limit(&mock, MINUTE).await;
 }
@@ -59,7 +73,7 @@ async fn a_slow_store_and_one_that_cannot_be_reached_break_no_promise() {
     let Some(store) = stores::valkey() else { return };
     let mock = service(MINUTE).await;
     let proxy = Proxy::to(store.port()).await;
-    let workers = fleet(&mock, &proxy.url(), MINUTE);
+    let workers = fleet(&mock, &proxy.url(), MINUTE).await;
     requests_from(&mock, 60).await;
     // Slow, but in time; then too slow; then away for a moment.
     proxy.slow_down(Duration::from_millis(60));

@@ -97,7 +97,6 @@ async fn a_worker() {
         .window(minute)
         .share(var("FLEET_SHARE").parse().expect("a number"))
         .timeout(Duration::from_millis(250))
-        .new_store()
         .connect()
         .await
         .expect("a store");

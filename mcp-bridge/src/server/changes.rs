@@ -1,0 +1,174 @@
+//! Changes of a conversation, and results that name what is so now.
+
+use rmcp::{
+    RoleServer,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult},
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use shared_inbox::{
+    AgentId, AssignTo, ConversationId, Input, TeamMember, UserId,
+    input::{AssignConversation, TagConversation},
+};
+
+use super::{
+    Bridge, Linked, Pace,
+    answer::{changed, denied, failed},
+    calls::with,
+    mail::Mail,
+    seen::members,
+};
+use crate::render::quoted;
+
+/// How many teammates an error names.
+const MAX_CANDIDATES: usize = 20;
+
+impl Bridge {
+    /// The tags as they are now; where they are not known, those that were changed.
+    pub(super) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
+        let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
+        match self.seen.tagged(id, &input.add, &input.remove, self.clock.now()) {
+            Some(tags) => {
+                let shown = if tags.is_empty() { "none".into() } else { names(&tags) };
+                changed(&format!("Tags of {id} now: {shown}."), json!({ "ok": true, "tags": tags }), None)
+            }
+            None => {
+                let (added, removed) = (&input.add, &input.remove);
+                let has = (!added.is_empty()).then(|| format!("has {}", names(added)));
+                let lost = (!removed.is_empty()).then(|| format!("no longer has {}", names(removed)));
+                let now = [has, lost].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+                let answer = json!({ "ok": true, "added": added, "removed": removed });
+                changed(&format!("{id} {now} now."), answer, None)
+            }
+        }
+    }
+
+    /// Gives a conversation to someone, who may be named by their name.
+    pub(super) async fn assign(
+        &self,
+        id: Result<ConversationId, String>,
+        mut arguments: Value,
+        linked: &Linked,
+    ) -> Result<CallToolResult, CallToolResult> {
+        let mut named = None;
+        if let (Ok(id), Some(to)) = (&id, arguments.get("to").and_then(Value::as_str)) {
+            let member = match spelled(to) {
+                Some(to) => Ok(to),
+                None if to.is_empty() => Err(None),
+                None => Err(Some(self.teammate(linked, id, to).await?)),
+            };
+            match member {
+                Ok(to) => arguments["to"] = to.to_string().into(),
+                Err(Some(member)) => {
+                    arguments["to"] = member.id.to_string().into();
+                    named = Some(member.name);
+                }
+                Err(None) => {}
+            }
+        }
+        let (id, input) = with(id, AssignConversation::read_arguments(arguments))?;
+        self.inboxes.admit(&linked.client, &id).await.map_err(denied)?;
+        let done = linked.client.conversation(&id).assign(&input.to).await;
+        self.inboxes.changed(&id, done).map_err(denied)?;
+        let name = match &input.to {
+            AssignTo::Me => Some(linked.me.agent.name.clone()),
+            to => named.or_else(|| self.seen.name(to)),
+        };
+        let assignee = match &input.to {
+            AssignTo::Nobody => Value::Null,
+            AssignTo::Me => json!({ "id": format!("agent:{}", linked.me.agent.id), "name": name }),
+            to => json!({ "id": to, "name": name }),
+        };
+        let who = match (&input.to, &name) {
+            (AssignTo::Nobody, _) => "nobody".to_owned(),
+            (AssignTo::Me, Some(name)) => format!("you, the agent {}", quoted(name)),
+            (_, Some(name)) => quoted(name),
+            (to, None) => to.to_string(),
+        };
+        Ok(changed(
+            &format!("{id} is assigned to {who} now."),
+            json!({ "ok": true, "assignee": assignee }),
+            None,
+        ))
+    }
+
+    /// The one on a conversation's team who is meant by a name.
+    async fn teammate(
+        &self,
+        linked: &Linked,
+        id: &ConversationId,
+        name: &str,
+    ) -> Result<TeamMember, CallToolResult> {
+        let found = |team: &shared_inbox::Team| {
+            let all: Vec<_> = members(team).cloned().collect();
+            let named: Vec<_> = matching(&all, name).into_iter().cloned().collect();
+            (named, all)
+        };
+        let known = self.seen.team(id).map(|team| found(&team));
+        let (mut named, all) = match known {
+            Some((named, all)) if !named.is_empty() => (named, all),
+            // Somebody may have joined the team since.
+            _ => {
+                let c = self.inboxes.conversation(&linked.client, id, Pace::Asked).await.map_err(denied)?;
+                self.seen.read(&c, self.clock.now());
+                found(&c.team)
+            }
+        };
+        let list = |some: &[TeamMember]| {
+            let one = |m: &TeamMember| format!("{} ({})", quoted(&m.name), m.id);
+            some.iter().take(MAX_CANDIDATES).map(one).collect::<Vec<_>>().join(", ")
+        };
+        match named.len() {
+            1 => Ok(named.remove(0)),
+            0 => Err(failed(format!(
+                "Nothing was done: nobody on the team is called {}. The team: {}.",
+                quoted(name),
+                list(&all)
+            ))),
+            _ => Err(failed(format!(
+                "Nothing was done: {} may be one of several. Call again with an id: {}.",
+                quoted(name),
+                list(&named)
+            ))),
+        }
+    }
+
+    /// Makes a draft, or sends, or asks; and remembers the words as ours.
+    pub(super) async fn mail(
+        &self,
+        linked: &std::sync::Arc<Linked>,
+        mail: Mail,
+        request: &CallToolRequestParams,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, CallToolResult> {
+        let (id, words) = mail.words();
+        let response = self.mailroom.mail(linked, &self.inboxes, mail, request, ctx).await?;
+        if let CallToolResponse::Complete(result) = &response
+            && result.is_error != Some(true)
+        {
+            self.seen.wrote(&id, &words);
+        }
+        Ok(response)
+    }
+}
+
+/// Whom a text names by an id, with or without its kind, or by a word of the service.
+fn spelled(to: &str) -> Option<AssignTo> {
+    let to = to.trim();
+    let bare = || {
+        let user = UserId::parse(to).ok().map(AssignTo::User);
+        user.or_else(|| AgentId::parse(to).ok().map(AssignTo::Agent))
+    };
+    to.parse().ok().or_else(bare)
+}
+
+/// Those who are called so: by their whole name, or else by a part of it.
+fn matching<'a>(team: &'a [TeamMember], name: &str) -> Vec<&'a TeamMember> {
+    let name = name.trim().trim_start_matches('@').to_lowercase();
+    let whole: Vec<_> = team.iter().filter(|m| m.name.to_lowercase() == name).collect();
+    if !whole.is_empty() {
+        return whole;
+    }
+    let part = |m: &&TeamMember| m.name.to_lowercase().split_whitespace().any(|word| word == name);
+    team.iter().filter(part).collect()
+}

@@ -1,0 +1,49 @@
+//! Trace context (SEP-414): the `traceparent` in a call's `_meta` goes into every request that the call leads to.
+
+use std::sync::Arc;
+
+use rmcp::{RoleServer, service::RequestContext};
+
+use super::Linked;
+
+/// The link of one call: with the caller's trace in its requests, if the call has one.
+pub(super) fn traced(linked: &Arc<Linked>, ctx: &RequestContext<RoleServer>) -> Arc<Linked> {
+    match ctx.meta.get_traceparent().filter(|value| is_traceparent(value)) {
+        Some(traceparent) => Arc::new(Linked {
+            client: linked.client.with_header("traceparent", traceparent),
+            me: linked.me.clone(),
+            key: linked.key,
+        }),
+        None => Arc::clone(linked),
+    }
+}
+
+/// Whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else stays here.
+fn is_traceparent(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let mut is_hex = |length: usize| {
+        parts.next().is_some_and(|part| {
+            part.len() == length && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        })
+    };
+    is_hex(2) && is_hex(32) && is_hex(16) && is_hex(2) && parts.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_traceparent;
+
+    #[test]
+    fn only_what_w3c_calls_a_traceparent_is_passed_on() {
+        assert!(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+        for other in [
+            "",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nx: y",
+        ] {
+            assert!(!is_traceparent(other), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A day's work in the demo shop: what it costs in requests, and a model in tokens.
+
+use serde_json::{Value, json};
+use shared_inbox_mock::MockServer;
+
+use crate::{
+    desk::{Desk, Era, Newer, Person, Says, is_error, text},
+    tokens::tokens,
+};
+
+/// What a day came to: requests, and what the model was given in either form.
+struct Day {
+    requests: usize,
+    text: String,
+    structured: String,
+}
+
+/// Ten mails read and tagged, five drafts, a document request, four assignments, a search and three notes.
+async fn day(era: Era, arguments: &[&str]) -> Day {
+    let desk = Desk { mock: MockServer::builder().manual_clock().start().await, conversation: String::new() };
+    let client = desk.sit_down_inside(&Person::who(Says::No), era, arguments).await;
+    let (mut all_text, mut all_structured) = (String::new(), String::new());
+    let mut call = async |tool: &'static str, arguments: Value| {
+        let result = client.call(tool, arguments).await;
+        assert!(!is_error(&result), "{tool}: {}", text(&result));
+        for block in &result.content {
+            all_text.push_str(&block.as_text().unwrap().text);
+        }
+        let structured = result.structured_content.unwrap_or_default();
+        all_structured.push_str(&structured.to_string());
+        structured
+    };
+    let list = call("list_conversations", json!({ "view": "any", "limit": 10 })).await;
+    let ids: Vec<_> = list["items"].as_array().unwrap().iter().map(|c| c["id"].clone()).collect();
+    assert_eq!(ids.len(), 10);
+    for id in &ids {
+        call("get_conversation", json!({ "id": id })).await;
+        call("tag_conversation", json!({ "id": id, "add": ["seen"] })).await;
+    }
+    for id in &ids[..5] {
+        call("reply", json!({ "id": id, "body": "Hello,\n\nthank you, we look into it.", "summary": "Says that we look" }))
+            .await;
+    }
+    call("request_documents", json!({ "id": ids[5], "documents": [{ "label": "Invoice" }] })).await;
+    for id in &ids[4..8] {
+        call("assign_conversation", json!({ "id": id, "to": "me" })).await;
+    }
+    call("search_documents", json!({ "q": "invoice" })).await;
+    for id in &ids[..3] {
+        call("add_note", json!({ "id": id, "body": "Waits for the warehouse." })).await;
+    }
+    let requests = desk.mock.control().requests().await.len();
+    Day { requests, text: all_text, structured: all_structured }
+}
+
+#[tokio::test]
+async fn a_days_work_costs_at_most_45_requests_and_9000_tokens_in_either_form() {
+    let whole = day(Newer, &[]).await;
+    assert!(whole.requests <= 45, "{} requests", whole.requests);
+    let slim = day(Newer, &["--structured=slim"]).await;
+    let Some([text, structured, slim]) = tokens([whole.text, whole.structured, slim.structured]).await else {
+        return;
+    };
+    eprintln!("{} requests, {text} tokens as text, {structured} structured, {slim} slim", whole.requests);
+    assert!(text <= 9_000, "{text} tokens as text");
+    assert!(structured <= 9_000, "{structured} tokens structured");
+    assert!(slim <= structured * 2 / 5, "{slim} of {structured} tokens in the slim form");
+}

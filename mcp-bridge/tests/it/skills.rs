@@ -1,0 +1,156 @@
+//! Skills over the protocol: the bridge's own and a team's, with digests that hold.
+
+use std::{fs, path::Path};
+
+use rmcp::model::{ClientRequest, CustomRequest, ReadResourceRequestParams, ResourceContents, ServerResult};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::desk::{Client, Desk, ERAS, Newer, Older, Person, Says};
+
+const OWN: &str = "skill://work-in-shared-inbox/SKILL.md";
+
+async fn ask(client: &Client, method: &str, params: Value) -> Result<Value, String> {
+    let request = ClientRequest::CustomRequest(CustomRequest::new(method, Some(params)));
+    match client.service.send_request(request).await {
+        Ok(ServerResult::CustomResult(result)) => Ok(result.0),
+        Ok(other) => Ok(serde_json::to_value(other).unwrap()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn read(client: &Client, uri: &str) -> Option<Vec<u8>> {
+    let read = client.service.read_resource(ReadResourceRequestParams::new(uri)).await.ok()?;
+    Some(match &read.contents[0] {
+        ResourceContents::TextResourceContents { text, .. } => text.clone().into_bytes(),
+        other => serde_json::to_vec(&serde_json::to_value(other).unwrap()["blob"]).unwrap(),
+    })
+}
+
+/// A folder with one skill of two files.
+fn team_skills(dir: &Path) {
+    let skill = dir.join("refunds");
+    fs::create_dir_all(skill.join("examples")).unwrap();
+    fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: refunds\ndescription: How we refund.\nmetadata:\n  team: Help\n---\n\nUp to 50 euros at once.\n",
+    )
+    .unwrap();
+    fs::write(skill.join("examples/kind words.md"), "Dear Kim,\n").unwrap();
+    fs::write(skill.join(".secret"), "not served").unwrap();
+}
+
+#[tokio::test]
+async fn the_bridges_own_skill_is_listed_and_read_with_its_digest() {
+    let desk = Desk::new().await;
+    for era in ERAS {
+        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
+        let info = client.service.peer_info().unwrap();
+        let extensions = info.capabilities.extensions.clone().unwrap_or_default();
+        assert!(extensions.contains_key("io.modelcontextprotocol/skills"), "{era:?}");
+        let list = ask(&client, "skills/list", json!({})).await.unwrap();
+        assert_eq!(
+            (&list["resultType"], &list["cacheScope"]),
+            (&json!("complete"), &json!("private")),
+            "{era:?}: {list}"
+        );
+        assert!(list["ttlMs"].is_u64(), "{era:?}: {list}");
+        let skill = &list["skills"][0];
+        assert_eq!(skill["uri"], OWN);
+        assert_eq!(skill["frontmatter"]["name"], "work-in-shared-inbox");
+        assert!(skill["frontmatter"]["description"].as_str().unwrap().contains("untrusted"), "{skill}");
+        assert_holds(&client, skill).await;
+        let one = ask(&client, "skills/get", json!({ "uri": OWN })).await.unwrap();
+        assert_eq!(&one["skill"], skill);
+        assert_eq!(one["resultType"], "complete");
+        for wrong in [json!({ "uri": "skill://other/SKILL.md" }), json!({}), json!({ "uri": 1 })] {
+            let error = ask(&client, "skills/get", wrong).await.unwrap_err();
+            assert!(error.contains("-32602") || error.contains("skills/list"), "{error}");
+        }
+        // Clients that do not know the extension see resources.
+        let resources = client.service.list_all_resources().await.unwrap();
+        let listed = resources.iter().find(|resource| resource.uri == OWN).expect("a resource");
+        assert_eq!(
+            (listed.name.as_str(), listed.mime_type.as_deref()),
+            ("work-in-shared-inbox", Some("text/markdown"))
+        );
+    }
+}
+
+/// Every file that a skill lists is what the digest says.
+async fn assert_holds(client: &Client, skill: &Value) {
+    for file in skill["resources"].as_array().unwrap() {
+        let content = read(client, file["uri"].as_str().unwrap()).await.expect("a file");
+        let hex: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(file["digest"], format!("sha256:{hex}"), "{file}");
+        assert_eq!(file["size"], content.len(), "{file}");
+    }
+}
+
+#[tokio::test]
+async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
+    let desk = Desk::new().await;
+    let dir = tempfile::tempdir().unwrap();
+    team_skills(dir.path());
+    let argument = format!("--skills={}", dir.path().display());
+    let client = desk.sit_down(&Person::who(Says::No), Newer, &[&argument]).await;
+    let list = ask(&client, "skills/list", json!({})).await.unwrap();
+    let skill = &list["skills"][1];
+    assert_eq!(
+        skill["frontmatter"],
+        json!({ "name": "refunds", "description": "How we refund.", "metadata": { "team": "Help" } })
+    );
+    let uris: Vec<_> =
+        skill["resources"].as_array().unwrap().iter().map(|file| file["uri"].as_str().unwrap()).collect();
+    assert_eq!(uris, ["skill://refunds/SKILL.md", "skill://refunds/examples/kind%20words.md"]);
+    assert_holds(&client, skill).await;
+    let first = client.call("list_tags", json!({})).await;
+    let start = &first.content[1].as_text().unwrap().text;
+    assert!(start.contains("skill://refunds/SKILL.md (How we refund.)"), "{start}");
+
+    fs::write(dir.path().join("refunds/examples/kind words.md"), "Dear customer,\n").unwrap();
+    let changed = ask(&client, "skills/get", json!({ "uri": "skill://refunds/SKILL.md" })).await.unwrap();
+    assert_ne!(changed["skill"]["resources"], skill["resources"]);
+    assert_holds(&client, &changed["skill"]).await;
+}
+
+#[tokio::test]
+async fn nothing_outside_a_skill_can_be_read() {
+    let desk = Desk::new().await;
+    let dir = tempfile::tempdir().unwrap();
+    team_skills(dir.path());
+    fs::write(dir.path().join("key"), "rk_live_secret").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(dir.path().join("key"), dir.path().join("refunds/link.md")).unwrap();
+    let argument = format!("--skills={}", dir.path().join("refunds").display());
+    let client = desk.sit_down(&Person::who(Says::No), Older, &[&argument]).await;
+    assert!(read(&client, "skill://refunds/SKILL.md").await.is_some());
+    for outside in ["../key", "%2e%2e/key", "link.md", ".secret", "examples", "", "examples/../SKILL.md"] {
+        assert_eq!(read(&client, &format!("skill://refunds/{outside}")).await, None, "{outside}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_holds_no_skill_is_refused_at_the_start() {
+    let desk = Desk::new().await;
+    let dir = tempfile::tempdir().unwrap();
+    let refuse = async |said: &str| {
+        let mut command = desk.program();
+        let output = command.arg("--skills").arg(dir.path()).arg("doctor").output().await.unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("--skills") && errors.contains(said), "{errors}");
+    };
+    refuse("no folder with a SKILL.md").await;
+    let skill = dir.path().join("refunds");
+    fs::create_dir(&skill).unwrap();
+    for (text, said) in [
+        ("Hello", "SKILL.md: line 1"),
+        ("---\nname: other\ndescription: x\n---\n", "`name` must be the folder's, refunds"),
+        ("---\nname: refunds\n---\n", "`description` must be a text"),
+        ("---\nname: refunds\ndescription: a: b\n---\n", "line 3: put this value between quotation marks"),
+    ] {
+        fs::write(skill.join("SKILL.md"), text).unwrap();
+        refuse(said).await;
+    }
+}

@@ -1,0 +1,62 @@
+//! Trace context: the trace of a call is that of every request that it leads to.
+
+use rmcp::model::{CallToolRequestParams, RequestParamsMeta};
+use serde_json::{Value, json};
+use shared_inbox_mock::{Effect, FaultRule, RequestFilter};
+
+use crate::desk::{Client, Desk, ERAS, Older, Person, Says, params};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+fn traceparent() -> String {
+    format!("00-{TRACE}-b7ad6b7169203331-01")
+}
+
+async fn call(client: &Client, tool: &'static str, arguments: Value, traceparent: &str) {
+    let mut call: CallToolRequestParams = params(tool, arguments);
+    call.set_traceparent(traceparent);
+    client.service.call_tool(call).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let control = desk.mock.control();
+        let client = desk.sit_down_inside(&Person::who(Says::Yes), era, &[]).await;
+        client.call("list_tags", json!({})).await;
+        control.clear_requests().await;
+        // Its response is lost, so that it is read back as well.
+        control
+            .add_fault(FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/replies"))
+            .await
+            .unwrap();
+        let reply = json!({ "id": desk.conversation, "body": "On its way", "send": true });
+        call(&client, "reply", reply, &traceparent()).await;
+        client.call("list_tags", json!({})).await;
+
+        let all = control.requests().await;
+        let (traced, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|entry| entry.traceparent.is_some());
+        assert_eq!(others.len(), 1, "{era:?}: {others:?}");
+        assert!(traced.len() >= 3, "{era:?}: the read, the create and the read-back: {traced:?}");
+        assert!(traced.iter().all(|entry| entry.traceparent == Some(traceparent())), "{era:?}: {traced:?}");
+        let found =
+            control.find_requests(RequestFilter::default().text(TRACE), Default::default()).await.unwrap();
+        assert_eq!(found.items.len(), traced.len(), "{era:?}");
+
+        let sent = traced.iter().find(|entry| entry.method == "POST").expect("the create");
+        let line = control.line(&sent.id).await.steps;
+        assert_eq!(line[0].traceparent, Some(traceparent()), "{era:?}: {line:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_traceparent_stays_in_the_bridge() {
+    let desk = Desk::new().await;
+    let client = desk.sit_down_inside(&Person::who(Says::No), Older, &[]).await;
+    for other in ["00-x-y-01", "Bearer rk_live_secret", ""] {
+        call(&client, "list_tags", json!({}), other).await;
+    }
+    assert!(desk.mock.control().requests().await.iter().all(|entry| entry.traceparent.is_none()));
+}

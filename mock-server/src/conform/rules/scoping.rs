@@ -1,0 +1,119 @@
+//! Which webhook hears what.
+
+use serde_json::json;
+
+use super::webhooks::{hooked, unlike};
+use crate::conform::{
+    receiver::{Answer, Delivery, Receiver},
+    rule::{Table, WORLD},
+    session::{Session, text},
+    shape::time,
+    stop::Stop,
+};
+
+pub(super) fn add(table: &mut Table) {
+    table.section("6.1");
+    table.demand(
+        "scoping.private",
+        "A webhook for team inboxes never hears about a private inbox",
+        WORLD,
+        |s| async move {
+            let (team, own) = private(&s).await?;
+            s.mail(json!({ "to": "ben@acme.example" })).await?;
+            s.settle().await?;
+            match (team.got().len(), own.got().is_empty()) {
+                (0, false) => Ok(()),
+                (team, _) => unlike(
+                    "mail to a private inbox",
+                    "its maker's webhook hears, the team's does not",
+                    format!("the team's: {team}, its own: {}", own.got().len()),
+                ),
+            }
+        },
+    );
+    table.demand(
+        "scoping.team",
+        "A private webhook hears about its maker's private inboxes and nothing else",
+        WORLD,
+        |s| async move {
+            let (team, own) = private(&s).await?;
+            s.live_conversation().await?;
+            s.settle().await?;
+            match (team.got().is_empty(), own.got().len()) {
+                (false, 0) => Ok(()),
+                (_, own) => unlike(
+                    "mail to a team inbox",
+                    "the team's webhook hears, the private one does not",
+                    format!("the private one: {own}, the team's: {}", team.got().len()),
+                ),
+            }
+        },
+    );
+    table.demand("scoping.bookings", "Bookings outside a conversation are told to the team's webhooks alone", WORLD, |s| async move {
+        let (team, own) = private(&s).await?;
+        let booking = json!({ "hostUserId": s.person().await?, "startsAt": "2036-03-01T09:30:00Z", "endsAt": "2036-03-01T10:00:00Z" });
+        s.control()?.post("/bookings", booking).await?;
+        s.settle().await?;
+        match (team.got().len(), own.got().len()) {
+            (1, 0) => Ok(()),
+            (team, own) => unlike("a booking", "one event, to the team's webhook", format!("the team's: {team}, the private one: {own}")),
+        }
+    });
+    for (id, says, test_event) in [
+        ("scoping.sandbox", "Sandbox events go only to test endpoints", true),
+        ("scoping.live", "Live events go only to live endpoints", false),
+    ] {
+        table.demand(id, says, WORLD, move |s| async move {
+            let (live, _, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+            let (test, _, _) = hooked(&s, Answer::Status(200), json!({ "livemode": false })).await?;
+            if test_event {
+                drop(s.conversation().await?)
+            } else {
+                drop(s.live_conversation().await?)
+            }
+            s.settle().await?;
+            let (heard, other) = if test_event { (test, live) } else { (live, test) };
+            let marked = heard.got().iter().all(|it| it.event()["livemode"] == !test_event);
+            match (heard.got().is_empty(), other.got().len(), marked) {
+                (false, 0, true) => Ok(()),
+                _ => unlike(
+                    "new mail",
+                    "its own endpoint hears it, marked as such, and no other",
+                    format!("its own: {}, the other: {}", heard.got().len(), other.got().len()),
+                ),
+            }
+        });
+    }
+    table.demand("scoping.plan", "Webhooks are not sent on the free plan", WORLD, |s| async move {
+        let (receiver, _, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+        s.control()?.put("/plan", json!({ "plan": "free" })).await?;
+        s.mail(json!({})).await?;
+        s.settle().await?;
+        match receiver.got().len() {
+            0 => Ok(()),
+            told => unlike("mail on the free plan", "no event", format!("{told} events")),
+        }
+    });
+    table.demand("created_at", "`created_at` is when it happened", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        let now = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
+        s.test_event(&hook).await?;
+        s.advance(3_600).await?;
+        let apart =
+            |it: &Delivery| time(&text(&it.event()["created_at"])).map_or(f64::MAX, |at| (at - now).abs());
+        match receiver.got().iter().all(|it| apart(it) < 2.0) {
+            true => Ok(()),
+            false => unlike("an hour of tries", "`created_at` of the event itself", "another time"),
+        }
+    });
+}
+
+/// A private inbox; a receiver of the team's webhook, and one of its owner's private webhook.
+async fn private(s: &Session) -> Result<(Receiver, Receiver), Stop> {
+    let owner = text(&s.control()?.post("/users", json!({ "name": "Ben" })).await?["id"]);
+    let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });
+    s.control()?.post("/mailboxes", inbox).await?;
+    let (team, _, _) = hooked(s, Answer::Status(200), json!({})).await?;
+    let (own, _, _) = hooked(s, Answer::Status(200), json!({ "scope": "private", "owner": owner })).await?;
+    Ok((team, own))
+}

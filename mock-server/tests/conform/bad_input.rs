@@ -1,0 +1,322 @@
+//! What the suite says when it cannot run: one line, status 2, and nothing half-created without a word about it.
+
+use std::{
+    io::Write,
+    process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+use shared_inbox_mock::{MockServer, NewKey, conform::Conform};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+use crate::{
+    clock::Leaping,
+    proxy::{Answered, Changes, Proxy, Way},
+};
+
+const KEY: &str = "rk_test_000000000000000000000000000000000000000000000000";
+
+/// Runs the program in another thread, so that servers of the test can answer it.
+async fn program(arguments: &[&str], key: Option<&str>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"));
+    command.arg("conform").args(arguments).stdin(Stdio::null());
+    command.env_remove("SHARED_INBOX_API_KEY").env_remove("SHARED_INBOX_CONTROL_TOKEN");
+    if let Some(key) = key {
+        command.env("SHARED_INBOX_API_KEY", key);
+    }
+    tokio::task::spawn_blocking(move || command.output().expect("it runs")).await.expect("it ends")
+}
+
+/// That the program could not run, and that its one line has these words and no key.
+async fn refused(arguments: &[&str], key: Option<&str>, words: &[&str]) {
+    let output = program(arguments, key).await;
+    let (said, plan) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}{plan}");
+    assert_eq!(
+        said.trim_end().lines().filter(|it| !it.starts_with("warning")).count(),
+        1,
+        "one line: {said}"
+    );
+    for word in words {
+        assert!(said.contains(word), "{said} should say {word}");
+    }
+    assert!(key.is_none_or(|key| !said.contains(key) && !plan.contains(key)), "no key in {said}{plan}");
+}
+
+/// A server that answers every connection with this, or with nothing when it is empty.
+async fn saying(answer: &'static str, hang: bool) -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/api/v1", listener.local_addr().expect("an address"));
+    let requests = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&requests);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(async move {
+                let mut head = [0; 4096];
+                let _ = stream.read(&mut head).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+                if hang {
+                    std::future::pending::<()>().await;
+                }
+            });
+        }
+    });
+    (url, requests)
+}
+
+#[tokio::test]
+async fn what_is_no_such_service_is_said_in_one_line_after_one_request() {
+    let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\nconnection: close\r\n\r\n<html></html>";
+    let redirect = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let throttled = "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\ncontent-length: 21\r\nconnection: close\r\n\r\n{\"error\":\"Slow down\"}";
+    let other = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\nconnection: close\r\n\r\n{\"hello\":\"you\"}";
+    for (answer, words) in [
+        (html, "text/html"),
+        (redirect, "redirect"),
+        (throttled, "429"),
+        (other, "describes no agent"),
+        ("", "closed"),
+        ("nonsense\r\n\r\n", "closed"),
+    ] {
+        let (url, requests) = saying(answer, false).await;
+        refused(&["--base-url", &url], Some(KEY), &[words]).await;
+        assert_eq!(requests.load(Ordering::Relaxed), 1, "{words}");
+    }
+    refused(&["--base-url", "http://127.0.0.1:1/api/v1"], Some(KEY), &["no connection"]).await;
+}
+
+#[tokio::test]
+async fn a_service_that_hangs_is_given_up_on() {
+    let (url, _) = saying("", true).await;
+    refused(&["--base-url", &url], Some(KEY), &["no response within 15 seconds"]).await;
+}
+
+#[tokio::test]
+async fn a_wrong_argument_is_named() {
+    let base = ["--base-url", "http://127.0.0.1:1/api/v1"];
+    refused(&base, None, &["--key-file", "SHARED_INBOX_API_KEY"]).await;
+    refused(&[], Some(KEY), &["--base-url"]).await;
+    refused(&["--base-url", "localhost"], Some(KEY), &["--base-url"]).await;
+    refused(&["--base-url", "ftp://localhost/api/v1"], Some(KEY), &["--base-url", "http"]).await;
+    refused(&[&base[..], &["--only", "notes.body.most"]].concat(), Some(KEY), &["--only notes.body.most"])
+        .await;
+    refused(&[&base[..], &["--skip", "4.99"]].concat(), Some(KEY), &["--skip 4.99"]).await;
+    refused(&[&base[..], &["--only", "4.4", "--skip", "4"]].concat(), Some(KEY), &["no rule"]).await;
+    refused(&[&base[..], &["--budget", "0"]].concat(), Some(KEY), &["--budget"]).await;
+    refused(&[&base[..], &["--key-file", "/nowhere/key"]].concat(), None, &["--key-file /nowhere/key"]).await;
+    refused(&[&base[..], &["--json", "/nowhere/report"]].concat(), Some(KEY), &["--json /nowhere/report"])
+        .await;
+}
+
+#[tokio::test]
+async fn a_key_that_must_not_be_used_is_refused_with_no_request_but_one() {
+    let mock = MockServer::start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    let url = proxy.base_url();
+    refused(&["--base-url", &url], Some(mock.live_key()), &["live key", "--read-only"]).await;
+    refused(&["--base-url", &url], Some(KEY), &["401"]).await;
+    let none = mock.control().create_key(NewKey::test("None", [])).await.expect("a key");
+    refused(&["--base-url", &url], Some(&none.key), &["read"]).await;
+    let me = |change: fn(&mut Value)| Changes {
+        after: Some(Arc::new(move |asked, answered| {
+            if asked.is("GET /me") {
+                let mut json = answered.json();
+                change(&mut json);
+                answered.set_json(&json);
+            }
+        })),
+        ..Changes::default()
+    };
+    proxy.change(me(|it| it["livemode"] = json!(true)));
+    refused(&["--base-url", &url], Some(mock.test_key()), &["livemode: true"]).await;
+    refused(&["--base-url", &url, "--read-only"], Some(mock.test_key()), &["livemode: true"]).await;
+    proxy.change(me(|it| drop(it.as_object_mut().map(|it| it.remove("livemode")))));
+    refused(&["--base-url", &url], Some(mock.test_key()), &["livemode"]).await;
+    proxy.change(me(|it| it["scopes"] = json!(["write"])));
+    refused(&["--base-url", &url], Some(mock.test_key()), &["`read`"]).await;
+    let seen = proxy.seen();
+    assert!(seen.iter().all(|(_, path)| path == "/api/v1/me"), "{seen:?}");
+    assert_eq!(seen.len(), 6, "one for each but the live key, which needs none");
+}
+
+#[tokio::test]
+async fn a_key_without_a_scope_leaves_out_its_rules_and_warns() {
+    let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
+    let new = NewKey::test("Reader", [shared_inbox::Scope::Read]);
+    let key = mock.control().create_key(new).await.expect("a key");
+    let proxy = Proxy::start(mock.base_url()).await;
+    for control in [true, false] {
+        proxy.change(if control { Changes::default() } else { without_control() });
+        let sections = ["--only", "1", "--only", "2", "--only", "4.4"];
+        let output =
+            program(&[&["--base-url", &proxy.base_url()], &sections[..]].concat(), Some(&key.key)).await;
+        let (said, report) =
+            (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        assert_eq!(output.status.code(), Some(0), "{said}{report}");
+        assert!(said.contains("warning") && said.contains("`write`"), "{said}");
+        assert!(report.contains("the key lacks the scope `write`"), "{report}");
+    }
+    let wrote =
+        mock.control().requests().await.iter().filter(|it| it.method == "POST" && it.path != "/mcp").count();
+    assert_eq!(wrote, 0, "nothing was written with a key that may not");
+}
+
+/// As if there were no control API.
+fn without_control() -> Changes {
+    let before = |asked: &mut crate::proxy::Asked| match asked.path.starts_with("/_mock") {
+        true => Way::Not(Answered::new(404, &json!({ "error": "Nothing here." }))),
+        false => Way::On,
+    };
+    Changes { before: Some(Arc::new(before)), ..Changes::default() }
+}
+
+#[tokio::test]
+async fn a_service_that_goes_away_ends_the_run_with_a_word_about_what_was_made() {
+    let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
+    for (status, words) in [(429, "429"), (502, "")] {
+        let proxy = Proxy::start(mock.base_url()).await;
+        let count = AtomicU32::new(0);
+        proxy.change(Changes {
+            before: Some(Arc::new(move |asked| {
+                if asked.path.starts_with("/_mock") || count.fetch_add(1, Ordering::Relaxed) > 20 {
+                    return Way::Not(Answered::new(status, &json!({ "error": "Away." })));
+                }
+                Way::On
+            })),
+            ..Changes::default()
+        });
+        let clock = Arc::new(Leaping::default());
+        let run = Conform::new(proxy.base_url(), mock.test_key()).only(["4.4"]).clock(clock).run().await;
+        match (status, run) {
+            (429, Err(error)) => {
+                let error = error.to_string();
+                assert!(error.contains(words) && error.contains("conversations marked `conform-"), "{error}");
+            }
+            // Every request is answered, so that each rule says for itself what came.
+            (502, Ok(report)) => assert!(!report.conforms()),
+            (status, run) => panic!("{status}: {run:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_stops_answering_ends_the_run() {
+    let mock = MockServer::builder().manual_clock().no_rate_limit().start().await;
+    let target = mock.base_url().trim_start_matches("http://").trim_end_matches("/api/v1").to_owned();
+    // Passes ten connections on, then closes every one.
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/api/v1", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        let mut passed = 0;
+        while let Ok((mut stream, _)) = listener.accept().await {
+            passed += 1;
+            if passed > 1 {
+                continue;
+            }
+            let target = target.clone();
+            tokio::spawn(async move {
+                let mut head = vec![0; 65536];
+                for _ in 0..6 {
+                    let Ok(read @ 1..) = stream.read(&mut head).await else { return };
+                    let Ok(mut to) = tokio::net::TcpStream::connect(&target).await else { return };
+                    let text = String::from_utf8_lossy(&head[..read]).into_owned();
+                    let own = text
+                        .lines()
+                        .find(|it| it.to_lowercase().starts_with("host:"))
+                        .unwrap_or_default()
+                        .to_owned();
+                    let text = text.replace(&own, &format!("host: {target}"));
+                    let _ = to.write_all(text.as_bytes()).await;
+                    let Ok(read @ 1..) = to.read(&mut head).await else { return };
+                    let _ = stream.write_all(&head[..read]).await;
+                }
+            });
+        }
+    });
+    let run = Conform::new(url, mock.test_key()).sandbox_only().only(["2.2", "4.4"]).run().await;
+    let error = run.expect_err("it cannot go on").to_string();
+    assert!(error.contains("stopped answering"), "{error}");
+}
+
+#[tokio::test]
+async fn reports_are_written_and_compared() {
+    let mock = MockServer::start().await;
+    let proxy = Proxy::start(mock.base_url()).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let mut key = std::fs::File::create(file("key")).expect("a file");
+    writeln!(key, "{}", mock.test_key()).expect("written");
+    let run = async |json: &str, junit: &str| {
+        let url = proxy.base_url();
+        let arguments = [
+            "--base-url",
+            &url,
+            "--key-file",
+            &file("key"),
+            "--only",
+            "4.4",
+            "--json",
+            json,
+            "--junit",
+            junit,
+        ];
+        let output = program(&arguments, None).await;
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (status, said) = run(&file("old.json"), &file("old.xml")).await;
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("rules to try") && said.contains("conforms"), "{said}");
+    let (status, _) = run(&file("same.json"), &file("same.xml")).await;
+    assert_eq!(status, Some(0));
+    proxy.change(Changes {
+        after: Some(Arc::new(|asked, answered| {
+            if asked.is("POST /conversations/*/notes") && answered.status == 201 {
+                answered.status = 200;
+            }
+        })),
+        ..Changes::default()
+    });
+    let (status, said) = run(&file("new.json"), &file("new.xml")).await;
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("DIFFERS  notes.status  (4.4)") && said.contains("expected  201"), "{said}");
+
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(file("new.json")).expect("a report")).expect("JSON");
+    assert_eq!((&report["verdict"], &report["baseUrl"]), (&json!("differs"), &json!(proxy.base_url())));
+    let rule = report["rules"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .find(|it| it["id"] == "notes.status")
+        .expect("there");
+    assert_eq!(
+        (&rule["section"], &rule["kind"], &rule["result"]),
+        (&json!("4.4"), &json!("demanded"), &json!("differs"))
+    );
+    assert!(rule["request"].as_str().is_some_and(|it| it.starts_with("POST /conversations/cnv_")), "{rule}");
+    let xml = std::fs::read_to_string(file("new.xml")).expect("a report");
+    assert!(xml.contains(r#"failures="1""#) && xml.contains(r#"name="notes.status"><failure"#), "{xml}");
+    assert!(!xml.contains(mock.test_key()) && !report.to_string().contains(mock.test_key()));
+
+    let compare = async |one: &str, other: &str| {
+        let output = program(&["diff", &file(one), &file(other)], None).await;
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(compare("old.json", "same.json").await.0, Some(0));
+    let (status, said) = compare("old.json", "new.json").await;
+    assert_eq!(status, Some(1));
+    assert!(
+        said.contains("notes.status") && said.contains("old  holds") && said.contains("new  differs"),
+        "{said}"
+    );
+    assert_eq!(compare("old.json", "key").await.0, Some(2));
+    assert_eq!(compare("none.json", "old.json").await.0, Some(2));
+}

@@ -1,0 +1,93 @@
+// Nothing typed is lost, the sandbox has customers too, and small windows show what matters.
+
+import { check, get, open, post, run, same, service, until } from './kit.mjs';
+
+await run(async () => {
+    const address = (await get('/mailboxes'))[0].address;
+    const { conversationId: id } = await post('/inbound', { to: address, from: 'kim@customer.example', subject: 'A long one', text: 'The first of many.' });
+    for (let i = 0; i < 12; i += 1) await post('/inbound', { to: address, from: 'kim@customer.example', text: `Mail number ${i}\n\nwith some lines\n\nof text.`, conversationId: id });
+    const page = await open(`#/inbox/${id}?view=all`);
+    const root = page.url().split('#')[0];
+    const at = (hash) => page.goto(`${root}#/${hash}`);
+    const area = page.getByRole('textbox', { name: 'Text', exact: true });
+
+    // Drafts: across panels, reloads, other conversations and changes of the team.
+    await page.getByLabel('Note', { exact: true }).check();
+    await area.fill('Half a thought');
+    await at('time');
+    await page.getByRole('heading', { name: 'Time' }).waitFor();
+    await at(`inbox/${id}?view=all`);
+    await until(async () => (await area.inputValue()) === 'Half a thought', 'after another panel');
+    await page.reload();
+    await until(async () => (await area.inputValue()) === 'Half a thought', 'after a reload');
+    check(await page.getByLabel('Note', { exact: true }).isChecked(), 'it is still a note');
+    await post('/users', { name: 'Ida New' });
+    await page.getByLabel('As', { exact: true }).locator('option', { hasText: 'Ida New' }).waitFor({ state: 'attached' });
+    same(await area.inputValue(), 'Half a thought', 'after the team has changed');
+    const [other] = (await get('/conversations?view=open')).filter((it) => it.id !== id);
+    await at(`inbox/${other.id}?view=all`);
+    await until(async () => (await area.inputValue()) === '', 'another conversation has another draft');
+    await at(`inbox/${id}?view=all`);
+    await until(async () => (await area.inputValue()) === 'Half a thought', 'and this one its own');
+    await page.getByRole('button', { name: 'Note', exact: true }).click();
+    await until(async () => (await get(`/conversations/${id}`)).timeline.some((it) => it.body === 'Half a thought'), 'it is written');
+    await page.reload();
+    await page.locator('.note').getByText('Half a thought').waitFor();
+    same(await area.inputValue(), '', 'and not there twice');
+
+    // A countdown is not read out every second.
+    await service('POST', `/conversations/${id}/replies`, { body: 'Soon', send: true });
+    await page.locator('.countdown').first().waitFor();
+    same(await page.locator('[role=log] .countdown, [aria-live] .countdown, [role=status] .countdown').count(), 0, 'a countdown is not in a log');
+
+    // A customer writes in the sandbox, through the sandbox.
+    const sandbox = (await get('/conversations')).find((it) => it.sandbox);
+    await at(`inbox/${sandbox.id}?view=all`);
+    await page.getByRole('button', { name: 'Mail from customer' }).click();
+    await page.getByRole('textbox', { name: 'Text' }).last().fill('Written by hand');
+    await page.getByRole('button', { name: 'Send it in' }).click();
+    await page.locator('.message.in').getByText('Written by hand').waitFor();
+
+    // The skip link leads to the content, and not elsewhere.
+    const before = page.url();
+    await page.locator('.skip').focus();
+    await page.keyboard.press('Enter');
+    same([await page.evaluate(() => document.activeElement?.id), page.url()], ['main', before], 'the skip link');
+
+    // At 768 pixels of height every dialog shows its main button.
+    await page.setViewportSize({ width: 1366, height: 768 });
+    const { id: hook } = await post('/webhooks', { url: 'http://127.0.0.1:9/hook', livemode: true, scope: 'team' });
+    const dialogs = [['inbox', 'Mail', 'Send it in'], [`inbox/${id}?view=all`, 'Mail from customer', 'Send it in'], [`inbox/${id}?view=all`, 'Snooze', 'Snooze'], ['webhooks', 'Add', 'Add'], [`webhooks/${hook}`, 'Rotate the secret', 'Rotate'], ['faults', 'Add a rule', 'Add'], ['keys', 'Make a key', 'Make'], ['bookings', 'Book a time', 'Book'], ['worlds', 'Make a world', 'Make'], ['time', 'To a time', 'Move']];
+    for (const [place, opener, main] of dialogs) {
+        await at(place);
+        await page.getByRole('button', { name: opener, exact: true }).first().click();
+        const button = page.locator('dialog').getByRole('button', { name: main, exact: true });
+        await button.waitFor();
+        const { bottom } = await button.evaluate((it) => it.getBoundingClientRect().toJSON());
+        check(bottom <= 768, `${opener}: its button ends at ${bottom}`);
+        await page.keyboard.press('Escape');
+        await page.locator('dialog').waitFor({ state: 'detached' });
+    }
+
+    // A request row shows its operation whole, and what it was about as far as there is room, at 1366 pixels and on a phone.
+    await service('POST', `/conversations/${id}/status`, { status: 'open' });
+    for (const width of [1366, 390]) {
+        await page.setViewportSize({ width, height: 768 });
+        await at('requests?method=POST');
+        const row = page.locator('.call-row', { hasText: 'set status' }).first();
+        await row.waitFor();
+        const [title, about] = await Promise.all([row.locator('.first b'), row.locator('.first .topic')].map((it) => it.evaluate((part) => [part.scrollWidth - part.clientWidth, part.getBoundingClientRect().right, part.closest('a').getBoundingClientRect().right])));
+        check(title[0] <= 1, `the operation is whole at ${width}`);
+        check(about[0] <= 1 || about[2] - about[1] < 20, `nothing but the edge cuts off what it was about at ${width}`);
+    }
+
+    // Phone: a conversation opens at its newest message, the panels beyond the edge are hinted at, nothing on Time is cut.
+    const phone = await open(`#/inbox/${id}?view=all`, { viewport: { width: 390, height: 844 } });
+    await phone.locator('.message').getByText('Mail number 11').waitFor();
+    await until(() => phone.locator('.item').last().evaluate((it) => it.getBoundingClientRect().top < innerHeight && it.getBoundingClientRect().bottom > 0), 'the newest is in sight');
+    check(await phone.locator('#nav').evaluate((it) => it.scrollWidth > it.clientWidth && getComputedStyle(it).maskImage !== 'none'), 'what continues fades out');
+    await phone.goto(`${root}#/time`);
+    await phone.locator('.job-row').first().waitFor();
+    const wide = await phone.evaluate(() => [...document.querySelectorAll('si-time *')].filter((it) => it.getBoundingClientRect().right > innerWidth + 1 || (it.matches('.job-row b') && it.scrollWidth > it.clientWidth + 1)).map((it) => it.className || it.localName));
+    same(wide, [], 'everything on Time fits');
+});

@@ -1,0 +1,91 @@
+//! The way of a call through a limiter, wherever its slots are kept: reserve, wait, use.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{AcquireRequest, LimitError, Permit, Priority};
+use crate::client::policy::clock::Clock;
+
+/// What became of a reservation.
+pub(super) enum Reservation<S> {
+    /// A slot, which is given back when it is dropped.
+    Reserved(S),
+    /// It would come too late.
+    TooLong { wait: Duration },
+    /// Bulk calls ask again after this time, since they may not reserve so far ahead.
+    ComeBack { after: Duration },
+}
+
+/// Where slots are kept.
+pub(super) trait Slots: Sync {
+    type Slot: Send;
+
+    /// Asks for a slot within the time that is left.
+    fn reserve(
+        &self,
+        request: &AcquireRequest,
+        ends: Instant,
+    ) -> impl Future<Output = Result<Reservation<Self::Slot>, LimitError>> + Send;
+
+    /// Waits for the slot. `None`: it cannot be used any more, and another one is needed.
+    fn claim(
+        &self,
+        slot: Self::Slot,
+        request: &AcquireRequest,
+    ) -> impl Future<Output = Option<Permit>> + Send;
+
+    fn clock(&self) -> &dyn Clock;
+
+    fn bulk_queue(&self) -> &BulkQueue;
+}
+
+/// Bulk calls of this process that were told to come back. One after the other does.
+#[derive(Debug, Default)]
+pub(super) struct BulkQueue {
+    waiting: AtomicUsize,
+    turn: tokio::sync::Mutex<()>,
+}
+
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub(super) async fn acquire<L: Slots>(limiter: &L, request: AcquireRequest) -> Result<Permit, LimitError> {
+    let (clock, queue) = (limiter.clock(), limiter.bulk_queue());
+    let begun = clock.now();
+    let ends =
+        begun.checked_add(request.max_wait).unwrap_or_else(|| begun + Duration::from_secs(365 * 86_400));
+    let mut turn = None;
+    loop {
+        let left = ends.saturating_duration_since(clock.now());
+        let others = request.priority == Priority::Bulk && queue.waiting.load(Ordering::Relaxed) > 0;
+        let reservation = match turn {
+            None if others && !left.is_zero() => Reservation::ComeBack { after: Duration::ZERO },
+            _ => limiter.reserve(&request, ends).await?,
+        };
+        match reservation {
+            Reservation::Reserved(slot) => {
+                turn = None;
+                if let Some(permit) = limiter.claim(slot, &request).await {
+                    return Ok(permit);
+                }
+            }
+            Reservation::TooLong { wait } => return Err(LimitError::busy(wait)),
+            Reservation::ComeBack { after } if turn.is_some() => clock.sleep(after.min(left)).await,
+            Reservation::ComeBack { after } => {
+                queue.waiting.fetch_add(1, Ordering::Relaxed);
+                let waiting = Waiting(&queue.waiting);
+                tokio::select! {
+                    biased;
+                    first = queue.turn.lock() => turn = Some((first, waiting)),
+                    () = clock.sleep(left) => return Err(LimitError::busy(after.max(Duration::from_millis(1)))),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The connection to the store: one for all callers, made anew after any failure. A connection on which an answer did not come
+//! in time is not used again.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation, ServerErrorKind,
+};
+
+/// What the script needs: scripts, the time inside them, and writing after that.
+const PROBES: [&str; 2] = [
+    "struct.pack('d', 1) redis.call('SETRANGE', KEYS[1], 0, 'x') redis.call('PEXPIRE', KEYS[1], 1) return 1",
+    "redis.call('TIME') redis.call('PEXPIRE', KEYS[1], 1) return 1",
+];
+const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
+/// The script reads the state as a whole.
+pub(super) const MAX_LIMIT: u32 = 1_000;
+/// A connection takes several round trips, and TLS computes.
+const CONNECT: u32 = 2;
+
+/// Why a store cannot be used. Says nothing of the address, the password or the key.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let error = shared_inbox::RedisLimiter::connect("http://user:secret@store").await.unwrap_err();
+/// assert!(error.to_string().starts_with("the store's URL"));
+/// assert!(!format!("{error} {error:?}").contains("secret"));
+/// # });
+/// ```
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The URL is not one of a store.
+    #[error(
+        "the store's URL is not valid: write redis://[user:password@]host[:port][/db], or rediss:// for TLS"
+    )]
+    Url,
+    /// The URL asks for TLS.
+    #[error("the store's URL asks for TLS: turn on the feature `redis-rustls`")]
+    NoTls,
+    /// The certificate that was given cannot be used.
+    #[error("the store's root certificate is not a PEM file with a certificate")]
+    Certificate,
+    /// The store is a node of a cluster.
+    #[error("the store is a node of a cluster: use `RedisLimiter::cluster` (feature `redis-cluster`)")]
+    Cluster,
+    /// The store does not let us in.
+    #[error("the store refuses the user or password in its URL")]
+    Password,
+    /// The store refuses the time inside scripts, as some hosted ones do.
+    #[error(
+        "the store refuses `TIME` inside scripts ({code}), and without a clock that all share the limit cannot be kept: \
+         use a store that allows it (Redis 6.2, Valkey), or `rate_limit` with a share for each process"
+    )]
+    #[non_exhaustive]
+    NoTime {
+        /// The first word of its answer.
+        code: String,
+    },
+    /// The limit is not one that a store can keep.
+    #[error("the limit is {limit} requests: it must be from 1 to {MAX_LIMIT}")]
+    #[non_exhaustive]
+    Limit {
+        /// What was set.
+        limit: u32,
+    },
+    /// The store cannot be reached now.
+    #[error("the store cannot be reached")]
+    Unreachable,
+    /// The store refuses something else.
+    #[error(
+        "the store refuses what a limiter needs ({code}): it must allow scripts, `SETRANGE` and `PEXPIRE`"
+    )]
+    #[non_exhaustive]
+    Refused {
+        /// The first word of its answer.
+        code: String,
+    },
+}
+
+pub(super) struct Connection {
+    client: Client,
+    timeout: Duration,
+    open: Mutex<Option<Open>>,
+    connecting: tokio::sync::Mutex<()>,
+}
+
+enum Client {
+    Node(Box<redis::Client>),
+    #[cfg(feature = "redis-cluster")]
+    Cluster(Box<redis::cluster::ClusterClient>),
+}
+
+#[derive(Clone)]
+enum Open {
+    Node(MultiplexedConnection),
+    #[cfg(feature = "redis-cluster")]
+    Cluster(redis::cluster_async::ClusterConnection),
+}
+
+impl Connection {
+    /// Nothing is sent yet.
+    pub(super) fn new(
+        urls: &[String],
+        cluster: bool,
+        root: Option<Vec<u8>>,
+        timeout: Duration,
+    ) -> Result<Self, StoreError> {
+        if urls.iter().any(|url| url.starts_with("rediss:") || url.starts_with("valkeys:")) {
+            prepare_tls()?;
+        }
+        let client = match cluster {
+            false => Client::Node(Box::new(node(urls.first().ok_or(StoreError::Url)?, root)?)),
+            #[cfg(feature = "redis-cluster")]
+            true => Client::Cluster(Box::new(cluster_of(urls, root, timeout)?)),
+            #[cfg(not(feature = "redis-cluster"))]
+            true => return Err(StoreError::Cluster),
+        };
+        Ok(Self { client, timeout, open: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+    }
+
+    /// How long an answer is waited for.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Runs a script in the store. After a failure the next call connects anew.
+    pub(super) async fn run<T: FromRedisValue>(
+        &self,
+        script: &ScriptInvocation<'_>,
+    ) -> Result<T, RedisError> {
+        let answer = match self.get().await? {
+            Open::Node(mut node) => script.invoke_async(&mut node).await,
+            #[cfg(feature = "redis-cluster")]
+            Open::Cluster(mut cluster) => script.invoke_async(&mut cluster).await,
+        };
+        if answer
+            .as_ref()
+            .is_err_and(|error: &RedisError| error.is_io_error() || error.is_unrecoverable_error())
+        {
+            self.open().take();
+        }
+        answer
+    }
+
+    /// Whether the store can do what is needed. `Ok(false)`: it cannot be reached now.
+    pub(super) async fn probe(&self) -> Result<bool, StoreError> {
+        for (number, probe) in PROBES.into_iter().enumerate() {
+            let answer: Result<i64, _> = self.run(&Script::new(probe).key(PROBE_KEY)).await;
+            if let Err(error) = answer {
+                return refused(&error, number > 0);
+            }
+        }
+        Ok(true)
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn get(&self) -> Result<Open, RedisError> {
+        if let Some(open) = self.open().clone() {
+            return Ok(open);
+        }
+        let _one_at_a_time = self.connecting.lock().await;
+        if let Some(open) = self.open().clone() {
+            return Ok(open);
+        }
+        let open = match &self.client {
+            Client::Node(client) => {
+                let config = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(self.timeout * CONNECT))
+                    .set_response_timeout(Some(self.timeout));
+                Open::Node(client.get_multiplexed_async_connection_with_config(&config).await?)
+            }
+            #[cfg(feature = "redis-cluster")]
+            Client::Cluster(client) => Open::Cluster(client.get_async_connection().await?),
+        };
+        *self.open() = Some(open.clone());
+        Ok(open)
+    }
+}
+
+fn node(url: &str, root: Option<Vec<u8>>) -> Result<redis::Client, StoreError> {
+    let client = match root {
+        None => redis::Client::open(url),
+        #[cfg(feature = "redis-rustls")]
+        Some(pem) => redis::Client::build_with_tls(url, certificates(pem)?),
+        #[cfg(not(feature = "redis-rustls"))]
+        Some(_) => return Err(StoreError::NoTls),
+    };
+    client.map_err(|_| StoreError::Url)
+}
+
+#[cfg(feature = "redis-cluster")]
+fn cluster_of(
+    urls: &[String],
+    root: Option<Vec<u8>>,
+    timeout: Duration,
+) -> Result<redis::cluster::ClusterClient, StoreError> {
+    let builder = redis::cluster::ClusterClientBuilder::new(urls.iter().map(String::as_str))
+        .connection_timeout(timeout * CONNECT)
+        .response_timeout(timeout)
+        .overall_response_timeout(Some(timeout * CONNECT))
+        .retries(1);
+    let builder = match root {
+        None => builder,
+        #[cfg(feature = "redis-rustls")]
+        Some(pem) => builder.certs(certificates(pem)?),
+        #[cfg(not(feature = "redis-rustls"))]
+        Some(_) => return Err(StoreError::NoTls),
+    };
+    builder.build().map_err(|_| StoreError::Url)
+}
+
+#[cfg(feature = "redis-rustls")]
+fn certificates(root: Vec<u8>) -> Result<redis::TlsCertificates, StoreError> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject};
+    // Without this, a file with nothing in it would trust nobody, and not say so.
+    CertificateDer::from_pem_slice(&root).map_err(|_| StoreError::Certificate)?;
+    Ok(redis::TlsCertificates { client_tls: None, root_cert: Some(root) })
+}
+
+#[cfg(feature = "redis-rustls")]
+fn prepare_tls() -> Result<(), StoreError> {
+    // Without a provider for the process, rustls panics when two are compiled in. Whoever was first has chosen.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "redis-rustls"))]
+fn prepare_tls() -> Result<(), StoreError> {
+    Err(StoreError::NoTls)
+}
+
+/// What a store that refuses to be probed is told of; `Ok(false)`: it may be there in a moment.
+fn refused(error: &RedisError, scripts_run: bool) -> Result<bool, StoreError> {
+    let code = error.code().unwrap_or("ERR").to_owned();
+    match error.kind() {
+        ErrorKind::InvalidClientConfig => Err(StoreError::Url),
+        ErrorKind::AuthenticationFailed => Err(StoreError::Password),
+        ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot) => {
+            Err(StoreError::Cluster)
+        }
+        ErrorKind::Server(
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::ReadOnly
+            | ServerErrorKind::TryAgain,
+        ) => Ok(false),
+        ErrorKind::Server(_) | ErrorKind::Extension if scripts_run => Err(StoreError::NoTime { code }),
+        ErrorKind::Server(_) | ErrorKind::Extension if code == "NOAUTH" => Err(StoreError::Password),
+        ErrorKind::Server(_) | ErrorKind::Extension => Err(StoreError::Refused { code }),
+        _ => Ok(false),
+    }
+}
+
+/// The kind of a failure, for logs: never its words, which may quote an address.
+pub(super) fn kind(error: &RedisError) -> &'static str {
+    match error.kind() {
+        _ if error.is_timeout() => "timeout",
+        _ if error.is_connection_refusal() => "connection refused",
+        ErrorKind::Io => "connection lost",
+        ErrorKind::AuthenticationFailed => "password refused",
+        ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask) => "a node of a cluster",
+        ErrorKind::Server(ServerErrorKind::ReadOnly) => "read-only",
+        ErrorKind::Server(ServerErrorKind::BusyLoading) => "loading",
+        ErrorKind::Server(_) | ErrorKind::Extension => "refused",
+        _ => "not usable",
+    }
+}

@@ -1,0 +1,243 @@
+//! The rate limit of a key that many processes and machines share: slots are reserved in Redis or Valkey, by one script, on the
+//! clock of the store.
+
+mod batcher;
+mod connection;
+mod script;
+mod state;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::acquire::acquire;
+use super::places::Rules;
+use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
+use crate::client::policy::clock::BoxFuture;
+use crate::limits;
+
+pub use connection::StoreError;
+use connection::{Connection, MAX_LIMIT};
+use script::{Batch, Status};
+use state::KeyState;
+
+/// Keeps the limit in any 60 seconds for all processes and machines that use the same key and the same store: Redis 6.2 or
+/// newer, or Valkey.
+///
+/// ```no_run
+/// use shared_inbox::{Client, RedisLimiter};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// # let key = format!("rk_test_{}", "a1".repeat(24));
+/// let limiter = RedisLimiter::connect("redis://store.internal").await?;
+/// let inbox = Client::builder("https://inbox.example/api/v1", &key).rate_limiter(limiter).build()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It gives out slots as [`MemoryLimiter`](crate::MemoryLimiter) does, first come, first served among all processes: one script
+/// call reserves a slot, and nobody asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
+///
+/// The store keeps one string for each API key, named by a [hash](KeyFingerprint) of it. A limiter can be shared by clients with
+/// different keys (pass an `Arc`).
+///
+/// # When the store is away
+///
+/// Slots that were given out are used. Other calls wait, and go on as soon as it is back. If it stays away until all slots
+/// that it gave out have stopped counting (a minute, the time of an attempt and that of the queue), this process goes on
+/// without it, up to its [share](RedisLimiterBuilder::share) in any 60 seconds. A store that comes back after that counts as full
+/// for a minute; so does one that is empty, new, or knows less than a process does. Both are said through `tracing`, once.
+///
+/// `docs/scaling.md` says which faults the limit survives, and which not.
+pub struct RedisLimiter {
+    connection: Arc<Connection>,
+    rules: Rules,
+    share: u32,
+    connected_at: Instant,
+    keys: Mutex<HashMap<Option<KeyFingerprint>, Arc<KeyState>>>,
+}
+
+impl RedisLimiter {
+    /// Connects to the store at this URL (`redis://[user:password@]host[:port][/db]`; `rediss://` for TLS with the feature
+    /// `redis-rustls`), with the service's own limit.
+    ///
+    /// # Errors
+    ///
+    /// When the URL is not valid, or the store refuses what is needed. A store that cannot be reached now is no error: the
+    /// limiter then [starts without it](Self#when-the-store-is-away), and says so through `tracing`.
+    pub async fn connect(url: impl Into<String>) -> Result<Self, StoreError> {
+        Self::builder(url).connect().await
+    }
+
+    /// Returns a builder with settings.
+    pub fn builder(url: impl Into<String>) -> RedisLimiterBuilder {
+        RedisLimiterBuilder::new(vec![url.into()], false)
+    }
+
+    /// Returns a builder for a cluster; these are some of its nodes.
+    #[cfg(feature = "redis-cluster")]
+    pub fn cluster<U: Into<String>>(urls: impl IntoIterator<Item = U>) -> RedisLimiterBuilder {
+        RedisLimiterBuilder::new(urls.into_iter().map(Into::into).collect(), true)
+    }
+
+    /// Returns whether the store was away when it was last asked, for any key.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        self.keys().values().any(|state| state.is_away())
+    }
+
+    fn keys(&self) -> MutexGuard<'_, HashMap<Option<KeyFingerprint>, Arc<KeyState>>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self, key: Option<KeyFingerprint>) -> Arc<KeyState> {
+        let mut keys = self.keys();
+        keys.retain(|known, state| *known == key || !state.is_idle());
+        let is_new = self.connected_at.elapsed() < Duration::from_millis(self.rules.window);
+        let start = || KeyState::new(name(key), self.rules, self.share, Arc::clone(&self.connection), is_new);
+        Arc::clone(keys.entry(key).or_insert_with(|| Arc::new(start())))
+    }
+}
+
+/// The name of a key in the store.
+fn name(key: Option<KeyFingerprint>) -> String {
+    format!("shared-inbox:rate:{{{}}}", key.map_or_else(|| "none".to_owned(), |key| key.to_string()))
+}
+
+impl RateLimiter for RedisLimiter {
+    fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        Box::pin(async move {
+            let state = self.state(request.key);
+            tokio::select! {
+                biased;
+                permit = state.use_share(request) => Ok(permit),
+                answer = acquire(&state, request) => answer,
+            }
+        })
+    }
+}
+
+impl fmt::Debug for RedisLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisLimiter")
+            .field("limit", &self.rules.limit)
+            .field("share", &self.share)
+            .field("away", &self.is_away())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings of a [`RedisLimiter`].
+///
+/// All processes that share a key must have the same limit and window.
+///
+/// ```no_run
+/// use shared_inbox::RedisLimiter;
+///
+/// # async fn run() -> Result<(), shared_inbox::StoreError> {
+/// // Forty workers: three each while the store is away.
+/// let limiter = RedisLimiter::builder("redis://store.internal").share(3).connect().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct RedisLimiterBuilder {
+    urls: Vec<String>,
+    cluster: bool,
+    root: Option<Vec<u8>>,
+    timeout: Duration,
+    window: Duration,
+    limit: u32,
+    share: Option<u32>,
+}
+
+impl RedisLimiterBuilder {
+    fn new(urls: Vec<String>, cluster: bool) -> Self {
+        let (window, limit) = (limits::RATE_WINDOW, limits::REQUESTS_PER_MINUTE);
+        Self { urls, cluster, root: None, timeout: Duration::from_millis(500), window, limit, share: None }
+    }
+
+    /// Sets how many requests all processes together may send in any 60 seconds: 120 by default, 1,000 at most. A client
+    /// needs 2.
+    pub fn limit(mut self, requests: u32) -> Self {
+        self.limit = requests;
+        self
+    }
+
+    /// Sets how many requests this process may send in any 60 seconds while the store is away: a tenth of the limit by
+    /// default, which is right for ten processes. With 0 it sends none before the store is back.
+    pub fn share(mut self, requests: u32) -> Self {
+        self.share = Some(requests);
+        self
+    }
+
+    /// Sets the window over which the service counts: 60 seconds by default. For tests against a mock that counts over less.
+    pub fn window(mut self, window: Duration) -> Self {
+        self.window = window.max(Duration::from_millis(60));
+        self
+    }
+
+    /// Sets how long to wait for an answer of the store before it counts as away, half a second by default; twice that for
+    /// a connection.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Trusts this root certificate (PEM) instead of those of the operating system.
+    #[cfg(feature = "redis-rustls")]
+    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.root = Some(pem.into());
+        self
+    }
+
+    /// Checks whether the store can do what is needed, and creates the limiter.
+    ///
+    /// # Errors
+    ///
+    /// As [`RedisLimiter::connect`].
+    pub async fn connect(self) -> Result<RedisLimiter, StoreError> {
+        let (connection, rules) = self.open()?;
+        if !connection.probe().await? {
+            tracing::warn!("the store of the rate limit cannot be reached");
+        }
+        let share = self.share.unwrap_or((self.limit / 10).max(1));
+        let (connection, connected_at) = (Arc::new(connection), Instant::now());
+        Ok(RedisLimiter { connection, rules, share, connected_at, keys: Mutex::default() })
+    }
+
+    /// Declares that nobody has used the key for a minute, so that a store which does not know it need not count as full for its
+    /// first minute. Returns whether the store did not know it.
+    ///
+    /// For the hand of an operator who sets up a store. No program should do this when it starts: a store that has lost its
+    /// memory would be taken for a new one.
+    ///
+    /// # Errors
+    ///
+    /// As [`RedisLimiter::connect`], and when the store cannot be reached.
+    pub async fn declare_unused(self, key: impl Into<Option<KeyFingerprint>>) -> Result<bool, StoreError> {
+        let (connection, rules) = self.open()?;
+        if !connection.probe().await? {
+            return Err(StoreError::Unreachable);
+        }
+        let batch = Batch { flags: "n".to_owned(), ..Batch::default() };
+        let reply = batch.send(&connection, &name(key.into()), rules).await;
+        Ok(reply.map_err(|_| StoreError::Unreachable)?.status == Status::Empty)
+    }
+
+    fn open(&self) -> Result<(Connection, Rules), StoreError> {
+        if !(1..=MAX_LIMIT).contains(&self.limit) {
+            return Err(StoreError::Limit { limit: self.limit });
+        }
+        let connection = Connection::new(&self.urls, self.cluster, self.root.clone(), self.timeout)?;
+        let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX >> 16);
+        Ok((connection, Rules { window, limit: self.limit as usize }))
+    }
+}
+
+impl fmt::Debug for RedisLimiterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisLimiterBuilder").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,263 @@
+//! Single decisions of limiters that share a store: each of them stands for a process.
+
+use std::time::{Duration, Instant};
+
+use shared_inbox::{
+    AcquireRequest, ApiKey, KeyFingerprint, LimitError, Permit, Priority, RateLimiter, RedisLimiter,
+    RedisLimiterBuilder, StoreError,
+};
+use shared_inbox_tests::{
+    proxy::Proxy,
+    stores::{self, Store},
+};
+use tokio::time::sleep;
+
+/// What stands for a minute: requests that take more than 50 ms are late.
+const MINUTE: Duration = Duration::from_millis(3_000);
+const SPAN: Duration = Duration::from_millis(3_050);
+
+/// A limiter that does not take a busy machine for a store that is away.
+fn builder(store: &Store) -> RedisLimiterBuilder {
+    RedisLimiter::builder(store.url()).window(MINUTE).timeout(Duration::from_secs(5))
+}
+
+async fn limiter(store: &Store, limit: u32) -> RedisLimiter {
+    builder(store).limit(limit).declare_unused(None).await.unwrap();
+    builder(store).limit(limit).connect().await.unwrap()
+}
+
+async fn take(limiter: &RedisLimiter, priority: Priority, times: usize) {
+    let calls = (0..times).map(|_| limiter.acquire(AcquireRequest::new(priority)));
+    for (number, permit) in futures_util::future::join_all(calls).await.into_iter().enumerate() {
+        permit.unwrap_or_else(|error| panic!("{error} for number {number}")).finished();
+    }
+}
+
+fn wait(result: Result<Permit, LimitError>) -> Duration {
+    match result {
+        Err(LimitError::Busy { wait, .. }) => wait,
+        other => panic!("expected to be busy, got {other:?}"),
+    }
+}
+
+/// As long as it takes.
+fn patient(priority: Priority) -> AcquireRequest {
+    AcquireRequest::new(priority).max_wait(Duration::from_secs(20)).max_hold(Duration::ZERO)
+}
+
+#[tokio::test]
+async fn what_one_process_sends_counts_for_the_other() {
+    for store in [stores::valkey(), stores::redis()] {
+        let Some(store) = store else { return };
+        let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
+        take(&one, Priority::ReadBack, 70).await;
+        take(&other, Priority::ReadBack, 50).await;
+        let busy = wait(one.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+        assert!(busy <= SPAN, "{busy:?}");
+        wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+    }
+}
+
+#[tokio::test]
+async fn a_429_for_one_process_slows_all_of_them_down() {
+    let Some(store) = stores::valkey() else { return };
+    let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);
+    take(&one, Priority::ReadBack, 20).await;
+    one.acquire(AcquireRequest::new(Priority::ReadBack))
+        .await
+        .unwrap()
+        .throttled(Some(Duration::from_millis(300)));
+    let begun = Instant::now();
+    while other.acquire(AcquireRequest::new(Priority::ReadBack)).await.is_ok_and(|place| {
+        place.give_up();
+        true
+    }) {
+        assert!(begun.elapsed() < MINUTE / 2, "it goes on as if nothing had happened");
+        sleep(Duration::from_millis(2)).await;
+    }
+    sleep(Duration::from_millis(350)).await;
+    // Less than had been used: none before the first is forgotten.
+    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+}
+
+fn key(letter: char) -> ApiKey {
+    ApiKey::parse(format!("rk_test_{}", letter.to_string().repeat(48))).unwrap()
+}
+
+#[tokio::test]
+async fn the_store_knows_a_key_by_its_fingerprint_alone() {
+    let Some(store) = stores::redis() else { return };
+    for letter in ['a', 'b'] {
+        builder(&store).declare_unused(key(letter).fingerprint()).await.unwrap();
+    }
+    let limiter = builder(&store).limit(1).connect().await.unwrap();
+    let of = |key: KeyFingerprint| AcquireRequest::new(Priority::ReadBack).key(key);
+    limiter.acquire(of(key('a').fingerprint())).await.unwrap().finished();
+    wait(limiter.acquire(of(key('a').fingerprint())).await);
+    // Another key has a limit of its own.
+    limiter.acquire(of(key('b').fingerprint())).await.unwrap().finished();
+    let mut names: Vec<_> =
+        store.command("KEYS *").lines().filter(|line| line.contains(':')).map(str::to_owned).collect();
+    names.sort();
+    let mut expected =
+        ['a', 'b'].map(|letter| format!("shared-inbox:rate:{{{}}}", key(letter).fingerprint())).to_vec();
+    expected.sort();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn without_a_store_the_share_is_kept_to_after_a_minute_and_the_time_of_a_request() {
+    let Some(mut store) = stores::valkey() else { return };
+    limiter(&store, 120).await;
+    let limiter = builder(&store).share(3).connect().await.unwrap();
+    let lasts = Duration::from_millis(400);
+    limiter.acquire(AcquireRequest::new(Priority::ReadBack).max_hold(lasts)).await.unwrap().finished();
+    store.kill();
+    let begun = Instant::now();
+    limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+    assert!(begun.elapsed() >= SPAN + lasts, "{:?}", begun.elapsed());
+    assert!(limiter.is_away());
+    take(&limiter, Priority::ReadBack, 2).await;
+    wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_calls_that_lose_the_store_together_none_goes_on_before_the_minute_is_over() {
+    for _ in 0..500 {
+        let nobody = RedisLimiter::builder("redis://127.0.0.1:1").window(MINUTE).share(100);
+        let limiter = std::sync::Arc::new(nobody.connect().await.unwrap());
+        let calls = (0..16).map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.acquire(AcquireRequest::new(Priority::Interactive)).await })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            wait(call.await.unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limiter_starts_without_a_store_that_cannot_be_reached() {
+    let Some(mut store) = stores::valkey() else { return };
+    store.kill();
+    let limiter = builder(&store).connect().await.unwrap();
+    limiter.acquire(patient(Priority::Interactive)).await.unwrap().finished();
+    assert!(limiter.is_away());
+    store.restart();
+    let begun = Instant::now();
+    while limiter.is_away() {
+        assert!(begun.elapsed() < MINUTE, "it does not come back");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_without_the_store_is_told_when_it_is_back() {
+    let Some(store) = stores::valkey() else { return };
+    limiter(&store, 4).await;
+    let proxy = Proxy::to(store.port()).await;
+    let cut_off = RedisLimiter::builder(proxy.url())
+        .limit(4)
+        .share(4)
+        .window(MINUTE)
+        .timeout(Duration::from_millis(250))
+        .connect()
+        .await
+        .unwrap();
+    // The other one uses the store all the time, so that nobody takes it for away.
+    let other = std::sync::Arc::new(limiter(&store, 4).await);
+    let using = std::sync::Arc::clone(&other);
+    let using = tokio::spawn(async move {
+        loop {
+            using.acquire(AcquireRequest::new(Priority::ReadBack)).await.map(Permit::give_up).ok();
+            sleep(MINUTE / 20).await;
+        }
+    });
+    cut_off.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+    proxy.cut();
+    for _ in 0..3 {
+        cut_off.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+    }
+    assert!(cut_off.is_away());
+    proxy.mend();
+    while cut_off.is_away() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    using.abort();
+    _ = using.await;
+    // Some of the three have stopped counting by now, the last has not.
+    let room = futures_util::future::join_all(
+        (0..4).map(|_| other.acquire(AcquireRequest::new(Priority::ReadBack))),
+    )
+    .await;
+    assert!(room.iter().filter(|permit| permit.is_ok()).count() < 4, "{room:?}");
+    wait(other.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+}
+
+#[tokio::test]
+async fn the_first_who_is_back_waits_for_what_others_have_not_told_yet() {
+    let Some(store) = stores::redis() else { return };
+    limiter(&store, 4).await;
+    let mut cut_off = Vec::new();
+    for _ in 0..2 {
+        let proxy = Proxy::to(store.port()).await;
+        let limiter = RedisLimiter::builder(proxy.url()).limit(4).share(2).window(MINUTE);
+        let limiter = limiter.timeout(Duration::from_millis(250)).connect().await.unwrap();
+        limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+        cut_off.push((proxy, limiter));
+    }
+    cut_off.iter().for_each(|(proxy, _)| proxy.cut());
+    for (_, limiter) in &cut_off {
+        limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+        limiter.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+    }
+    let (proxy, first) = &cut_off[0];
+    proxy.mend();
+    while first.is_away() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // A moment later, too.
+    sleep(MINUTE / 10).await;
+    let busy = wait(first.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+    assert!(busy > MINUTE / 2, "{busy:?}");
+}
+
+#[tokio::test]
+async fn after_a_silence_a_new_process_gives_the_others_a_moment_to_come_back() {
+    let Some(store) = stores::valkey() else { return };
+    take(&limiter(&store, 120).await, Priority::ReadBack, 1).await;
+    sleep(SPAN + MINUTE / 10).await;
+    let new = builder(&store).connect().await.unwrap();
+    let busy = wait(new.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+    assert!(busy <= MINUTE / 20, "{busy:?}");
+    sleep(busy).await;
+    take(&new, Priority::ReadBack, 1).await;
+}
+
+#[tokio::test]
+async fn a_store_that_refuses_its_time_is_named_when_connecting() {
+    let Some(store) = stores::valkey() else { return };
+    assert!(store.command("ACL SETUSER clockless on >open-sesame ~* +@all -time").starts_with("+OK"));
+    let url = store.url().replace("//", "//clockless:open-sesame@");
+    let error = RedisLimiter::connect(url).await.unwrap_err();
+    assert!(matches!(error, StoreError::NoTime { .. }), "{error:?}");
+    assert!(error.to_string().contains("`TIME`"), "{error}");
+}
+
+#[tokio::test]
+async fn no_password_shows_in_an_error_or_a_debug() {
+    let Some(store) = stores::redis() else { return };
+    assert!(store.command("CONFIG SET requirepass open-sesame").starts_with("+OK"));
+    let wrong = store.url().replace("//", "//:hunter2-hunter2@");
+    let error = RedisLimiter::connect(&*wrong).await.unwrap_err();
+    assert!(matches!(error, StoreError::Password), "{error:?}");
+    let none = RedisLimiter::connect(store.url()).await.unwrap_err();
+    assert!(matches!(none, StoreError::Password), "{none:?}");
+    let right = store.url().replace("//", "//:open-sesame@");
+    let builder = RedisLimiter::builder(&*right);
+    let shown = format!("{error} {error:?} {builder:?}");
+    let shown = format!("{shown} {:?}", builder.connect().await.unwrap());
+    assert!(!shown.contains("hunter2") && !shown.contains("sesame"), "{shown}");
+    let bad = RedisLimiter::connect("redis://:open-sesame@host:port/").await.unwrap_err();
+    assert!(matches!(bad, StoreError::Url) && !format!("{bad} {bad:?}").contains("sesame"), "{bad:?}");
+}

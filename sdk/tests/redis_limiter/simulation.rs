@@ -1,0 +1,134 @@
+//! The script in virtual time: real minutes in a store whose clock is a number that the test says.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use redis::aio::MultiplexedConnection;
+use shared_inbox_tests::stores::{self, Store};
+
+const MINUTE: u64 = 60_000;
+const LIMIT: usize = 120;
+/// When it begins, by the store's clock.
+const START: u64 = 1_800_000_000_000;
+
+struct Simulation {
+    _store: Store,
+    connection: MultiplexedConnection,
+    script: redis::Script,
+}
+
+/// A place (0: none), and how long to wait.
+type Answer = (u64, u64);
+
+impl Simulation {
+    async fn new() -> Option<Self> {
+        let store = stores::valkey()?;
+        let client = redis::Client::open(store.url()).unwrap();
+        let connection = client.get_multiplexed_async_connection().await.unwrap();
+        let script = include_str!("../../src/client/policy/limiter/redis/reserve.lua");
+        // The time is the last word.
+        let told = script
+            .replace("call('TIME')", "{math.floor(ARGV[#ARGV] / 1000), ARGV[#ARGV] % 1000 * 1000}")
+            .replace("#ARGV, 2 do", "#ARGV - 1, 2 do");
+        assert!(!told.contains("'TIME'"));
+        let mut simulation = Self { _store: store, connection, script: redis::Script::new(&told) };
+        simulation.call(START, "n", 0, &[], &[]).await;
+        Some(simulation)
+    }
+
+    /// The time that the store takes it to be, the generation of its state, and an answer to each question.
+    async fn call(
+        &mut self,
+        clock: u64,
+        flags: &str,
+        generation: u64,
+        given_back: &[(u64, u64)],
+        questions: &[(u8, u64)],
+    ) -> (u64, u64, Vec<Answer>) {
+        let mut call = self.script.key("simulation");
+        call.arg(MINUTE).arg(LIMIT).arg(flags).arg(0).arg(0).arg(0).arg(generation).arg(0).arg(0);
+        call.arg(given_back.len());
+        for (place, at) in given_back {
+            call.arg("given").arg(place).arg(at);
+        }
+        for (priority, max_wait) in questions {
+            call.arg(priority).arg(max_wait);
+        }
+        let words: Vec<u64> = call.arg(clock).invoke_async(&mut self.connection).await.unwrap();
+        (words[1], words[2], words[5..].chunks(3).map(|answer| (answer[0], answer[1])).collect())
+    }
+}
+
+/// The most requests in any window.
+fn worst_window(sent: &mut [u64]) -> usize {
+    sent.sort_unstable();
+    let within = |at: &u64| sent.iter().filter(|other| **other >= *at && **other < at + MINUTE).count();
+    sent.iter().map(within).max().unwrap_or(0)
+}
+
+#[tokio::test]
+async fn the_limit_holds_whoever_asks_gives_back_or_sets_the_clock_back() {
+    let Some(mut simulation) = Simulation::new().await else { return };
+    let mut random = StdRng::seed_from_u64(7);
+    let (mut now, mut behind, mut sent, mut given_back) = (0, 0, Vec::new(), Vec::new());
+    let (_, generation, _) = simulation.call(START, "", 0, &[], &[]).await;
+    for _ in 0..4_000 {
+        now += match random.random_range(0..100) {
+            0 => random.random_range(0..MINUTE),
+            1..40 => random.random_range(0..400),
+            _ => 0,
+        };
+        if random.random_range(0..300) == 0 {
+            behind += random.random_range(0..200_000);
+        }
+        let question = (random.random_range(0..3), [0, 30_000, 120_000, 600_000][random.random_range(0..4)]);
+        let told = std::mem::take(&mut given_back);
+        let (time, _, answers) =
+            simulation.call(START + now - behind, "", generation, &told, &[question]).await;
+        let (place, wait) = answers[0];
+        if place == 0 {
+            continue;
+        }
+        assert!(wait <= question.1, "{wait} ms for a call that has {}", question.1);
+        if random.random_range(0..7) == 0 {
+            given_back.push((place, time + wait));
+        } else {
+            sent.push(now + wait);
+        }
+    }
+    let worst = worst_window(&mut sent);
+    eprintln!("{} requests, {worst} at most in a window", sent.len());
+    assert!(worst <= LIMIT, "{worst} in a window");
+    assert!(sent.len() > 1_000, "{}", sent.len());
+}
+
+#[tokio::test]
+async fn four_minutes_of_near_and_far_processes_use_what_there_is_in_turn() {
+    let Some(mut simulation) = Simulation::new().await else { return };
+    // When somebody does what: asks, or sends. Eight processes with four callers each, every other one far away.
+    let mut events = BinaryHeap::new();
+    let one_way = |process: usize| if process % 2 == 0 { 0 } else { 50 };
+    (0..32).for_each(|caller| events.push(Reverse((caller as u64, false, caller % 8))));
+    let (mut sent, mut later) = (Vec::new(), [0; 8]);
+    while let Some(Reverse((now, sends, process))) = events.pop() {
+        if now > 4 * MINUTE {
+            break;
+        }
+        if sends {
+            sent.push(now);
+            later[process] += usize::from(now > MINUTE);
+            events.push(Reverse((now + 10 + one_way(process), false, process)));
+        } else {
+            let (_, _, answers) = simulation.call(START + now, "", 0, &[], &[(1, 2 * MINUTE)]).await;
+            let (place, wait) = answers[0];
+            assert_ne!(place, 0, "a call was refused");
+            events.push(Reverse((now + wait + one_way(process), true, process)));
+        }
+    }
+    eprintln!("{} requests, after the first minute {later:?}", sent.len());
+    assert!(sent.len() * 100 >= 4 * 110 * 95, "{} requests", sent.len());
+    assert!(worst_window(&mut sent) <= 110);
+    // In the first second whoever is quickest has the places that are free; from then on all go in turn.
+    let mean = later.iter().sum::<usize>() / 8;
+    assert!(later.iter().all(|calls| (mean * 8..=mean * 12).contains(&(calls * 10))), "{later:?}");
+}

@@ -1,0 +1,145 @@
+//! Finding the three headers, wherever a framework keeps them.
+
+use std::fmt;
+
+use crate::error::{Header, VerifyError};
+
+/// The values of the three headers, as they came in.
+///
+/// Made by hand or from a tuple `(id, timestamp, signature)`; with the features `http` and `http02` also from a
+/// reference to a header map, through [`WebhookHeaders`].
+#[derive(Clone, Copy)]
+pub struct RawHeaders<'a> {
+    /// `webhook-id`
+    pub id: &'a [u8],
+    /// `webhook-timestamp`
+    pub timestamp: &'a [u8],
+    /// `webhook-signature`
+    pub signature: &'a [u8],
+}
+
+impl<'a> RawHeaders<'a> {
+    /// Picks the three headers out of any list of names and values. Names compare without regard to case.
+    ///
+    /// For frameworks without a header map of the `http` crate:
+    ///
+    /// ```
+    /// use shared_inbox_webhooks::RawHeaders;
+    ///
+    /// let headers = [("Webhook-Id", "evt_1"), ("Webhook-Timestamp", "1614265330"), ("Webhook-Signature", "v1,…")];
+    /// let parts = RawHeaders::from_pairs(headers.iter().map(|(name, value)| (*name, value.as_bytes())))?;
+    /// assert_eq!(parts.id, b"evt_1");
+    /// # Ok::<(), shared_inbox_webhooks::VerifyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When one of the three is missing, or is there more than once with different values.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, VerifyError> {
+        // One pass over everything: names are told apart by their length, so it is no slower than looking up three of
+        // them in a map, and it sees all values of a name.
+        let mut found = [Found::Nowhere; 3];
+        for (name, value) in pairs {
+            if let Some(header) = Header::named(name) {
+                found[header as usize] = found[header as usize].and(value);
+            }
+        }
+        let only = |header| match found[header as usize] {
+            Found::Once(value) => Ok(value),
+            Found::Nowhere => Err(VerifyError::Missing(header)),
+            Found::Differing => Err(VerifyError::Conflicting(header)),
+        };
+        Ok(Self {
+            id: only(Header::Id)?,
+            timestamp: only(Header::Timestamp)?,
+            signature: only(Header::Signature)?,
+        })
+    }
+}
+
+impl fmt::Debug for RawHeaders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawHeaders")
+            .field("id", &format_args!("{}", self.id.escape_ascii()))
+            .field("timestamp", &format_args!("{}", self.timestamp.escape_ascii()))
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is known of one header.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    Nowhere,
+    /// Once, or more often with the same value.
+    Once(&'a [u8]),
+    /// Which of two values another program on the way went by cannot be known.
+    Differing,
+}
+
+impl<'a> Found<'a> {
+    fn and(self, value: &'a [u8]) -> Self {
+        match self {
+            Self::Nowhere => Self::Once(value),
+            Self::Once(first) if first == value => self,
+            Self::Once(_) | Self::Differing => Self::Differing,
+        }
+    }
+}
+
+/// Anything in which the three headers can be found.
+///
+/// Implement it for the header type of a framework that is not covered; [`RawHeaders::from_pairs`] does the work.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use shared_inbox_webhooks::{RawHeaders, VerifyError, WebhookHeaders};
+///
+/// /// As a serverless platform hands them over.
+/// struct Lambda(HashMap<String, String>);
+///
+/// impl<'a> WebhookHeaders<'a> for &'a Lambda {
+///     fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+///         RawHeaders::from_pairs(self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+///     }
+/// }
+/// # assert_eq!((&Lambda(HashMap::new())).parts().err().unwrap().code(), "id_missing");
+/// ```
+pub trait WebhookHeaders<'a> {
+    /// The three values.
+    ///
+    /// # Errors
+    /// When one of the three is missing, or is there more than once with different values.
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError>;
+}
+
+impl<'a> WebhookHeaders<'a> for RawHeaders<'a> {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        Ok(self)
+    }
+}
+
+impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        Ok(RawHeaders { id: self.0.as_bytes(), timestamp: self.1.as_bytes(), signature: self.2.as_bytes() })
+    }
+}
+
+#[cfg(feature = "http")]
+impl<'a> WebhookHeaders<'a> for &'a http::HeaderMap {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    }
+}
+
+#[cfg(feature = "http02")]
+impl<'a> WebhookHeaders<'a> for &'a http02::HeaderMap {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    }
+}
+
+#[cfg(feature = "actix-web")]
+impl<'a> WebhookHeaders<'a> for &'a actix_web::http::header::HeaderMap {
+    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+    }
+}
