@@ -87,7 +87,7 @@ async fn asking(desk: &Desk, folder: &Path) -> Client {
 async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
     let Some(another_user) = AnotherUser::find() else { return };
     let (folder, desk) = (machine(), Desk::new().await);
-    let opened = opener(folder.path(), "while [ ! -e answered ]; do sleep 0.1; done");
+    let opened = opener(folder.path(), "for _ in $(seq 600); do [ -e answered ] && break; sleep 0.1; done");
     let client = asking(&desk, folder.path()).await;
     let person = async {
         until(async || opened.exists()).await;
