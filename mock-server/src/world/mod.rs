@@ -66,10 +66,11 @@ pub use people::{
 };
 pub use run::{Fired, FiredJob};
 pub use seed::InvalidWorld;
+pub(crate) use webhooks::ReceiverResponse;
 pub use webhooks::{
     CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope,
-    HookState, ReceiverResponse, RotatedSecret, SentTry, Signed, StampClock, TestSent, Try, TryOutcome,
-    TryRequest, WebhookView, Webhooks,
+    HookState, RotatedSecret, SentTry, Signed, StampClock, TestSent, Try, TryOutcome, TryRequest,
+    WebhookView, Webhooks,
 };
 
 use conversation::Words;

@@ -54,14 +54,12 @@ pub struct Try {
 
 /// What a receiver answered beside the status.
 #[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReceiverResponse {
-    /// The headers.
-    pub headers: BTreeMap<String, String>,
+pub(crate) struct ReceiverResponse {
+    pub(crate) headers: BTreeMap<String, String>,
     /// The first 4 KiB of the body, as text.
-    pub body: String,
+    pub(crate) body: String,
     /// Whether the body was longer.
-    pub cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl fmt::Debug for ReceiverResponse {

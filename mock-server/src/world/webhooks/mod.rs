@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
 
 pub use control::Examinee;
-pub use delivery::{DeliveryOutcome, ReceiverResponse, Signed, Try, TryOutcome, TryRequest};
+pub(crate) use delivery::ReceiverResponse;
+pub use delivery::{DeliveryOutcome, Signed, Try, TryOutcome, TryRequest};
 pub use endpoint::{HookScope, HookState, StampClock};
 pub(crate) use view::USER_AGENT;
 pub use view::{

@@ -31,6 +31,7 @@ await run(async () => {
     await until(async () => (await area.inputValue()) === 'Half a thought', 'and this one its own');
     await page.getByRole('button', { name: 'Note', exact: true }).click();
     await until(async () => (await get(`/conversations/${id}`)).timeline.some((it) => it.body === 'Half a thought'), 'it is written');
+    await until(async () => (await area.inputValue()) === '', 'the field is free');
     await page.reload();
     await page.locator('.note').getByText('Half a thought').waitFor();
     same(await area.inputValue(), '', 'and not there twice');
@@ -43,6 +44,7 @@ await run(async () => {
     // A customer writes in the sandbox, through the sandbox.
     const sandbox = (await get('/conversations')).find((it) => it.sandbox);
     await at(`inbox/${sandbox.id}?view=all`);
+    await page.locator('.who .b-sandbox').waitFor();
     await page.getByRole('button', { name: 'Mail from customer' }).click();
     await page.getByRole('textbox', { name: 'Text' }).last().fill('Written by hand');
     await page.getByRole('button', { name: 'Send it in' }).click();
