@@ -31,10 +31,10 @@ static SCOPES: [&str; 4] = ["write", "draft", "send", "record"];
 /// About how many requests a rule takes, by what it needs: to say beforehand how long a run will take.
 const fn requests_for(level: Level) -> f64 {
     match level {
-        Level::Reads => 1.2,
-        Level::Sandbox => 3.4,
+        Level::Reads => 0.9,
+        Level::Sandbox => 2.3,
         Level::Shared => 0.5,
-        Level::World => 4.5,
+        Level::World => 5.7,
     }
 }
 

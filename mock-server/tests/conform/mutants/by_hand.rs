@@ -178,6 +178,24 @@ fn forms() -> Named {
             list.push((format!("{kind}.{field}"), items(kind, |it| it[*field] = json!(7))));
         }
     }
+    // Fields that are there only now and then: they come, and in another type.
+    let reply = "POST /conversations/*/replies";
+    let request = "POST /conversations/*/document-requests";
+    for (group, what) in [("reply.draft", reply), ("request.draft", request)] {
+        for field in ["messageId", "status", "sendsAt", "requestId", "note"] {
+            list.push((format!("{group}.{field}"), edit(what, move |it| it[field] = json!([7]))));
+        }
+    }
+    list.push(("reply.sent.requestId".into(), edit(reply, |it| it["requestId"] = json!([7]))));
+    for field in ["vendor", "amount", "currency", "date", "dueDate", "reference"] {
+        let changes = entries("GET /documents", move |it| it["fields"][field] = json!([7]));
+        list.push((format!("document.fields.{field}"), changes));
+    }
+    list.push(("summary.reference".into(), entries(LIST, |it| it["reference"] = json!([7]))));
+    list.push(("conversation.reference".into(), edit(READ, |it| it["reference"] = json!([7]))));
+    list.push(("conversation.appSent".into(), edit(READ, |it| it["appSent"] = json!([7]))));
+    let told = events("client.replied", |it| it["data"]["reference"] = json!([7]));
+    list.push(("client.replied.reference".into(), told));
     for field in ["name", "email"] {
         list.push((
             format!("message.from.{field}"),

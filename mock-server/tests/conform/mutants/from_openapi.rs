@@ -100,7 +100,8 @@ pub(super) fn responses(document: &Value) -> Vec<Mutant> {
                     edit(*what, move |json| change(json, &field, None)),
                 ));
             }
-            if !unseen && !(rule == "me.scopes") && !(field == "requestId" && *group == "reply.sent") {
+            let elsewhere = rule == "me.scopes" || rule == "reply.sent.requestId";
+            if !unseen && !elsewhere {
                 let shown = field.clone();
                 mutants.push(mutant(
                     format!("{what} with another type in {shown}"),
