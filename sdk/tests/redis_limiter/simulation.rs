@@ -107,7 +107,7 @@ async fn four_minutes_of_near_and_far_processes_use_what_there_is_in_turn() {
     let Some(mut simulation) = Simulation::new().await else { return };
     // When somebody does what: asks, or sends. Eight processes with four callers each, every other one far away.
     let mut events = BinaryHeap::new();
-    let one_way = |process: usize| if process % 2 == 0 { 0 } else { 50 };
+    let one_way = |process: usize| if process.is_multiple_of(2) { 0 } else { 50 };
     (0..32).for_each(|caller| events.push(Reverse((caller as u64, false, caller % 8))));
     let (mut sent, mut later) = (Vec::new(), [0; 8]);
     while let Some(Reverse((now, sends, process))) = events.pop() {

@@ -114,7 +114,7 @@ async fn near_and_far(store: &Store, minute: Duration, way: Duration) -> [Vec<us
     declare_unused(&mock, &store.url(), minute).await;
     let start = |url: &str| Worker::start(&mock, url, minute, REQUESTS_PER_MINUTE / WORKERS);
     let workers: Vec<_> =
-        (0..WORKERS).map(|n| start(&if n % 2 == 0 { store.url() } else { far.url() })).collect();
+        (0..WORKERS).map(|n| start(&if n.is_multiple_of(2) { store.url() } else { far.url() })).collect();
     far.slow_down(way / 2);
     worker::requests_from(&mock, 1).await;
     tokio::time::sleep(minute * 4).await;
