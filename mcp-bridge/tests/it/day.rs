@@ -54,6 +54,7 @@ async fn day(era: Era, arguments: &[&str]) -> Day {
 }
 
 #[tokio::test]
+#[ignore = "needs Node"]
 async fn a_days_work_costs_at_most_45_requests_and_9000_tokens_in_either_form() {
     let whole = day(Newer, &[]).await;
     assert!(whole.requests <= 45, "{} requests", whole.requests);

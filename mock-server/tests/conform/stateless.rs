@@ -50,6 +50,7 @@ async fn prism(document: &Value) -> Option<(Running, String)> {
 }
 
 #[tokio::test]
+#[ignore = "needs Node"]
 async fn a_stateless_mock_is_told_from_the_service_in_plain_words_without_a_crash_or_a_hang() {
     let mock = MockServer::start().await;
     let document =

@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
-use actix_web::{App, FromRequest, Responder, web};
+use actix_web::{App, FromRequest, HttpResponse, HttpServer, Responder, web};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use shared_inbox_webhooks::replay::{Claim, ClaimStatus, Handlers, MemoryGuard, ReplayGuard};
@@ -17,6 +18,7 @@ use shared_inbox_webhooks::{Event, Receiver, Rejection, SignedHeaders, Signer, W
 use tokio::time::timeout;
 
 use crate::fixture::{BODY, EVER, ID, NOW, current, foreign, previous, verifier};
+use crate::sockets::ten_bytes_of_a_thousand;
 
 fn receiver() -> Receiver {
     Receiver::new(verifier())
@@ -172,4 +174,23 @@ async fn a_body_that_does_not_come_is_answered_with_408() {
     let rejection = extracted.unwrap_err();
     assert_eq!((rejection.code(), rejection.status()), ("body_too_slow", 408));
     assert_eq!(start.elapsed().as_secs(), 10);
+}
+
+#[tokio::test]
+async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_up() {
+    async fn ok(_: Webhook<Event>) -> HttpResponse {
+        HttpResponse::Ok().finish()
+    }
+    // Its workers have runtimes of their own, whose time goes by itself.
+    let receiver = Receiver::new(verifier()).body_time(Duration::from_millis(20));
+    let app = move || App::new().app_data(receiver.clone()).route("/", web::post().to(ok));
+    let server = HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
+    let address = server.addrs()[0];
+    let server = server.run();
+    let stop = server.handle();
+    let served = tokio::spawn(server);
+    let answer = timeout(EVER, ten_bytes_of_a_thousand(address)).await.expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    stop.stop(false).await;
+    served.await.unwrap().unwrap();
 }

@@ -1,18 +1,15 @@
 //! A sender that announces more than it sends, over real sockets: it is answered and cut off, and holds nothing up.
 
-use std::time::Duration;
-
 use axum::Router;
 use axum::routing::post;
 use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
 
-use crate::fixture::{BODY, EVER, ID, NOW, foreign, verifier};
+use crate::fixture::{BODY, ID, NOW, foreign, verifier};
 
 /// Ten bytes of a thousand, under headers that only the body could prove wrong. What comes back before the line is closed.
-async fn ten_bytes_of_a_thousand(address: std::net::SocketAddr) -> String {
+pub(crate) async fn ten_bytes_of_a_thousand(address: std::net::SocketAddr) -> String {
     let signed = Signer::new([foreign()]).sign(ID, NOW, BODY.as_bytes());
     let mut request = format!("POST / HTTP/1.1\r\nhost: {address}\r\ncontent-length: 1000\r\n");
     for (name, value) in signed.pairs() {
@@ -38,25 +35,4 @@ async fn axum_answers_a_body_that_stops_short_after_ten_seconds_and_hangs_up() {
     let answer = ten_bytes_of_a_thousand(address).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert_eq!(start.elapsed().as_secs(), 10);
-}
-
-#[cfg(feature = "actix-web")]
-#[tokio::test]
-async fn actix_answers_a_body_that_stops_short_when_its_time_is_over_and_hangs_up() {
-    use actix_web::{App, HttpResponse, HttpServer, web};
-    async fn handler(_: Webhook<Event>) -> HttpResponse {
-        HttpResponse::Ok().finish()
-    }
-    // Its workers have runtimes of their own, whose time goes by itself.
-    let receiver = Receiver::new(verifier()).body_time(Duration::from_millis(20));
-    let app = move || App::new().app_data(receiver.clone()).route("/", web::post().to(handler));
-    let server = HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
-    let address = server.addrs()[0];
-    let server = server.run();
-    let stop = server.handle();
-    let served = tokio::spawn(server);
-    let answer = timeout(EVER, ten_bytes_of_a_thousand(address)).await.expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    stop.stop(false).await;
-    served.await.unwrap().unwrap();
 }
