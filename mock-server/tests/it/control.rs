@@ -305,6 +305,7 @@ async fn the_journal_shows_each_request_and_no_key() {
         "requestBody",
         "status",
         "tool",
+        "traceparent",
         "transport",
     ];
     assert_eq!(fields(&journal[0]), names);
