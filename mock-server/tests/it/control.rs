@@ -311,6 +311,7 @@ async fn the_journal_shows_each_request_and_no_key() {
         "status",
         "subject",
         "tool",
+        "traceparent",
         "transport",
     ];
     assert_eq!(fields(&journal[0]), names);
