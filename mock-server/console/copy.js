@@ -132,7 +132,7 @@ export function rustTest(it) {
 	else if (mail) lines.push('let address = mock.control().mailboxes().await.unwrap()[0].address.clone();', `let mail = InboundMail::new(address, ${rust(mail.from)}, ${rust(mail.text)}).subject(${rust(mail.subject)});`, 'let id = mock.control().inbound(mail).await.unwrap().conversation_id;');
 	else if (typed && id) lines.push('let id: ConversationId = "cnv_none".parse().unwrap();');
 	if (it.user) lines.push('let user = mock.control().create_user(NewUser::new("Anna")).await.unwrap();', 'let user = format!("user:{}", user.id);');
-	if (it.mailbox) lines.push(`let mailbox = mock.control().mailboxes().await.unwrap().into_iter().find(|it| it.sandbox == ${sandbox}).unwrap().id;`);
+	if (it.mailbox) lines.push(`let mailbox = mock.control().mailboxes().await.unwrap().into_iter().find(|it| ${sandbox ? '' : '!'}it.sandbox).unwrap().id;`);
 	if (it.free) lines.push('mock.control().set_plan(Plan::Free).await.unwrap();');
 	const key = it.unknownKey ? '"rk_live_unknown"' : it.scopes && !it.free ? '&key' : sandbox ? 'mock.test_key()' : 'mock.live_key()';
 	if (typed) {

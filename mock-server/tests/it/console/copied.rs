@@ -51,7 +51,7 @@ use shared_inbox_mock::MockServer;
 #[tokio::test]
 async fn list_conversations_works() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
-    let mailbox = mock.control().mailboxes().await.unwrap().into_iter().find(|it| it.sandbox == false).unwrap().id;
+    let mailbox = mock.control().mailboxes().await.unwrap().into_iter().find(|it| !it.sandbox).unwrap().id;
     let inbox = mock.client();
     inbox.conversations().mailbox(&mailbox).await.unwrap();
 }
