@@ -37,7 +37,7 @@ export class Api extends EventTarget {
 	async ask(method, path, { query, body, text, signal, anyWorld } = {}) {
 		const parameters = new URLSearchParams();
 		for (const [name, value] of Object.entries(query ?? {})) {
-			if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
+			if ((value ?? '') !== '') parameters.set(name, String(value));
 		}
 		const behind = parameters.size ? `?${parameters}` : '';
 		/** @type {Record<string, string>} */

@@ -66,7 +66,7 @@ class Documents extends Panel {
 
 	row(it) {
 		const { vendor, amount, currency, date, dueDate, reference } = it.fields;
-		const read = [vendor, amount === null || amount === undefined ? null : `${amount} ${currency ?? ''}`, date, dueDate && `due ${dueDate}`, reference].filter(Boolean).join(' · ');
+		const read = [vendor, (amount ?? null) === null ? null : `${amount} ${currency ?? ''}`, date, dueDate && `due ${dueDate}`, reference].filter(Boolean).join(' · ');
 		const inner = [h('span.first', {}, words(it.title, 'b'), it.kind ? badge(it.kind, 'kind') : null, h('span.gap'), when(it.createdAt)), h('span.third', {}, words(it.filename, 'span', { class: 'mono' }), words(read, 'span', { class: 'snippet' }))];
 		return it.conversationId ? h('a.row', { href: at('inbox', it.conversationId, { view: 'all' }) }, inner) : h('div.row', { tabindex: 0 }, inner);
 	}

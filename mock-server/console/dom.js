@@ -19,7 +19,7 @@ export function h(tag, props = {}, ...children) {
 	const element = document.createElement(name);
 	if (classes.length) element.className = classes.join(' ');
 	for (const [key, value] of Object.entries(props)) {
-		if (value === null || value === undefined || value === false) continue;
+		if ((value ?? false) === false) continue;
 		if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
 		else if (key === 'value' || key === 'checked' || key === 'selected') /** @type {any} */ (element)[key] = value;
 		else element.setAttribute(key, value === true ? '' : String(value));
@@ -31,7 +31,7 @@ export function h(tag, props = {}, ...children) {
 /** @param {Element | DocumentFragment} parent @param {Child[]} children */
 export function add(parent, children) {
 	for (const child of children) {
-		if (child === null || child === undefined || child === false) continue;
+		if ((child ?? false) === false) continue;
 		if (Array.isArray(child)) add(parent, child);
 		else parent.append(child instanceof Node ? child : shown(child));
 	}

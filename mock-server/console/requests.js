@@ -46,7 +46,7 @@ class Requests extends Panel {
 		const { transport, method, status, q } = filters;
 		this.classList.toggle('has-one', Boolean(this.route.id));
 		patch(this.bar, [
-			part('search', [], () => h('div.search', {}, searchField('Search requests', 'Path, tool, trace or words of the body', (words) => replace(refined({ q: words }))), this.pause, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty'), { title: 'Forget all requests so far' }))),
+			part('search', [], () => h('div.search', {}, searchField('Search requests', 'Path, tool, trace, words', (words) => replace(refined({ q: words }))), this.pause, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty')))),
 			part('selects', [this.filters, this.route.id], () => h('div.selects', {},
 				choose('Way', [['', 'REST + MCP'], ['rest', 'REST'], ['mcp', 'MCP']], transport, (value) => go(refined({ transport: value }))),
 				choose('Method', [['', 'Any method'], ['GET', 'GET'], ['POST', 'POST']], method, (value) => go(refined({ method: value }))),
@@ -96,7 +96,7 @@ class Requests extends Panel {
 			h('header', {}, h('h1', {}, statusBadge(it.status), ' ', words(title(it))), words(topic(it), 'span', { class: 'hint' })),
 			h('p.mono', {}, it.transport === 'mcp' ? `MCP ${shown(it.tool ?? '')}` : `${it.method} ${shown(it.path)}`),
 			h('div.actions', {}, lineLink(it.id, 'What it led to'), copier('Copy as curl', () => curl(it, root)), copier('Copy as a Rust test', test(rustTest)), copier('Copy as pytest', test(pytest)), copier('Copy as vitest', test(vitest))),
-			facts([['At', `${dayAndTime(it.at)} UTC`], ['Took', `${it.durationMs} ms`], ['Key of', key ? words(key.name) : it.agentId ?? 'no valid key'], ['Conversation', it.conversationId ? ident(it.conversationId) : null], ['Trace', it.traceparent ? h('a.mono', { href: at('requests', null, { q: it.traceparent.split('-')[1] ?? it.traceparent }), title: 'All requests of this trace' }, shown(it.traceparent)) : null], ['Id', h('code', {}, it.id)]]),
+			facts([['At', `${dayAndTime(it.at)} UTC`], ['Took', `${it.durationMs} ms`], ['Key of', key ? words(key.name) : it.agentId ?? 'no valid key'], ['Conversation', it.conversationId ? ident(it.conversationId) : null], ['Trace', it.traceparent && h('a', { href: at('requests', null, { q: it.traceparent }) }, shown(it.traceparent))], ['Id', h('code', {}, it.id)]]),
 			h('div.both', {},
 				h('section', { 'aria-label': 'Request sent' }, h('h2', {}, 'Request'), it.query ? facts([...new URLSearchParams(it.query)].map(([name, value]) => [shown(name), words(value)])) : null, it.requestBody === null ? h('p.hint', {}, 'No body.') : body('request', it.requestBody)),
 				h('section', { 'aria-label': 'Response received' }, h('h2', {}, 'Response'), gone ? h('p.hint', {}, gone) : [h('details', {}, h('summary', {}, `${it.status} and its headers`), facts(Object.entries(it.responseHeaders).map(([name, value]) => [shown(name), words(value)]))), it.responseBody === null ? h('p.hint', {}, 'No body.') : body('response', it.responseBody)])));

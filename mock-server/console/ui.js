@@ -267,7 +267,7 @@ searchField.show = (bar, words) => {
 
 /** Pairs of names and values. @param {[string, Child][]} pairs */
 export function facts(pairs) {
-	return h('dl.facts', {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
+	return h('dl.facts', {}, pairs.filter(([, value]) => (value ?? '') !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
 }
 
 /**

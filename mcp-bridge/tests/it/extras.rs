@@ -351,13 +351,21 @@ async fn completions_know_inboxes_tags_people_and_conversations() {
 async fn completions_take_only_what_the_rate_limit_has_to_spare() {
     let desk = Desk::new().await;
     let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
-    let typed = || complete(&client, Reference::for_prompt("triage_inbox"), "mailbox", "ord", None);
-    assert_eq!(typed().await.len(), 1);
+    let control = desk.mock.control();
+    // How many requests it takes to complete a tag; nothing is remembered of these.
+    let typed = async || {
+        control.clear_requests().await;
+        complete(&client, Reference::for_prompt("triage_inbox"), "tag", "", None).await;
+        control.requests().await.len()
+    };
+    assert!(typed().await > 0);
     for _ in 0..95 {
         assert!(!is_error(&client.call("list_tags", json!({})).await));
     }
-    desk.mock.control().clear_requests().await;
-    assert!(typed().await.is_empty(), "it neither waits nor takes what calls may need");
-    assert_eq!(desk.mock.control().requests().await.len(), 0);
-    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    // What is left to background work, a twelfth of the limit among it; then they go without, and do not wait.
+    let mut more = 0;
+    while typed().await > 0 {
+        more += 1;
+        assert!(more <= 14, "ten are kept for reads that recover a lost response");
+    }
 }

@@ -1434,6 +1434,10 @@ class AsyncControl:
         """Every mail that left or was meant to."""
         return await in_thread(self._control.list_outbox, least=least, wait=wait)
 
+    async def get_outbox_mail(self, number: str) -> SentMail:
+        """One mail of the outbox."""
+        return await in_thread(self._control.get_outbox_mail, number)
+
     async def set_plan(self, body: PlanChange) -> Done:
         """Changes the workspace's plan."""
         return await in_thread(self._control.set_plan, body)
@@ -1446,9 +1450,9 @@ class AsyncControl:
         """Forgets the requests so far."""
         await in_thread(self._control.clear_requests)
 
-    async def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
+    async def list_requests(self, *, method: str | None = None, order: Order | None = None, q: str | None = None, responses: bool | None = None, status: str | None = None, transport: Transport | None = None, limit: int | None = None, offset: int | None = None, least: int | None = None, wait: float | None = None) -> list[JournalEntry]:
         """The requests to the service so far, oldest first."""
-        return await in_thread(self._control.list_requests, method=method, order=order, q=q, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
+        return await in_thread(self._control.list_requests, method=method, order=order, q=q, responses=responses, status=status, transport=transport, limit=limit, offset=offset, least=least, wait=wait)
 
     async def get_request(self, id: str) -> JournalEntry:
         """One request."""

@@ -37,8 +37,7 @@ wire! {
         pub subject: String,
         /// The start of the latest message.
         pub snippet: String,
-        /// Where it stands. A snoozed one keeps its status; the summary does not say that it is snoozed, only the view
-        /// [`View::Snoozed`](crate::View::Snoozed) does.
+        /// Where it stands. A snoozed one keeps its status: that it is snoozed shows only in the view `snoozed`.
         pub status: Status,
         /// The customer.
         pub contact: Contact,
