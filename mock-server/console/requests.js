@@ -91,7 +91,7 @@ class Requests extends Panel {
 		const test = (/** @type {(it: import('./calls.js').Description) => string} */ write) => async () => {
 			return write(describe(it, it.subject === null ? null : await this.api.get(`/conversations/${it.conversationId}`), key ?? null));
 		};
-		const gone = it.status === null ? 'None: the connection closed.' : it.responseHeaders ? '' : 'No longer kept: newer ones took its room.';
+		const gone = it.status === null ? 'None: it closed first.' : it.responseHeaders ? '' : 'No longer kept: newer ones took its room.';
 		return h('div.detail', {}, this.back(),
 			h('header', {}, h('h1', {}, statusBadge(it.status), ' ', words(title(it))), words(topic(it), 'span', { class: 'hint' })),
 			h('p.mono', {}, it.transport === 'mcp' ? `MCP ${shown(it.tool ?? '')}` : `${it.method} ${shown(it.path)}`),
