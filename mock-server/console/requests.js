@@ -46,7 +46,7 @@ class Requests extends Panel {
 		const { transport, method, status, q } = filters;
 		this.classList.toggle('has-one', Boolean(this.route.id));
 		patch(this.bar, [
-			part('search', [], () => h('div.search', {}, searchField('Search requests', 'Path, tool, trace, words', (words) => replace(refined({ q: words }))), this.pause, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty')))),
+			part('search', [], () => h('div.search', {}, searchField('Search requests', 'Path or words', (words) => replace(refined({ q: words }))), this.pause, button('Clear', () => attempt(() => this.api.remove('/requests'), 'The journal is empty')))),
 			part('selects', [this.filters, this.route.id], () => h('div.selects', {},
 				choose('Way', [['', 'REST + MCP'], ['rest', 'REST'], ['mcp', 'MCP']], transport, (value) => go(refined({ transport: value }))),
 				choose('Method', [['', 'Any method'], ['GET', 'GET'], ['POST', 'POST']], method, (value) => go(refined({ method: value }))),
