@@ -248,8 +248,8 @@ impl Person<'_> {
         let audit = fs::read_to_string(self.home.join("audit.jsonl")).expect("the audit");
         let lines: Vec<Value> =
             audit.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
-        let reply = lines.iter().find(|line| line["tool"] == "reply").expect("a line for the reply");
-        assert!(reply["outcome"] == "draft" && &reply["conversation"] == id, "{reply}");
+        let outcome = lines.iter().rfind(|line| line["tool"] == "reply").expect("a line for the reply");
+        assert!(outcome["outcome"] == "draft" && &outcome["conversation"] == id, "{outcome}");
         assert!(!audit.contains("A word of ours"), "{audit}");
     }
 }
