@@ -163,7 +163,7 @@ async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, claim: ClaimGu
         sleep(pause).await;
         let late = due.elapsed();
         if late > lease / 3 {
-            let error = format_args!("{late:?} late: do handlers block the threads of their runtime?");
+            let error = format!("{late:?} late: do handlers block the threads of their runtime?");
             warn(&delivery, "renew", &error);
         }
         match guard.renew(&delivery, claim.fencing_token()).await {
