@@ -31,7 +31,9 @@ fn keys_of_every_form_are_accepted_and_others_are_not() {
 fn a_rate_limit_of_nothing_is_refused() {
     let error = Client::builder("https://inbox.example/api/v1", key()).rate_limit(0).build().unwrap_err();
     assert!(error.is_config() && error.to_string().contains("rate limit"), "{error}");
-    Client::builder("https://inbox.example/api/v1", key()).rate_limit(1).build().unwrap();
+    for limit in [1, u32::MAX] {
+        Client::builder("https://inbox.example/api/v1", key()).rate_limit(limit).build().unwrap();
+    }
 }
 
 #[test]

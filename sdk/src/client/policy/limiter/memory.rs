@@ -62,7 +62,7 @@ struct State {
 }
 
 impl MemoryLimiter {
-    /// Creates a limiter that allows `limit` requests in any 60 seconds (at least one).
+    /// Creates a limiter that allows `limit` requests in any 60 seconds: at least one, and at most 100,000.
     #[must_use]
     pub fn new(limit: u32) -> Self {
         Self::with_clock(limit, Arc::new(TokioClock))

@@ -11,6 +11,9 @@ use std::ops::Range;
 use super::Priority;
 use crate::limits;
 
+/// Every place takes memory and is looked at by each request. The service allows 120.
+const MAX_LIMIT: u32 = 100_000;
+
 /// The window over which the service counts, how many requests it allows there, and what follows from both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
@@ -23,7 +26,7 @@ impl Rules {
     pub(super) fn per_minute(limit: u32) -> Self {
         Self {
             window: u64::try_from(limits::RATE_WINDOW.as_millis()).unwrap_or(60_000),
-            limit: limit.max(1) as usize,
+            limit: limit.clamp(1, MAX_LIMIT) as usize,
         }
     }
 
