@@ -45,7 +45,7 @@ async fn main() -> Result<()> {
     thread.wait_until_sent(&asked.message_id).await?;
     println!("the request went out");
 
-    let answer = thread.wait_for_reply().after(&asked.message_id).within(Duration::from_secs(60)).await?;
+    let answer = thread.wait_for_reply(&asked.message_id).within(Duration::from_secs(60)).await?;
     println!("{} came back with {} attachment(s)", answer.id, answer.attachments.len());
 
     // Attachments of incoming mail are filed as documents.

@@ -52,7 +52,7 @@ pub(crate) async fn tour(show: &mut Show, inbox: &Client) -> Result<(), Error> {
         })
         .await?;
         let patience = Duration::from_secs(30);
-        show.run(code!(thread.wait_for_reply().after(&sent.message_id).within(patience).await?), |message| {
+        show.run(code!(thread.wait_for_reply(&sent.message_id).within(patience).await?), |message| {
             format!("“{}”", message.text)
         })
         .await?;
@@ -71,13 +71,10 @@ pub(crate) async fn tour(show: &mut Show, inbox: &Client) -> Result<(), Error> {
                 format!("{} {}", reply.status, reply.message_id)
             })
             .await?;
-        show.run(
-            code!(claims.wait_for_reply().after(&asked.message_id).within(patience).await?),
-            |message| {
-                let names: Vec<_> = message.attachments.iter().map(|file| file.filename.as_str()).collect();
-                format!("a mail with {}", names.join(", "))
-            },
-        )
+        show.run(code!(claims.wait_for_reply(&asked.message_id).within(patience).await?), |message| {
+            let names: Vec<_> = message.attachments.iter().map(|file| file.filename.as_str()).collect();
+            format!("a mail with {}", names.join(", "))
+        })
         .await?;
         show.run(code!(inbox.documents().limit(1).await?), |documents| {
             documents

@@ -161,7 +161,7 @@ fn switch() -> BoolishValueParser {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(Operation::KNOWN.into_iter().filter_map(Operation::tool_name))
+    PossibleValuesParser::new(Operation::KNOWN.iter().copied().filter_map(Operation::tool_name))
 }
 
 fn max_chars(text: &str) -> Result<usize, String> {

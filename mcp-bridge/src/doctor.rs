@@ -108,7 +108,7 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
 }
 
 fn tools(report: &mut Report, settings: &Settings, me: &Me) {
-    let all = || Operation::KNOWN.into_iter().filter_map(|op| Some((op, op.tool_name()?)));
+    let all = || Operation::KNOWN.iter().copied().filter_map(|op| Some((op, op.tool_name()?)));
     let shown: Vec<_> = all()
         .filter(|(op, _)| settings.filter.hides(*op, &me.scopes).is_none())
         .map(|(_, name)| name)

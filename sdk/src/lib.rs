@@ -57,7 +57,7 @@
 //!
 //! | new in the conversation | then |
 //! |---|---|
-//! | exactly one item of our kind with our words (and our agent's name on a note), dated no more than a few seconds before the request by the service's clock | success, [`recovered`](Created::recovered) |
+//! | exactly one item of our kind with our words (and our agent's name on a note), dated no more than a few seconds before the request by the service's clock | success, [`recovered`](Response::recovered) |
 //! | nothing that could be ours, for all that time and once more with a place in the rate limit reserved | sent again at once, and never a third time |
 //! | anything else: two that fit, one that is up to a minute older, changed words, another name, an unknown kind of item | [`Certainty::Unknown`] |
 //! | it cannot be read | [`Certainty::Unknown`] |
@@ -104,15 +104,15 @@
 //!
 //! # Lists
 //!
-//! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] is a `Vec` that knows whether it
+//! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] is a slice that knows whether it
 //! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status, inbox
 //! and assignment, and [names](Sweep::cut) the slices that are too long even then.
 //!
 //! # Calls, one and many
 //!
 //! A call can carry a [header](Call::header) of its own, such as `traceparent`, and can give its answer
-//! [with details](Call::with_details): status, headers, number of requests. What a create gives ([`Created`]) always has them,
-//! though no status and no headers when its answer was lost. Awaiting a call makes it; where a future is wanted, `into_future`
+//! [with details](Call::with_details): status, headers, number of attempts. A create always returns them ([`Response`]),
+//! though no status and no headers when its response was lost. Awaiting a call makes it; where a future is wanted, `into_future`
 //! makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
 //!
 //! ```no_run
@@ -183,10 +183,9 @@ mod words;
 #[cfg(feature = "client")]
 pub use client::{
     AcquireRequest, ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock,
-    Create, Created, Detailed, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint,
-    LimitError, List, Lookup, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter, Raw, RawAnswer,
-    Result, RetryPolicy, Slice, Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait,
-    WithDetails,
+    Create, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint, LimitError, List,
+    Lookup, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter, Raw, RawAnswer, Response, Result,
+    RetryPolicy, Slice, Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};

@@ -16,7 +16,7 @@ pub(super) const ANY: &str = "any";
 
 /// Every tool, in the catalogue's order.
 pub(super) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
-    LazyLock::new(|| Operation::KNOWN.into_iter().filter_map(|op| Some((op, tool(op)?))).collect());
+    LazyLock::new(|| Operation::KNOWN.iter().copied().filter_map(|op| Some((op, tool(op)?))).collect());
 
 /// The arguments that a tool takes.
 pub(super) fn input_schema(operation: Operation) -> Option<&'static JsonObject> {

@@ -225,7 +225,7 @@ fn the_manifest_is_about_this_program() {
     assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
     let listed: BTreeSet<_> =
         manifest["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(listed, Operation::KNOWN.into_iter().filter_map(Operation::tool_name).collect());
+    assert_eq!(listed, Operation::KNOWN.iter().copied().filter_map(Operation::tool_name).collect());
     assert_eq!(manifest["user_config"]["api_key"]["sensitive"], true);
     assert_eq!(manifest["user_config"]["send"]["default"], "ask");
 }

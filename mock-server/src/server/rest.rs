@@ -22,7 +22,7 @@ pub(crate) fn handle(
     // What a GET answers, without its body.
     let method = if parts.method == http::Method::HEAD { "GET" } else { parts.method.as_str() };
     let mut allowed = Vec::new();
-    for operation in Operation::KNOWN {
+    for &operation in Operation::KNOWN {
         let Some(id) = matching(operation.path(), path) else { continue };
         if operation.method().as_str() != method {
             allowed.push(operation.method().as_str());

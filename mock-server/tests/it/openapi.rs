@@ -72,7 +72,7 @@ async fn the_document_is_as_reviewed() {
 #[tokio::test]
 async fn every_operation_stands_in_it_with_its_errors_and_examples() {
     let (_mock, document) = served().await;
-    for operation in Operation::KNOWN {
+    for &operation in Operation::KNOWN {
         let described = &document["paths"][operation.path()][operation.method().as_str().to_lowercase()];
         for words in ["operationId", "summary", "description"] {
             assert!(described[words].as_str().is_some_and(|text| !text.is_empty()), "{operation:?}: {words}");

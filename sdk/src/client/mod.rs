@@ -23,9 +23,9 @@ mod follow;
 mod handle;
 mod policy;
 
-pub use call::{Call, Detailed, List, Raw, RawAnswer, WithDetails};
+pub use call::{Call, List, Raw, RawAnswer, Response};
 pub use config::{ApiKey, InvalidApiKey};
-pub use create::{Create, Created, Lookup};
+pub use create::{Create, Lookup};
 pub use error::{Certainty, Error, ErrorKind, Result, UnconfirmedCreate};
 pub use follow::{Change, Changes, ForReference, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
 pub use handle::{Client, ClientBuilder, Thread};

@@ -170,8 +170,8 @@ static SANDBOX_INBOUND: Entry = Entry {
 };
 
 impl Operation {
-    /// All of them.
-    pub const KNOWN: [Operation; 14] = [
+    /// All operations that this version knows.
+    pub const KNOWN: &'static [Operation] = &[
         Operation::Me,
         Operation::ListConversations,
         Operation::GetConversation,
@@ -250,7 +250,7 @@ impl Operation {
 
     /// The operation behind an MCP tool.
     pub fn from_tool_name(name: &str) -> Option<Operation> {
-        Self::KNOWN.into_iter().find(|op| op.tool_name() == Some(name))
+        Self::KNOWN.iter().copied().find(|op| op.tool_name() == Some(name))
     }
 
     /// What it means to make the same request twice.

@@ -48,7 +48,7 @@ impl Operation {
     /// ```
     pub fn output_schemas(path: &str) -> (Vec<(Operation, Value)>, Map<String, Value>) {
         let mut generator = answers(path);
-        let schemas = Self::KNOWN.into_iter().map(|op| (op, op.output_with(&mut generator))).collect();
+        let schemas = Self::KNOWN.iter().copied().map(|op| (op, op.output_with(&mut generator))).collect();
         (schemas, generator.take_definitions(true))
     }
 

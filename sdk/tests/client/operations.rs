@@ -229,14 +229,14 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         TokioClock,
     )>();
     shared::<(Call<(), Me>, Call<input::ListConversations, Vec<ConversationSummary>>, Raw, RawAnswer)>();
-    shared::<(Create<input::Reply, ReplyResult>, Created<ReplyResult>, UnconfirmedCreate, Lookup)>();
+    shared::<(Create<input::Reply, ReplyResult>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
     shared::<(Wait<ForReply>, Wait<UntilSent>, Change, Gap, Conversation, Event, Problems)>();
     shared::<(std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
     // Compiled, not run.
     let _ = |inbox: &Client, thread: &Thread, unconfirmed: &UnconfirmedCreate, limiter: &MemoryLimiter| {
         moves(&inbox.tags().into_future());
         moves(&thread.add_note("").into_future());
-        moves(&thread.wait_for_reply().into_future());
+        moves(&thread.wait_for_reply(&"msg_1".parse().unwrap()).into_future());
         moves(&inbox.raw(http::Method::GET, "/x").into_future());
         moves(&inbox.changes());
         moves(&inbox.changes().next());

@@ -18,20 +18,20 @@ async fn a_reply_is_the_first_message_that_comes_in_after_the_given_one() {
     let answer = service.add_message("inbound", None, "Number 7");
     service.add_message("inbound", None, "Or 8");
     let thread = service.client().conversation(&conversation_id());
-    let reply = thread.wait_for_reply().after(&id(&sent)).await.unwrap();
+    let reply = thread.wait_for_reply(&id(&sent)).await.unwrap();
     assert_eq!(reply.id.as_str(), answer);
     assert_eq!(service.count("GET"), 1, "it was there already");
 }
 
 #[tokio::test]
-async fn without_a_message_to_count_from_only_later_mail_is_a_reply() {
+async fn a_reply_that_shows_late_is_waited_for_also_after_the_customers_own_mail() {
     let service = Service::start().await;
-    service.add_message("inbound", None, "The first mail");
+    let first = service.add_message("inbound", None, "The first mail");
     // Shows only after some looks.
     service.world.lock().unwrap().shows_after = Duration::from_secs(40);
     let answer = service.add_message("inbound", None, "One more thing");
     let thread = service.client().conversation(&conversation_id());
-    let reply = thread.wait_for_reply().every(Duration::from_secs(15)).await.unwrap();
+    let reply = thread.wait_for_reply(&id(&first)).every(Duration::from_secs(15)).await.unwrap();
     assert_eq!(reply.id.as_str(), answer);
     assert_eq!(service.count("GET"), 4);
 }
@@ -42,7 +42,7 @@ async fn a_wait_ends_when_its_time_is_over() {
     let thread = service.client().conversation(&conversation_id());
     let started = service.clock.now();
     let error = thread
-        .wait_for_reply()
+        .wait_for_reply(&id("msg_1"))
         .within(Duration::from_secs(100))
         .every(Duration::from_secs(15))
         .await
@@ -57,7 +57,8 @@ async fn a_service_that_hangs_does_not_stretch_a_wait_by_more_than_one_attempt()
     service.fail_gets(std::iter::repeat_n(Fault::Hang, 50));
     let thread = service.client().conversation(&conversation_id());
     let started = service.clock.now();
-    let wait = thread.wait_for_reply().timeout(Duration::from_millis(30)).within(Duration::from_secs(3));
+    let wait =
+        thread.wait_for_reply(&id("msg_1")).timeout(Duration::from_millis(30)).within(Duration::from_secs(3));
     assert!(wait.await.unwrap_err().is_timeout());
     assert!(service.clock.now() - started <= Duration::from_secs(4), "{:?}", service.clock.now() - started);
 }
@@ -128,29 +129,29 @@ async fn a_bad_minute_of_the_service_does_not_end_a_wait_but_a_wrong_key_does() 
     thread.wait_until_sent(&id(&sent)).retry(RetryPolicy::never()).await.unwrap();
 
     service.fail_gets([Fault::Before(401)]);
-    assert!(thread.wait_for_reply().await.unwrap_err().is_unauthorized());
+    assert!(thread.wait_for_reply(&id(&sent)).await.unwrap_err().is_unauthorized());
 }
 
 #[tokio::test]
-async fn a_reply_that_came_before_the_first_look_counts() {
+async fn a_quick_reply_that_came_before_the_first_read_counts() {
     let service = Service::start().await;
     service.add_message("inbound", None, "The first mail");
-    service.add_message("outbound", Some("sent"), "Which order?");
+    let asked = service.add_message("outbound", Some("sent"), "Which order?");
     let answer = service.add_message("inbound", None, "Number 7");
     let thread = service.client().conversation(&conversation_id());
-    assert_eq!(thread.wait_for_reply().await.unwrap().id.as_str(), answer);
+    assert_eq!(thread.wait_for_reply(&id(&asked)).await.unwrap().id.as_str(), answer);
     assert_eq!(service.count("GET"), 1, "it was there already");
 }
 
 #[tokio::test]
 async fn what_the_team_writes_meanwhile_does_not_hide_a_reply() {
     let service = Service::start().await;
-    service.add_message("outbound", Some("sent"), "Which order?");
+    let asked = service.add_message("outbound", Some("sent"), "Which order?");
     service.world.lock().unwrap().shows_after = Duration::from_secs(20);
     let answer = service.add_message("inbound", None, "Number 7");
     service.add_message("outbound", Some("draft"), "Thank you.");
     let thread = service.client().conversation(&conversation_id());
-    assert_eq!(thread.wait_for_reply().await.unwrap().id.as_str(), answer);
+    assert_eq!(thread.wait_for_reply(&id(&asked)).await.unwrap().id.as_str(), answer);
 }
 
 #[tokio::test]

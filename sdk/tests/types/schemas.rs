@@ -129,7 +129,7 @@ fn an_item_of_a_known_type_must_have_its_fields() {
 /// Holds this input of each operation against its schema and against the check.
 fn as_strict_as_the_check(value: &Value) {
     static SCHEMAS: LazyLock<Vec<(Operation, Validator)>> =
-        LazyLock::new(|| Operation::KNOWN.map(|op| (op, validator(&op.input_schema()))).into());
+        LazyLock::new(|| Operation::KNOWN.iter().map(|&op| (op, validator(&op.input_schema()))).collect());
     fn passes<T: Input>(value: &Value) -> bool {
         T::read(value.clone()).is_ok()
     }

@@ -6,7 +6,7 @@ use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
-    Certainty, Conversation, ConversationId, Created, Done, Error, Lookup, Operation, ReplyResult,
+    Certainty, Conversation, ConversationId, Done, Error, Lookup, Operation, ReplyResult, Response,
     TimelineItem, UnconfirmedCreate,
     input::{AddNote, Reply, RequestDocuments},
 };
@@ -218,9 +218,9 @@ async fn follow<I, O>(
     call: shared_inbox::Create<I, O>,
     seen: Option<&Conversation>,
     slot: &mut Fate,
-) -> Result<Created<O>, Error>
+) -> Result<Response<O>, Error>
 where
-    shared_inbox::Create<I, O>: IntoFuture<Output = Result<Created<O>, Error>>,
+    shared_inbox::Create<I, O>: IntoFuture<Output = Result<Response<O>, Error>>,
 {
     let call = match seen {
         Some(seen) => call.seen(seen),

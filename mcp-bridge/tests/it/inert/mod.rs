@@ -97,7 +97,7 @@ async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
     let client = sit_down(&service, &person, Older).await;
 
     let w = &words;
-    for operation in Operation::KNOWN {
+    for &operation in Operation::KNOWN {
         let Some(tool) = operation.tool_name() else { continue };
         let calls: &[Value] = match operation {
             Operation::Reply => &[

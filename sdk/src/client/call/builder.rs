@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::detailed::Detailed;
 use super::identity::check_scope;
 use super::options::call_options;
 use super::payload::{Payload, body, invalid, label, outgoing, query};
+use super::response::Response;
 use crate::client::engine::{Answer, Core, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
@@ -117,21 +117,17 @@ impl<I, O> Call<I, O> {
 }
 
 impl<I, O> Call<I, O> {
-    /// Gives the answer together with its status, its headers and how many requests it took.
+    /// Sends the request and returns the value together with status, headers and number of attempts.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
     /// let tags = inbox.tags().with_details().await?;
-    /// println!("{} tags, {} after {} requests", tags.len(), tags.status(), tags.attempts());
-    /// println!("{:?}", tags.headers().get("x-request-id"));
+    /// println!("{} tags after {} attempts", tags.len(), tags.attempts());
+    /// println!("{:?}", tags.headers().and_then(|headers| headers.get("x-request-id")));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn with_details(self) -> WithDetails<I, O> {
-        WithDetails(self)
-    }
-
-    async fn make_it(self) -> Result<Detailed<O>> {
+    pub async fn with_details(self) -> Result<Response<O>> {
         let label = label(self.operation);
         let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
         let scope = self.operation.scope();
@@ -143,7 +139,8 @@ impl<I, O> Call<I, O> {
         let value =
             (self.read)(&self.input, &answer).map_err(|error| error.for_call(&label, answer.attempts))?;
         (self.learn)(&self.core, &value);
-        Ok(Detailed::new(value, answer))
+        let attempts = answer.attempts;
+        Ok(Response::received(value, answer, attempts))
     }
 }
 
@@ -156,33 +153,7 @@ where
     type IntoFuture = BoxFuture<'static, Result<O>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.make_it().await.map(Detailed::into_inner) })
-    }
-}
-
-/// A call that gives its answer with all that is known about it; made by [`Call::with_details`].
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// let call: shared_inbox::WithDetails<_, _> = inbox.mailboxes().with_details();
-/// assert_eq!(call.await?.status(), 200);
-/// # Ok(())
-/// # }
-/// ```
-#[must_use = "a call is made by awaiting it"]
-#[derive(Clone, Debug)]
-pub struct WithDetails<I, O>(Call<I, O>);
-
-impl<I, O> IntoFuture for WithDetails<I, O>
-where
-    I: Send + Sync + 'static,
-    O: Send + 'static,
-{
-    type Output = Result<Detailed<O>>;
-    type IntoFuture = BoxFuture<'static, Result<Detailed<O>>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.0.make_it())
+        Box::pin(async move { self.with_details().await.map(Response::into_inner) })
     }
 }
 
@@ -219,6 +190,6 @@ pub(crate) fn read(
 ) -> Call<(), Conversation> {
     let mut read = Call::bare(core, Operation::GetConversation, Some(conversation));
     read.options = options.clone();
-    read.learn = Core::remember;
+    read.learn = |core, it| core.reads.remember(it, &core.service_clock, core.clock.now());
     read
 }

@@ -1,6 +1,6 @@
 //! A list that knows whether it may be longer than it shows.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 
@@ -9,7 +9,7 @@ use crate::client::error::Result;
 use crate::input::{ListConversations, SearchDocuments};
 use crate::limits;
 
-/// What a search gave: a `Vec` that also says whether it [may be cut](Self::is_cut).
+/// The items of a list, as a slice that also says whether it [may be cut](Self::is_cut).
 ///
 /// The service has no cursor: a list ends at its limit, and there is no way to ask for the rest but to narrow it.
 /// [`Client::sweep`](crate::Client::sweep) does that for conversations.
@@ -71,15 +71,9 @@ impl Limited for SearchDocuments {
 }
 
 impl<T> Deref for List<T> {
-    type Target = Vec<T>;
-    fn deref(&self) -> &Vec<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
         &self.items
-    }
-}
-
-impl<T> DerefMut for List<T> {
-    fn deref_mut(&mut self) -> &mut Vec<T> {
-        &mut self.items
     }
 }
 

@@ -2,20 +2,20 @@
 //! own identity, and the door to endpoints that this crate does not know.
 
 mod builder;
-mod detailed;
 mod identity;
 mod list;
 mod options;
 mod payload;
 mod raw;
+mod response;
 mod settings;
 
+pub use builder::Call;
 pub(crate) use builder::read;
-pub use builder::{Call, WithDetails};
-pub use detailed::Detailed;
 pub(crate) use identity::{check_scope, identity};
 pub use list::List;
 pub(crate) use options::call_options;
 pub(crate) use payload::{Payload, body, invalid, label, outgoing};
 pub use raw::{Raw, RawAnswer};
+pub use response::Response;
 pub(crate) use settings::list_filters;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
-use super::created::Created;
 use super::recent_creates::CreateLog;
+use crate::client::call::Response;
 use crate::client::call::{Payload, body, call_options, label};
 use crate::client::engine::{Core, item_keys};
 use crate::client::error::{Before, Expected, Result, UnconfirmedCreate};
@@ -228,8 +228,8 @@ where
     I: Send + Sync + 'static,
     O: DeserializeOwned + Send + 'static,
 {
-    type Output = Result<Created<O>>;
-    type IntoFuture = BoxFuture<'static, Result<Created<O>>>;
+    type Output = Result<Response<O>>;
+    type IntoFuture = BoxFuture<'static, Result<Response<O>>>;
 
     fn into_future(self) -> Self::IntoFuture {
         let label = label(self.kind.operation);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use super::builder::Create;
-use super::created::Created;
 use super::read_back::{Lookup, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
+use crate::client::call::Response;
 use crate::client::call::{check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Result, UnconfirmedCreate};
@@ -45,7 +45,7 @@ enum Outcome<O> {
 }
 
 impl<I, O: DeserializeOwned> Create<I, O> {
-    pub(super) async fn create(mut self, label: String) -> Result<Created<O>> {
+    pub(super) async fn create(mut self, label: String) -> Result<Response<O>> {
         let payload =
             (self.kind.prepare)(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
         let payload = payload.map_err(|problems| invalid(problems, &label))?;
@@ -81,7 +81,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
         progress: &mut Progress,
         budget: &mut Budget,
         recent: &mut RecentCreates,
-    ) -> Result<Created<O>> {
+    ) -> Result<Response<O>> {
         let mut reserved = None;
         loop {
             let place = match reserved.take() {
@@ -96,7 +96,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                         Some(id) => recent.found(&progress.create.expected, id, self.core.clock.now()),
                         None => recent.confirm(progress.create.before.updated(&self.core.service_clock)),
                     }
-                    return Ok(Created::answered(value, answer, budget.attempts()));
+                    return Ok(Response::received(value, answer, budget.attempts()));
                 }
                 Err(error) => error,
             };
@@ -119,7 +119,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
             // What will not pass, and an answer in the 200s, which says that it was done, are looked into and not repeated.
             let again = progress.lost == 1 && next(&error, Repeat::Harmless) == Next::Again;
             match self.recover(progress, recent, budget, pause, again).await {
-                Outcome::Found(value) => return Ok(Created::found(value, budget.attempts())),
+                Outcome::Found(value) => return Ok(Response::read_back(value, budget.attempts())),
                 Outcome::SendAgain(free) => {
                     tracing::debug!("error.type" = %error.error_type(), "not in the conversation; sending again");
                     reserved = Some(free);

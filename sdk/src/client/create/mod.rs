@@ -3,7 +3,6 @@
 
 mod before;
 mod builder;
-mod created;
 mod execute;
 mod match_item;
 mod read_back;
@@ -12,7 +11,6 @@ mod settings;
 mod words;
 
 pub use builder::Create;
-pub use created::Created;
 pub use read_back::Lookup;
 pub(crate) use read_back::find_unconfirmed;
 pub(crate) use recent_creates::CreateLog;

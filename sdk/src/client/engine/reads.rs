@@ -5,14 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::core::Core;
-use super::service_clock::SKEW;
+use super::service_clock::{SKEW, ServiceClock};
 use crate::{Conversation, ConversationId, Direction, TimelineItem, Timestamp};
 
 /// Items that are older than this when they are read, and reads that are older, need not be remembered.
 const NEWEST: Duration = SKEW.saturating_mul(3);
 /// No more conversations are remembered.
-const MOST: usize = 1_000;
+const MAX_CONVERSATIONS: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reads(Mutex<HashMap<ConversationId, Read>>);
@@ -23,18 +22,17 @@ struct Read {
     keys: Arc<BTreeSet<String>>,
 }
 
-impl Core {
-    /// Remembers a read that has just been answered.
-    pub(crate) fn remember(&self, conversation: &Conversation) {
-        let now = self.clock.now();
+impl Reads {
+    /// Remembers a read whose response has just arrived.
+    pub(crate) fn remember(&self, conversation: &Conversation, clock: &ServiceClock, now: Instant) {
         // The time of incoming mail may be its sender's.
         let own =
             |item: &&TimelineItem| item.as_message().is_none_or(|mail| mail.direction != Direction::Inbound);
         if let Some(latest) = conversation.timeline.iter().filter(own).filter_map(dated_at).max() {
-            self.service_clock.stamped(latest, now);
+            clock.stamped(latest, now);
         }
         // Where the service does not tell the time, a create reads first in any case.
-        let Some(reading) = self.service_clock.reading() else { return };
+        let Some(reading) = clock.reading() else { return };
         let since = reading.window(now).possible_from - NEWEST;
         let is_new = |item: &TimelineItem| {
             !matches!(item, TimelineItem::Event(_)) && dated_at(item).is_none_or(|at| at >= since)
@@ -44,21 +42,19 @@ impl Core {
             true => item_keys(conversation).filter(|(_, item)| is_new(item)).map(|(key, _)| key).collect(),
             false => BTreeSet::new(),
         };
-        let mut reads = self.reads.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.is_empty() {
             reads.remove(&conversation.id);
             return;
         }
-        if reads.len() >= MOST {
+        if reads.len() >= MAX_CONVERSATIONS {
             reads.retain(|_, read| now.saturating_duration_since(read.at) < NEWEST);
         }
-        if reads.len() < MOST {
+        if reads.len() < MAX_CONVERSATIONS {
             reads.insert(conversation.id.clone(), Read { at: now, keys: Arc::new(newest) });
         }
     }
-}
 
-impl Reads {
     /// What the latest read of this conversation showed.
     pub(crate) fn of(&self, conversation: &ConversationId) -> Arc<BTreeSet<String>> {
         let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);

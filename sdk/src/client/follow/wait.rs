@@ -1,6 +1,5 @@
 //! Waiting for what people do: a customer's reply, a message that goes out.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 /// let thread = inbox.conversation(&id);
 /// let sent = thread.reply("Which order is it about?").and_send().await?;
 /// thread.wait_until_sent(&sent.message_id).await?;
-/// let answer = thread.wait_for_reply().within(Duration::from_secs(3600)).await?;
+/// let answer = thread.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -123,14 +122,14 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
     }
 }
 
-/// The goal of a wait for the customer to write: the first message that comes in, automatic ones (out of office) included,
-/// since the API does not tell them apart.
+/// The goal of a wait for the customer to write: the first inbound message after the given one. Automatic ones (out of
+/// office) count, since the API does not tell them apart.
 ///
 /// ```no_run
-/// # async fn run(thread: shared_inbox::Thread) -> shared_inbox::Result<()> {
+/// # async fn run(thread: shared_inbox::Thread, sent: shared_inbox::MessageId) -> shared_inbox::Result<()> {
 /// use shared_inbox::{ForReply, Wait};
 ///
-/// let wait: Wait<ForReply> = thread.wait_for_reply();
+/// let wait: Wait<ForReply> = thread.wait_for_reply(&sent);
 /// println!("they wrote {} characters", wait.await?.text.len());
 /// # Ok(())
 /// # }
@@ -138,44 +137,23 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
 #[derive(Clone, Debug)]
 pub struct ForReply {
     conversation: ConversationId,
-    after: Option<MessageId>,
-    /// What had come in at the first look, where there was no message of ours to count from.
-    seen: Option<HashSet<MessageId>>,
+    after: MessageId,
 }
 
 impl ForReply {
-    fn find(&mut self, conversation: &Conversation) -> Option<Message> {
-        let messages = || conversation.timeline.iter().filter_map(|item| item.as_message());
-        let inbound = |message: &&Message| message.direction == Direction::Inbound;
-        if self.after.is_none() && self.seen.is_none() {
-            let ours = messages().rfind(|message| message.direction == Direction::Outbound);
-            self.after = ours.map(|message| message.id.clone());
-        }
-        if let Some(after) = &self.after {
-            return messages().skip_while(|message| message.id != *after).find(inbound).cloned();
-        }
-        let Some(seen) = &self.seen else {
-            self.seen = Some(messages().filter(inbound).map(|message| message.id.clone()).collect());
-            return None;
-        };
-        messages().filter(inbound).find(|message| !seen.contains(&message.id)).cloned()
+    fn find(&self, conversation: &Conversation) -> Option<Message> {
+        let messages = conversation.timeline.iter().filter_map(|item| item.as_message());
+        let mut later = messages.skip_while(|message| message.id != self.after).skip(1);
+        later.find(|message| message.direction == Direction::Inbound).cloned()
     }
 }
 
 impl Wait<ForReply> {
-    pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId) -> Self {
-        let goal = ForReply { conversation: conversation.clone(), after: None, seen: None };
+    pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId, after: &MessageId) -> Self {
+        let goal = ForReply { conversation: conversation.clone(), after: after.clone() };
         Self::new(core, goal, |goal, core, options| {
             Box::pin(async move { Ok(goal.find(&read(core, &goal.conversation, &options).await?)) })
         })
-    }
-
-    /// Counts what comes after this message in the timeline, even if it is there already. Without it, what comes after the
-    /// team's latest message counts, a draft included. Where the team has not written yet, what comes after the first
-    /// look does.
-    pub fn after(mut self, message: &MessageId) -> Self {
-        self.goal.after = Some(message.clone());
-        self
     }
 }
 

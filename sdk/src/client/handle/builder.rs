@@ -167,9 +167,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Tells the time by this clock; for tests.
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+    /// Tells the time by this clock; for tests. Pass an `Arc` to keep a handle to it.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
         self
     }
 

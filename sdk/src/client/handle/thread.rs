@@ -87,9 +87,12 @@ impl Thread {
         )
     }
 
-    /// Waits until the customer writes, as long as it is awaited unless [`within`](Wait::within) is set.
-    pub fn wait_for_reply(&self) -> Wait<ForReply> {
-        Wait::for_reply(&self.client.core, &self.id)
+    /// Waits until the customer has written after this message, as long as it is awaited unless
+    /// [`within`](Wait::within) is set.
+    ///
+    /// `after` is the message that asked, or the latest one that you have read: a reply that is there already counts.
+    pub fn wait_for_reply(&self, after: &MessageId) -> Wait<ForReply> {
+        Wait::for_reply(&self.client.core, &self.id, after)
     }
 
     /// Waits until this message has gone out: one and a half times the undo window and half a minute, unless

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A boxed future that can move between threads.
@@ -49,6 +50,16 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
     /// Completes when `wait` has passed. Dropping the future must be harmless.
     fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()>;
+}
+
+impl<C: Clock + ?Sized> Clock for Arc<C> {
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+        (**self).sleep(wait)
+    }
 }
 
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.

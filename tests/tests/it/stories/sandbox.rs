@@ -23,8 +23,7 @@ async fn a_simulated_customer_writes_is_answered_and_writes_back() {
     let sent = thread.reply("Yes, it is.").and_send().await.unwrap();
     let message = thread.wait_until_sent(&sent.message_id).within(Duration::from_secs(60)).await.unwrap();
     assert_eq!(message.status, Some(MessageStatus::Sent));
-    let answer =
-        thread.wait_for_reply().after(&sent.message_id).within(Duration::from_secs(60)).await.unwrap();
+    let answer = thread.wait_for_reply(&sent.message_id).within(Duration::from_secs(60)).await.unwrap();
     assert_ne!(answer.id, sent.message_id);
 
     control.advance(Duration::from_secs(60)).await.unwrap();

@@ -1,0 +1,97 @@
+//! A response and what is known about it.
+
+use std::fmt;
+use std::ops::Deref;
+
+use http::{HeaderMap, StatusCode};
+
+use crate::client::engine::Answer;
+
+/// What a request returned, with the status and headers of the response and the number of attempts.
+///
+/// It dereferences to the value. A create always returns one; other requests do with
+/// [`with_details`](crate::Call::with_details). A create whose response was lost and that was then found in the conversation
+/// is [`recovered`](Self::recovered): it has neither status nor headers.
+///
+/// ```no_run
+/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
+/// use shared_inbox::{Response, Tag};
+///
+/// let tags: Response<Vec<Tag>> = inbox.tags().with_details().await?;
+/// println!("{} tags, status {:?}", tags.len(), tags.status());
+///
+/// let draft = inbox.conversation(&id).reply("Your refund is on its way.").await?;
+/// println!("{} waits for approval, after {} attempts", draft.message_id, draft.attempts());
+/// if draft.recovered() {
+///     println!("(its response was lost, and it was found in the conversation)");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Response<O> {
+    value: O,
+    attempts: u32,
+    /// The head of the response; `None` when it was lost.
+    head: Option<(StatusCode, HeaderMap)>,
+}
+
+impl<O> Response<O> {
+    pub(crate) fn received(value: O, answer: Answer, attempts: u32) -> Self {
+        Self { value, attempts, head: Some((answer.status, answer.headers)) }
+    }
+
+    pub(crate) fn read_back(value: O, attempts: u32) -> Self {
+        Self { value, attempts, head: None }
+    }
+
+    /// Returns whether the response was lost and the value was read from the conversation instead.
+    ///
+    /// A recovered reply has the message's id and its present status; the other fields of the response are lost.
+    #[must_use]
+    pub fn recovered(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Returns the status, in the 200s; `None` when this was [recovered](Self::recovered).
+    #[must_use]
+    pub fn status(&self) -> Option<StatusCode> {
+        self.head.as_ref().map(|(status, _)| *status)
+    }
+
+    /// Returns the headers of the response; `None` when this was [recovered](Self::recovered).
+    #[must_use]
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        self.head.as_ref().map(|(_, headers)| headers)
+    }
+
+    /// Returns how many times the request was sent. The reads that recover a create are not among them.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Returns the value alone.
+    #[must_use]
+    pub fn into_inner(self) -> O {
+        self.value
+    }
+}
+
+impl<O> Deref for Response<O> {
+    type Target = O;
+    fn deref(&self) -> &O {
+        &self.value
+    }
+}
+
+/// Without the headers: they may hold what is not for a log.
+impl<O: fmt::Debug> fmt::Debug for Response<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("value", &self.value)
+            .field("status", &self.status())
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
+    }
+}
