@@ -105,8 +105,8 @@ static SERVICE: LazyLock<StreamableHttpService<Tools, NeverSessionManager>> = La
 /// The definition of each tool, in the order of the catalogue.
 static TOOLS: LazyLock<Vec<(Operation, Tool)>> = LazyLock::new(|| {
     Operation::KNOWN
-        .into_iter()
-        .filter_map(|operation| Some((operation, definition(operation.tool()?))))
+        .iter()
+        .filter_map(|&operation| Some((operation, definition(operation.tool()?))))
         .collect()
 });
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::key;
+use crate::support::{cases, key};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use shared_inbox::{BoxFuture, Change, Client, Clock, ConversationSummary};
@@ -224,7 +224,7 @@ fn replay(known: &mut BTreeMap<String, ConversationSummary>, change: &Change) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(6))]
 
     #[test]
     fn no_change_is_missed_or_told_twice_while_the_list_fits_on_a_page(

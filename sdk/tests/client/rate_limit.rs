@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{Fault, Service, conversation_id};
+use crate::support::{Fault, Service, cases, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::{
     AcquireRequest, BoxFuture, Certainty, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority,
@@ -86,7 +86,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn never_more_than_120_in_any_60_seconds(arrivals in arrivals(), refusals in any::<bool>()) {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::support::{Fault, Service, conversation_id};
+use crate::support::{Fault, Service, cases, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{Certainty, Error, Thread};
@@ -50,7 +50,7 @@ async fn create(thread: Thread, kind: Kind, text: &'static str) -> Result<Option
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn what_is_there_fits_what_the_callers_were_told(

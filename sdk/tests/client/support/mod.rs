@@ -356,3 +356,9 @@ async fn request(stream: &mut TcpStream) -> Option<(String, String, Value)> {
     let body = serde_json::from_slice(&bytes[head_end..]).unwrap_or(Value::Null);
     Some((method, path.split('?').next()?.trim_start_matches("/api/v1").to_owned(), body))
 }
+
+/// How many cases a property is tried with: few, unless `PROPTEST_CASES` asks for more.
+pub fn cases(few: u32) -> proptest::test_runner::Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    proptest::test_runner::Config::with_cases(asked.unwrap_or(few))
+}
