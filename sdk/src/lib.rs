@@ -16,10 +16,10 @@
 //! ```
 //!
 //! Every call is a small builder that is sent by awaiting it. Awaiting a reply makes a draft, which a person approves; what
-//! mails a customer has a name of its own, [`and_send`](Create::and_send). Inputs are checked against every limit of the
+//! mails a customer has a name of its own, [`and_send`](CreateRequest::and_send). Inputs are checked against every limit of the
 //! service before anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
 //!
-//! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] goes through all of it, [`Thread::wait_for_reply`] and [`Thread::wait_until_sent`] wait,
+//! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] goes through all of it, [`ConversationHandle::wait_for_reply`] and [`ConversationHandle::wait_until_sent`] wait,
 //! [`ReplyAddress`] builds and parses reply addresses, [`new_message_id`] makes Message-IDs that nobody can guess, and
 //! [`Client::raw`] calls endpoints that this crate does not know yet.
 //!
@@ -63,7 +63,7 @@
 //! | it cannot be read | [`Certainty::Unknown`] |
 //! | the response was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
 //!
-//! Not new are items that this client has created, items that it or its user ([`seen`](Create::seen)) has read before, and items
+//! Not new are items that this client has created, items that it or its user ([`seen`](CreateRequest::seen)) has read before, and items
 //! that are more than a minute older than the request. The service tells its time with every response (`Date`), in whole
 //! seconds; the "few seconds" are these and what its machines were seen to disagree by, five at most. Until an item was seen
 //! whose date fits that clock, only what is more than a day older is not new.
@@ -96,9 +96,9 @@
 //!
 //! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
 //! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Whoever
-//! asks first has the earlier slot. Calls queue by [`Priority`]: [`bulk`](Call::bulk) calls go last but are guaranteed a twelfth of
+//! asks first has the earlier slot. Calls queue by [`Priority`]: [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of
 //! the limit, and some capacity is kept back for the reads that recover a lost response. A call that cannot be sent before its deadline
-//! fails at once; one that should not wait at all says [`no_wait`](Call::no_wait), and gets an error that
+//! fails at once; one that should not wait at all says [`no_wait`](Request::no_wait), and gets an error that
 //! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process, `RedisLimiter` (feature
 //! `redis`) for all processes and machines that share a key; [`RateLimiter`] is the trait behind both.
 //!
@@ -110,8 +110,8 @@
 //!
 //! # Calls, one and many
 //!
-//! A call can carry a [header](Call::header) of its own, such as `traceparent`, and can give its answer
-//! [with details](Call::with_details): status, headers, number of attempts. A create always returns them ([`Response`]),
+//! A call can carry a [header](Request::header) of its own, such as `traceparent`, and can give its answer
+//! [with details](Request::with_details): status, headers, number of attempts. A create always returns them ([`Response`]),
 //! though no status and no headers when its response was lost. Awaiting a call makes it; where a future is wanted, `into_future`
 //! makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
 //!
@@ -182,10 +182,11 @@ mod words;
 
 #[cfg(feature = "client")]
 pub use client::{
-    AcquireRequest, ApiKey, BoxFuture, Call, Certainty, Change, Changes, Client, ClientBuilder, Clock,
-    Create, Error, ErrorKind, ForReference, ForReply, Gap, InvalidApiKey, KeyFingerprint, LimitError, List,
-    Lookup, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter, Raw, RawAnswer, Response, Result,
-    RetryPolicy, Slice, Sweep, Thread, TokioClock, UnconfirmedCreate, UntilSent, Verification, Wait,
+    AcquireRequest, ApiKey, BoxFuture, Certainty, Change, Changes, Client, ClientBuilder, Clock,
+    ConversationHandle, CreateRequest, Error, ErrorKind, InvalidApiKey, KeyFingerprint, LimitError, List,
+    Lookup, MemoryLimiter, MissedWindow, Permit, PermitOutcome, Priority, RateLimiter, RawRequest,
+    RawResponse, ReferenceWait, ReplyWait, Request, Response, Result, RetryPolicy, SentWait, Slice, Sweep,
+    TokioClock, UnconfirmedCreate, Verification, Wait,
 };
 #[cfg(feature = "redis")]
 pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};
@@ -202,13 +203,13 @@ pub use json::Json;
 #[cfg(feature = "client")]
 pub use message_id::{InvalidDomain, new_message_id};
 pub use model::{
-    Agent, Assignee, Attachment, Contact, Conversation, ConversationSummary, Document, DocumentFields, Done,
-    Mailbox, Maybe, Me, Message, Note, ReplyResult, SandboxReceipt, Sender, Tag, Team, TeamMember,
+    Ack, Agent, Assignee, Attachment, Contact, Conversation, ConversationSummary, Document, DocumentFields,
+    Mailbox, Me, Message, Note, Nullable, ReplyResult, SandboxReceipt, Sender, Tag, Team, TeamMember,
     TimelineEvent, TimelineItem,
 };
 #[cfg(feature = "schemas")]
 pub use operation::Tool;
-pub use operation::{Method, Operation, Repeat};
+pub use operation::{Idempotency, Method, Operation};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
 /// The crate `reqwest`, whose client [`ClientBuilder::http_client`] takes.

@@ -23,12 +23,12 @@ mod follow;
 mod handle;
 mod policy;
 
-pub use call::{Call, List, Raw, RawAnswer, Response};
+pub use call::{List, RawRequest, RawResponse, Request, Response};
 pub use config::{ApiKey, InvalidApiKey};
-pub use create::{Create, Lookup};
+pub use create::{CreateRequest, Lookup};
 pub use error::{Certainty, Error, ErrorKind, Result, UnconfirmedCreate};
-pub use follow::{Change, Changes, ForReference, ForReply, Gap, Slice, Sweep, UntilSent, Wait};
-pub use handle::{Client, ClientBuilder, Thread};
+pub use follow::{Change, Changes, MissedWindow, ReferenceWait, ReplyWait, SentWait, Slice, Sweep, Wait};
+pub use handle::{Client, ClientBuilder, ConversationHandle};
 pub use policy::{
     AcquireRequest, BoxFuture, Clock, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome,
     Priority, RateLimiter, RetryPolicy, TokioClock, Verification,

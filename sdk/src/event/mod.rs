@@ -73,7 +73,7 @@ impl Event {
     /// assert_eq!(event.misfits()[0].to_string(), "`data.conversation_id` is of another form");
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub fn misfits(&self) -> &[Misfit] {
+    pub fn misfits(&self) -> &[MalformedField] {
         self.raw.as_ref().map_or(&[], |raw| &raw.misfits)
     }
 }
@@ -93,7 +93,7 @@ pub struct RawEvent {
     /// The whole envelope, byte for byte.
     pub json: RawJson,
     /// What is not as documented.
-    pub misfits: Vec<Misfit>,
+    pub misfits: Vec<MalformedField>,
 }
 
 /// A field of an event that is not as documented.
@@ -105,14 +105,14 @@ pub struct RawEvent {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Misfit {
+pub struct MalformedField {
     /// Where it is, such as `data.assigned_by.name`.
     pub field: String,
     /// Whether it is not there at all.
     pub missing: bool,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for MalformedField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is {}", self.field, if self.missing { "missing" } else { "of another form" })
     }
@@ -168,7 +168,7 @@ macro_rules! kinds {
                 event_type: &str,
                 version: Option<u64>,
                 data: &'a str,
-            ) -> Option<Result<(Self, read::Texts<'a>), Misfit>> {
+            ) -> Option<Result<(Self, read::Texts<'a>), MalformedField>> {
                 match event_type {
                     $($name if version == Some(1) => {
                         Some(read::data::<$data>(data).map(|(data, texts)| (EventKind::$variant(data), texts)))

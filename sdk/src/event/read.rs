@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::raw::{RawJson, replace_lone_surrogates};
-use super::{Event, EventKind, Misfit, RawEvent, UnknownEvent};
+use super::{Event, EventKind, MalformedField, RawEvent, UnknownEvent};
 use crate::{EventId, Timestamp};
 
 impl<'de> Deserialize<'de> for Event {
@@ -85,7 +85,7 @@ impl Fields<'_> {
     fn event(self, text: &str, json: &RawJson) -> Result<Event, serde_json::Error> {
         let mut misfits = Vec::new();
         let id = EventId::parse(&*self.id).unwrap_or_else(|_| {
-            misfits.push(Misfit { field: "id".to_owned(), missing: false });
+            misfits.push(MalformedField { field: "id".to_owned(), missing: false });
             EventId::as_it_came(self.id.into_owned())
         });
         let event_type = fit("type", self.event_type, |Text(name)| Some(name), &mut misfits);
@@ -101,7 +101,7 @@ impl Fields<'_> {
                 unknown => {
                     if let Some(Err(misfit)) = unknown {
                         let missing = misfit.missing || self.data.is_none();
-                        misfits.push(Misfit { missing, ..misfit });
+                        misfits.push(MalformedField { missing, ..misfit });
                     }
                     let data = self.data.map_or("null", |data| {
                         let start = data.get().as_ptr().addr() - text.as_ptr().addr();
@@ -133,11 +133,11 @@ fn fit<'a, T: Deserialize<'a>, R>(
     field: &str,
     value: Option<&'a RawValue>,
     read: impl FnOnce(T) -> Option<R>,
-    misfits: &mut Vec<Misfit>,
+    misfits: &mut Vec<MalformedField>,
 ) -> Option<R> {
     let fits = value.and_then(|value| serde_json::from_str(value.get()).ok()).and_then(read);
     if fits.is_none() {
-        misfits.push(Misfit { field: field.to_owned(), missing: value.is_none() });
+        misfits.push(MalformedField { field: field.to_owned(), missing: value.is_none() });
     }
     fits
 }
@@ -167,7 +167,7 @@ impl<'a> Texts<'a> {
 }
 
 /// The data of one kind, and the texts that every data has.
-pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), Misfit> {
+pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), MalformedField> {
     let mut texts = Texts::default();
     let mut reader = serde_json::Deserializer::from_str(json);
     match reader.deserialize_map(Data { texts: &mut texts, kind: std::marker::PhantomData }) {
@@ -177,9 +177,9 @@ pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), Mi
 }
 
 /// Which field it was.
-fn misfit<T: DeserializeOwned>(json: &str) -> Misfit {
+fn misfit<T: DeserializeOwned>(json: &str) -> MalformedField {
     let found = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(json));
-    let Err(error) = found else { return Misfit { field: "data".to_owned(), missing: false } };
+    let Err(error) = found else { return MalformedField { field: "data".to_owned(), missing: false } };
     let mut field = "data".to_owned();
     let path = error.path().to_string();
     if path != "." {
@@ -191,7 +191,7 @@ fn misfit<T: DeserializeOwned>(json: &str) -> Misfit {
     if let Some(name) = missing {
         field.extend([".", name]);
     }
-    Misfit { field, missing: missing.is_some() }
+    MalformedField { field, missing: missing.is_some() }
 }
 
 struct Data<'a, 'de, T> {

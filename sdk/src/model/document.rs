@@ -8,15 +8,15 @@ use crate::{ConversationId, DocumentId, DocumentKind, Timestamp};
 /// A value that may be missing, may be null, or may be there: three different things.
 ///
 /// ```
-/// use shared_inbox::{DocumentFields, Maybe};
+/// use shared_inbox::{DocumentFields, Nullable};
 /// let fields: DocumentFields = serde_json::from_str(r#"{"vendor":"Acme","amount":null}"#)?;
 /// assert_eq!(fields.vendor.get().map(String::as_str), Some("Acme"));
-/// assert_eq!(fields.amount, Maybe::Null);
-/// assert_eq!(fields.currency, Maybe::Missing);
+/// assert_eq!(fields.amount, Nullable::Null);
+/// assert_eq!(fields.currency, Nullable::Missing);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Maybe<T> {
+pub enum Nullable<T> {
     /// The key is not there.
     #[default]
     Missing,
@@ -26,32 +26,32 @@ pub enum Maybe<T> {
     Value(T),
 }
 
-impl<T> Maybe<T> {
+impl<T> Nullable<T> {
     /// The value, if there is one.
     pub fn get(&self) -> Option<&T> {
-        if let Maybe::Value(value) = self { Some(value) } else { None }
+        if let Nullable::Value(value) = self { Some(value) } else { None }
     }
 
     /// Whether the key is not there.
     pub fn is_missing(&self) -> bool {
-        matches!(self, Maybe::Missing)
+        matches!(self, Nullable::Missing)
     }
 }
 
-impl<T: Serialize> Serialize for Maybe<T> {
+impl<T: Serialize> Serialize for Nullable<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         self.get().serialize(s)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Maybe<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Ok(Option::deserialize(d)?.map_or(Maybe::Null, Maybe::Value))
+        Ok(Option::deserialize(d)?.map_or(Nullable::Null, Nullable::Value))
     }
 }
 
 #[cfg(feature = "schemas")]
-impl<T: schemars::JsonSchema> schemars::JsonSchema for Maybe<T> {
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Nullable<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Option::<T>::schema_name()
     }
@@ -100,23 +100,23 @@ wire! {
     #[derive(Default)]
     pub struct DocumentFields {
         /// Who issued it.
-        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
-        pub vendor: Maybe<String>,
+        #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+        pub vendor: Nullable<String>,
         /// How much money it is about.
-        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
-        pub amount: Maybe<f64>,
+        #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+        pub amount: Nullable<f64>,
         /// In which currency.
-        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
-        pub currency: Maybe<String>,
+        #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+        pub currency: Nullable<String>,
         /// Its date.
-        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
-        pub date: Maybe<String>,
+        #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+        pub date: Nullable<String>,
         /// When it is due.
-        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
-        pub due_date: Maybe<String>,
+        #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+        pub due_date: Nullable<String>,
         /// Its number or other reference.
-        #[serde(default, skip_serializing_if = "Maybe::is_missing")]
-        pub reference: Maybe<String>,
+        #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+        pub reference: Nullable<String>,
     }
 }
 

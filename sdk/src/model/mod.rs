@@ -11,9 +11,9 @@ mod receipt;
 mod timeline;
 
 pub use conversation::{Contact, Conversation, ConversationSummary};
-pub use document::{Document, DocumentFields, Maybe};
+pub use document::{Document, DocumentFields, Nullable};
 pub use people::{Agent, Assignee, Mailbox, Me, Tag, Team, TeamMember};
-pub use receipt::{Done, ReplyResult, SandboxReceipt};
+pub use receipt::{Ack, ReplyResult, SandboxReceipt};
 pub use timeline::{Attachment, Message, Note, Sender, TimelineEvent, TimelineItem};
 
 /// `Debug` by allowlist: only the fields named here are shown.

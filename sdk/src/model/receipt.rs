@@ -14,7 +14,7 @@ wire! {
     /// assert!(done.ok);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub struct Done {
+    pub struct Ack {
         /// Always true: an answer that says no is refused.
         #[serde(deserialize_with = "yes")]
         pub ok: bool,
@@ -75,7 +75,7 @@ fn yes<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
 }
 
 shows! {
-    Done: ok;
+    Ack: ok;
     ReplyResult: message_id status sends_at request_id;
     SandboxReceipt: conversation_id message_id;
 }

@@ -23,11 +23,11 @@ use crate::{
 /// An operation of the service.
 ///
 /// ```
-/// use shared_inbox::{Operation, Repeat, Scope};
+/// use shared_inbox::{Operation, Idempotency, Scope};
 ///
 /// assert_eq!(Operation::AddNote.path(), "/conversations/{id}/notes");
 /// assert_eq!(Operation::AddNote.scope(), &Scope::Write);
-/// assert_eq!(Operation::AddNote.repeat(), Repeat::Verify);
+/// assert_eq!(Operation::AddNote.idempotency(), Idempotency::Verify);
 /// assert_eq!(Operation::KNOWN.iter().filter(|op| op.tool_name().is_some()).count(), 12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,13 +90,13 @@ impl Method {
 /// What it means to make the same request twice.
 ///
 /// ```
-/// use shared_inbox::{Operation, Repeat};
-/// assert_eq!(Operation::SetStatus.repeat(), Repeat::Harmless);
-/// assert_eq!(Operation::Reply.repeat(), Repeat::Verify);
+/// use shared_inbox::{Operation, Idempotency};
+/// assert_eq!(Operation::SetStatus.idempotency(), Idempotency::Harmless);
+/// assert_eq!(Operation::Reply.idempotency(), Idempotency::Verify);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Repeat {
+pub enum Idempotency {
     /// Nothing: the second changes nothing more.
     Harmless,
     /// A second item, but the conversation's timeline shows whether the first one arrived.
@@ -111,7 +111,7 @@ struct Entry {
     scope: &'static Scope,
     scope_when_sending: Option<&'static Scope>,
     tool: Option<&'static str>,
-    repeat: Repeat,
+    repeat: Idempotency,
     fields: &'static [Field],
     success: u16,
 }
@@ -123,7 +123,7 @@ const fn get(path: &'static str, tool: Option<&'static str>, fields: &'static [F
         scope: &Scope::Read,
         scope_when_sending: None,
         tool,
-        repeat: Repeat::Harmless,
+        repeat: Idempotency::Harmless,
         fields,
         success: 200,
     }
@@ -138,7 +138,13 @@ const fn change(path: &'static str, tool: &'static str, fields: &'static [Field]
 /// A reply of some kind: makes a draft, or mails the customer.
 const fn reply(path: &'static str, tool: &'static str, fields: &'static [Field]) -> Entry {
     let (scope, scope_when_sending) = (&Scope::Draft, Some(&Scope::Send));
-    Entry { scope, scope_when_sending, repeat: Repeat::Verify, success: 201, ..change(path, tool, fields) }
+    Entry {
+        scope,
+        scope_when_sending,
+        repeat: Idempotency::Verify,
+        success: 201,
+        ..change(path, tool, fields)
+    }
 }
 
 static ME: Entry = get("/me", None, &[]);
@@ -146,7 +152,7 @@ static LIST_CONVERSATIONS: Entry =
     get("/conversations", Some("list_conversations"), ListConversations::FIELDS);
 static GET_CONVERSATION: Entry = get("/conversations/{id}", Some("get_conversation"), &[]);
 static ADD_NOTE: Entry = Entry {
-    repeat: Repeat::Verify,
+    repeat: Idempotency::Verify,
     success: 201,
     ..change("/conversations/{id}/notes", "add_note", AddNote::FIELDS)
 };
@@ -164,7 +170,7 @@ static RECORD_SENT: Entry =
     Entry { scope: &Scope::Record, success: 201, ..change("/app-mail", "record_sent", RecordSent::FIELDS) };
 static SANDBOX_INBOUND: Entry = Entry {
     tool: None,
-    repeat: Repeat::Never,
+    repeat: Idempotency::Never,
     success: 201,
     ..change("/sandbox/inbound", "", SandboxInbound::FIELDS)
 };
@@ -254,7 +260,7 @@ impl Operation {
     }
 
     /// What it means to make the same request twice.
-    pub fn repeat(self) -> Repeat {
+    pub fn idempotency(self) -> Idempotency {
         self.entry().repeat
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Operation;
 use crate::{
-    Conversation, ConversationSummary, Document, Done, Mailbox, Me, ReplyResult, SandboxReceipt, Tag,
+    Ack, Conversation, ConversationSummary, Document, Mailbox, Me, ReplyResult, SandboxReceipt, Tag,
     input::{Field, Rule},
 };
 
@@ -66,7 +66,7 @@ impl Operation {
             | Operation::SetStatus
             | Operation::TagConversation
             | Operation::AssignConversation
-            | Operation::RecordSent => of::<Done>(generator),
+            | Operation::RecordSent => of::<Ack>(generator),
             Operation::Reply | Operation::RequestDocuments => of::<ReplyResult>(generator),
             Operation::ListMailboxes => of::<Vec<Mailbox>>(generator),
             Operation::ListTags => of::<Vec<Tag>>(generator),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Method, Operation, Repeat, schema::object_schema};
+use super::{Idempotency, Method, Operation, schema::object_schema};
 
 /// An MCP tool, as both MCP servers of this project show it.
 ///
@@ -52,7 +52,7 @@ impl Operation {
                 self,
                 Operation::SetStatus | Operation::TagConversation | Operation::AssignConversation
             ),
-            idempotent: self.repeat() == Repeat::Harmless,
+            idempotent: self.idempotency() == Idempotency::Harmless,
             open_world: self.scope_when_sending().is_some(),
         })
     }

@@ -84,7 +84,13 @@ mod schemas {
     #[test]
     fn only_reads_are_read_only_and_only_replies_reach_outside() {
         let named = |pick: fn(&shared_inbox::Tool) -> bool| -> Vec<_> {
-            Operation::KNOWN.iter().copied().filter_map(Operation::tool).filter(pick).map(|t| t.name).collect()
+            Operation::KNOWN
+                .iter()
+                .copied()
+                .filter_map(Operation::tool)
+                .filter(pick)
+                .map(|t| t.name)
+                .collect()
         };
         assert_eq!(
             named(|t| t.read_only),

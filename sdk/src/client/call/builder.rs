@@ -29,7 +29,7 @@ use crate::{Conversation, ConversationId, Input, Method, Operation, Problems};
 /// # }
 /// ```
 #[must_use = "a call is made by awaiting it"]
-pub struct Call<I, O> {
+pub struct Request<I, O> {
     core: Arc<Core>,
     operation: Operation,
     conversation: Option<ConversationId>,
@@ -41,7 +41,7 @@ pub struct Call<I, O> {
     learn: fn(&Core, &O),
 }
 
-impl<O: DeserializeOwned> Call<(), O> {
+impl<O: DeserializeOwned> Request<(), O> {
     pub(crate) fn bare(
         core: &Arc<Core>,
         operation: Operation,
@@ -58,7 +58,7 @@ impl<O: DeserializeOwned> Call<(), O> {
     }
 }
 
-impl<I: Input, O: DeserializeOwned> Call<I, O> {
+impl<I: Input, O: DeserializeOwned> Request<I, O> {
     pub(crate) fn new(
         core: &Arc<Core>,
         operation: Operation,
@@ -69,7 +69,7 @@ impl<I: Input, O: DeserializeOwned> Call<I, O> {
     }
 }
 
-impl<I: Input, O> Call<I, O> {
+impl<I: Input, O> Request<I, O> {
     /// A call whose answer is more than its JSON.
     pub(crate) fn reading(
         core: &Arc<Core>,
@@ -92,7 +92,7 @@ impl<I: Input, O> Call<I, O> {
     }
 }
 
-impl<I, O> Call<I, O> {
+impl<I, O> Request<I, O> {
     fn make(
         core: &Arc<Core>,
         operation: Operation,
@@ -116,7 +116,7 @@ impl<I, O> Call<I, O> {
     call_options!();
 }
 
-impl<I, O> Call<I, O> {
+impl<I, O> Request<I, O> {
     /// Sends the request and returns the value together with status, headers and number of attempts.
     ///
     /// ```no_run
@@ -144,7 +144,7 @@ impl<I, O> Call<I, O> {
     }
 }
 
-impl<I, O> IntoFuture for Call<I, O>
+impl<I, O> IntoFuture for Request<I, O>
 where
     I: Send + Sync + 'static,
     O: Send + 'static,
@@ -157,7 +157,7 @@ where
     }
 }
 
-impl<I: Clone, O> Clone for Call<I, O> {
+impl<I: Clone, O> Clone for Request<I, O> {
     fn clone(&self) -> Self {
         Self {
             core: Arc::clone(&self.core),
@@ -172,9 +172,9 @@ impl<I: Clone, O> Clone for Call<I, O> {
     }
 }
 
-impl<I: fmt::Debug, O> fmt::Debug for Call<I, O> {
+impl<I: fmt::Debug, O> fmt::Debug for Request<I, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
+        f.debug_struct("Request")
             .field("operation", &self.operation)
             .field("conversation", &self.conversation)
             .field("input", &self.input)
@@ -187,8 +187,8 @@ pub(crate) fn read(
     core: &Arc<Core>,
     conversation: &ConversationId,
     options: &Options,
-) -> Call<(), Conversation> {
-    let mut read = Call::bare(core, Operation::GetConversation, Some(conversation));
+) -> Request<(), Conversation> {
+    let mut read = Request::bare(core, Operation::GetConversation, Some(conversation));
     read.options = options.clone();
     read.learn = |core, it| core.reads.remember(it, &core.service_clock, core.clock.now());
     read

@@ -10,12 +10,12 @@ mod raw;
 mod response;
 mod settings;
 
-pub use builder::Call;
+pub use builder::Request;
 pub(crate) use builder::read;
 pub(crate) use identity::{check_scope, identity};
 pub use list::List;
 pub(crate) use options::call_options;
 pub(crate) use payload::{Payload, body, invalid, label, outgoing};
-pub use raw::{Raw, RawAnswer};
+pub use raw::{RawRequest, RawResponse};
 pub use response::Response;
 pub(crate) use settings::list_filters;

@@ -58,7 +58,7 @@ pub(crate) fn outgoing(
         method: operation.method().into(),
         url: core.base.join(&path, &payload.query)?,
         body: payload.body,
-        repeat: operation.repeat(),
+        repeat: operation.idempotency(),
         scope: Some(scope.clone()),
     })
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::options::call_options;
-use crate::Repeat;
+use crate::Idempotency;
 use crate::client::engine::{Answer, Core, Outgoing, decode};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{BoxFuture, Options};
@@ -27,17 +27,17 @@ use crate::client::policy::{BoxFuture, Options};
 /// # }
 /// ```
 #[must_use = "a call is made by awaiting it"]
-pub struct Raw {
+pub struct RawRequest {
     core: Arc<Core>,
     method: Method,
     path: String,
     query: Vec<(String, String)>,
     body: Option<Result<Bytes, serde_json::Error>>,
-    repeat: Repeat,
+    repeat: Idempotency,
     options: Options,
 }
 
-/// The answer to a [`Raw`] call, in the 200s.
+/// The answer to a [`RawRequest`] call, in the 200s.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -46,11 +46,11 @@ pub struct Raw {
 /// # Ok(())
 /// # }
 /// ```
-pub struct RawAnswer(Answer);
+pub struct RawResponse(Answer);
 
-impl Raw {
+impl RawRequest {
     pub(crate) fn new(core: &Arc<Core>, method: Method, path: String) -> Self {
-        let repeat = if method.is_safe() { Repeat::Harmless } else { Repeat::Never };
+        let repeat = if method.is_safe() { Idempotency::Harmless } else { Idempotency::Never };
         let options = core.options.clone();
         Self { core: Arc::clone(core), method, path, query: Vec::new(), body: None, repeat, options }
     }
@@ -69,16 +69,16 @@ impl Raw {
 
     /// Says that making this call twice is harmless, so that it may be repeated when the answer is lost.
     pub fn repeatable(mut self) -> Self {
-        self.repeat = Repeat::Harmless;
+        self.repeat = Idempotency::Harmless;
         self
     }
 
     call_options!();
 }
 
-impl IntoFuture for Raw {
-    type Output = Result<RawAnswer>;
-    type IntoFuture = BoxFuture<'static, Result<RawAnswer>>;
+impl IntoFuture for RawRequest {
+    type Output = Result<RawResponse>;
+    type IntoFuture = BoxFuture<'static, Result<RawResponse>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
@@ -93,12 +93,12 @@ impl IntoFuture for Raw {
                 repeat: self.repeat,
                 scope: None,
             };
-            self.core.run(&out, &self.options).await.map(RawAnswer)
+            self.core.run(&out, &self.options).await.map(RawResponse)
         })
     }
 }
 
-impl RawAnswer {
+impl RawResponse {
     /// The status, in the 200s.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -127,14 +127,14 @@ impl RawAnswer {
     }
 }
 
-impl fmt::Debug for Raw {
+impl fmt::Debug for RawRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Raw").field("method", &self.method).finish_non_exhaustive()
+        f.debug_struct("RawRequest").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for RawAnswer {
+impl fmt::Debug for RawResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawAnswer").field("status", &self.0.status).finish_non_exhaustive()
+        f.debug_struct("RawResponse").field("status", &self.0.status).finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use crate::client::engine::Answer;
 /// What a request returned, with the status and headers of the response and the number of attempts.
 ///
 /// It dereferences to the value. A create always returns one; other requests do with
-/// [`with_details`](crate::Call::with_details). A create whose response was lost and that was then found in the conversation
+/// [`with_details`](crate::Request::with_details). A create whose response was lost and that was then found in the conversation
 /// is [`recovered`](Self::recovered): it has neither status nor headers.
 ///
 /// ```no_run

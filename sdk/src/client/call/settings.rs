@@ -1,9 +1,9 @@
 //! What can be set on each call, beside what all have.
 
-use super::builder::Call;
+use super::builder::Request;
 use super::list::List;
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments, TagConversation};
-use crate::{ConversationId, ConversationSummary, Document, DocumentKind, Done, SandboxReceipt};
+use crate::{Ack, ConversationId, ConversationSummary, Document, DocumentKind, SandboxReceipt};
 
 /// What narrows a list of conversations, for whatever holds a [`ListConversations`] as its `input`.
 macro_rules! list_filters {
@@ -42,7 +42,7 @@ macro_rules! list_filters {
 }
 pub(crate) use list_filters;
 
-impl Call<ListConversations, List<ConversationSummary>> {
+impl Request<ListConversations, List<ConversationSummary>> {
     list_filters!();
 
     /// How many at the most: 1 to 100.
@@ -52,7 +52,7 @@ impl Call<ListConversations, List<ConversationSummary>> {
     }
 }
 
-impl Call<SearchDocuments, List<Document>> {
+impl Request<SearchDocuments, List<Document>> {
     /// Only those with these words in title, file name or fields; at most 200 characters.
     pub fn q(mut self, words: impl Into<String>) -> Self {
         self.input.q = Some(words.into());
@@ -72,7 +72,7 @@ impl Call<SearchDocuments, List<Document>> {
     }
 }
 
-impl Call<RecordSent, Done> {
+impl Request<RecordSent, Ack> {
     /// The email's plain text.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.input.text = Some(text.into());
@@ -86,7 +86,7 @@ impl Call<RecordSent, Done> {
     }
 }
 
-impl Call<SandboxInbound, SandboxReceipt> {
+impl Request<SandboxInbound, SandboxReceipt> {
     /// The sender's name.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.input.name = Some(name.into());
@@ -106,7 +106,7 @@ impl Call<SandboxInbound, SandboxReceipt> {
     }
 }
 
-impl Call<TagConversation, Done> {
+impl Request<TagConversation, Ack> {
     /// Adds a tag, 1 to 40 characters. One that does not exist is created.
     #[expect(clippy::should_implement_trait, reason = "adding a tag is not arithmetic")]
     pub fn add(mut self, tag: impl Into<String>) -> Self {

@@ -16,7 +16,7 @@ use crate::client::error::{Before, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options, Verification};
 use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{
-    Conversation, ConversationId, Done, MessageStatus, Operation, Problems, ReplyResult, TimelineItem,
+    Ack, Conversation, ConversationId, MessageStatus, Operation, Problems, ReplyResult, TimelineItem,
 };
 
 /// A create that is made by awaiting it. `I` is its input, `O` what it gives.
@@ -40,7 +40,7 @@ use crate::{
 /// # }
 /// ```
 #[must_use = "a call is made by awaiting it"]
-pub struct Create<I, O> {
+pub struct CreateRequest<I, O> {
     pub(super) core: Arc<Core>,
     pub(super) log: Arc<CreateLog>,
     pub(super) conversation: ConversationId,
@@ -77,7 +77,7 @@ impl<I, O> Clone for Kind<I, O> {
 
 impl<I, O> Copy for Kind<I, O> {}
 
-impl Create<AddNote, Done> {
+impl CreateRequest<AddNote, Ack> {
     pub(crate) fn note(
         core: &Arc<Core>,
         log: &Arc<CreateLog>,
@@ -89,7 +89,7 @@ impl Create<AddNote, Done> {
             prepare: body::<AddNote>,
             expect: |input| input.into(),
             sends: |_| false,
-            recover: |item| item.as_note().map(|_| Done { ok: true }),
+            recover: |item| item.as_note().map(|_| Ack { ok: true }),
             id: |_| None,
         };
         Self::make(core, log, conversation, input, kind)
@@ -102,7 +102,7 @@ impl Create<AddNote, Done> {
     }
 }
 
-impl Create<Reply, ReplyResult> {
+impl CreateRequest<Reply, ReplyResult> {
     pub(crate) fn reply(
         core: &Arc<Core>,
         log: &Arc<CreateLog>,
@@ -121,7 +121,7 @@ impl Create<Reply, ReplyResult> {
     }
 }
 
-impl Create<RequestDocuments, ReplyResult> {
+impl CreateRequest<RequestDocuments, ReplyResult> {
     pub(crate) fn document_request(
         core: &Arc<Core>,
         log: &Arc<CreateLog>,
@@ -150,7 +150,7 @@ fn message(item: &TimelineItem) -> Option<ReplyResult> {
     })
 }
 
-impl<I, O> Create<I, O> {
+impl<I, O> CreateRequest<I, O> {
     fn make(
         core: &Arc<Core>,
         log: &Arc<CreateLog>,
@@ -223,7 +223,7 @@ impl<I, O> Create<I, O> {
     call_options!();
 }
 
-impl<I, O> IntoFuture for Create<I, O>
+impl<I, O> IntoFuture for CreateRequest<I, O>
 where
     I: Send + Sync + 'static,
     O: DeserializeOwned + Send + 'static,
@@ -238,7 +238,7 @@ where
     }
 }
 
-impl<I: Clone, O> Clone for Create<I, O> {
+impl<I: Clone, O> Clone for CreateRequest<I, O> {
     fn clone(&self) -> Self {
         Self {
             core: Arc::clone(&self.core),
@@ -252,9 +252,9 @@ impl<I: Clone, O> Clone for Create<I, O> {
     }
 }
 
-impl<I: fmt::Debug, O> fmt::Debug for Create<I, O> {
+impl<I: fmt::Debug, O> fmt::Debug for CreateRequest<I, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Create")
+        f.debug_struct("CreateRequest")
             .field("operation", &self.kind.operation)
             .field("conversation", &self.conversation)
             .field("input", &self.input)

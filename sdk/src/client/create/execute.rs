@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use super::builder::Create;
+use super::builder::CreateRequest;
 use super::read_back::{Lookup, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
 use crate::client::call::Response;
@@ -14,7 +14,7 @@ use crate::client::call::{check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Result, UnconfirmedCreate};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
-use crate::{Problem, Problems, Repeat, Scope};
+use crate::{Idempotency, Problem, Problems, Scope};
 
 /// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
 const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -44,7 +44,7 @@ enum Outcome<O> {
     Unknown,
 }
 
-impl<I, O: DeserializeOwned> Create<I, O> {
+impl<I, O: DeserializeOwned> CreateRequest<I, O> {
     pub(super) async fn create(mut self, label: String) -> Result<Response<O>> {
         let payload =
             (self.kind.prepare)(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
@@ -117,7 +117,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                 continue;
             }
             // What will not pass, and an answer in the 200s, which says that it was done, are looked into and not repeated.
-            let again = progress.lost == 1 && next(&error, Repeat::Harmless) == Next::Again;
+            let again = progress.lost == 1 && next(&error, Idempotency::Harmless) == Next::Again;
             match self.recover(progress, recent, budget, pause, again).await {
                 Outcome::Found(value) => return Ok(Response::read_back(value, budget.attempts())),
                 Outcome::SendAgain(free) => {
@@ -247,7 +247,7 @@ impl<I, O: DeserializeOwned> Create<I, O> {
                 Ok(_) => {}
                 // What cannot be read may be a page of a proxy that is having a bad moment.
                 Err(error)
-                    if next(&error, Repeat::Harmless) == Next::Again
+                    if next(&error, Idempotency::Harmless) == Next::Again
                         || (error.is_unreadable() && !is_last) =>
                 {
                     tracing::debug!("error.type" = %error.error_type(), "the read-back failed");

@@ -10,7 +10,7 @@ mod recent_creates;
 mod settings;
 mod words;
 
-pub use builder::Create;
+pub use builder::CreateRequest;
 pub use read_back::Lookup;
 pub(crate) use read_back::find_unconfirmed;
 pub(crate) use recent_creates::CreateLog;

@@ -1,10 +1,10 @@
 //! What can be set on each create.
 
-use super::builder::Create;
+use super::builder::CreateRequest;
 use crate::input::{DocumentItem, Reply, RequestDocuments};
 use crate::{Date, ReplyResult};
 
-impl Create<Reply, ReplyResult> {
+impl CreateRequest<Reply, ReplyResult> {
     /// One line for the person who approves the draft; at most 500 characters.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.input.summary = Some(summary.into());
@@ -38,7 +38,7 @@ impl Create<Reply, ReplyResult> {
     }
 }
 
-impl Create<RequestDocuments, ReplyResult> {
+impl CreateRequest<RequestDocuments, ReplyResult> {
     /// A short text above the checklist; at most 5,000 characters.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.input.message = Some(message.into());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use http::StatusCode;
 
-use crate::Repeat;
+use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error};
 use crate::client::policy::{Clock, RetryPolicy};
 
@@ -85,7 +85,7 @@ pub(crate) enum Next {
 }
 
 /// The retry rule, whole: what failed, and whether a repeat is harmless.
-pub(crate) fn next(error: &Error, repeat: Repeat) -> Next {
+pub(crate) fn next(error: &Error, repeat: Idempotency) -> Next {
     let passing = match error.cause() {
         // Refused before it took effect, or never sent: every operation can be sent again.
         Cause::Connect(_) => return Next::Again,
@@ -97,8 +97,8 @@ pub(crate) fn next(error: &Error, repeat: Repeat) -> Next {
         _ => false,
     };
     match repeat {
-        Repeat::Harmless if passing => Next::Again,
-        Repeat::Verify if error.certainty() == Certainty::Unknown => Next::Look,
+        Idempotency::Harmless if passing => Next::Again,
+        Idempotency::Verify if error.certainty() == Certainty::Unknown => Next::Look,
         _ => Next::Stop,
     }
 }

@@ -8,7 +8,7 @@ use tracing::Instrument;
 use super::attempts::{Budget, Next, next};
 use super::core::Core;
 use super::wire::{Answer, Outgoing};
-use crate::Repeat;
+use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{AcquireRequest, Options, Permit};
 
@@ -35,7 +35,7 @@ impl Core {
                     Next::Look | Next::Stop => None,
                 };
                 let Some(pause) = pause else {
-                    let error = error.repeatable(out.repeat == Repeat::Harmless).at_least(certainty);
+                    let error = error.repeatable(out.repeat == Idempotency::Harmless).at_least(certainty);
                     return Err(error.for_call(&out.label, budget.attempts()));
                 };
                 self.pause(&error, pause).await;

@@ -5,7 +5,7 @@ use http::{HeaderMap, Method, StatusCode};
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::{Repeat, Scope};
+use crate::{Idempotency, Scope};
 
 /// A request that is ready to be sent, any number of times.
 pub(crate) struct Outgoing {
@@ -15,7 +15,7 @@ pub(crate) struct Outgoing {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) body: Option<Bytes>,
-    pub(crate) repeat: Repeat,
+    pub(crate) repeat: Idempotency,
     /// The scope that the call needs, as far as is known.
     pub(crate) scope: Option<Scope>,
 }

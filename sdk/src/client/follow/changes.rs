@@ -11,7 +11,7 @@ use futures_util::Stream;
 
 use super::backoff;
 use super::memory::{Change, Memory};
-use crate::client::call::{Call, call_options, list_filters};
+use crate::client::call::{Request, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
@@ -115,7 +115,7 @@ impl Changes {
     fn look(&self) -> BoxFuture<'static, Result<Vec<ConversationSummary>>> {
         let core = Arc::clone(&self.core);
         let wait = if self.asked { self.every.max(self.pause) } else { Duration::ZERO };
-        let mut call = Call::new(&core, Operation::ListConversations, None, self.input.clone());
+        let mut call = Request::new(&core, Operation::ListConversations, None, self.input.clone());
         call.options = self.options.clone();
         Box::pin(async move {
             if !wait.is_zero() {

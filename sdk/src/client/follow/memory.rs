@@ -43,7 +43,7 @@ pub enum Change {
     /// A conversation is no longer in the list: its status changed, it was given to someone, it was moved.
     Left(ConversationSummary),
     /// The list was longer than a page, so that something may have been missed.
-    Gap(Gap),
+    Gap(MissedWindow),
 }
 
 /// What may have been missed.
@@ -57,7 +57,7 @@ pub enum Change {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Gap {
+pub struct MissedWindow {
     /// Whether conversations with new mail may be among it: none that is known and got no mail stands below those that did.
     /// Otherwise only changes that do not bring a conversation to the top (tags, assignment) can have been missed, in
     /// conversations further down.
@@ -90,7 +90,7 @@ impl Memory {
             // Whatever comes now stands below mails dated in the future.
             let buried = page.last().zip(now).is_some_and(|(last, now)| last.last_message_at > now);
             let mail = !self.begun || buried || self.mail_may_be_missing(&page);
-            changes.push(Change::Gap(Gap { mail }));
+            changes.push(Change::Gap(MissedWindow { mail }));
         } else {
             let mut gone: Vec<_> = self.known.keys().filter(|id| !here.contains(id)).cloned().collect();
             gone.sort();

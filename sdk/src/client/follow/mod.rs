@@ -20,6 +20,6 @@ fn backoff(before: Duration, error: &Error) -> Duration {
 }
 
 pub use changes::Changes;
-pub use memory::{Change, Gap};
+pub use memory::{Change, MissedWindow};
 pub use sweep::{Slice, Sweep};
-pub use wait::{ForReference, ForReply, UntilSent, Wait};
+pub use wait::{ReferenceWait, ReplyWait, SentWait, Wait};

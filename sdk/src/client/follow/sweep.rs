@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::Stream;
 
 use super::backoff;
-use crate::client::call::{Call, List, call_options, list_filters};
+use crate::client::call::{List, Request, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
@@ -188,12 +188,12 @@ impl Sweep {
                     ..self.input.clone()
                 };
                 let mut call =
-                    Call::reading(&self.core, Operation::ListConversations, None, input, List::read);
+                    Request::reading(&self.core, Operation::ListConversations, None, input, List::read);
                 call.options = self.options.clone();
                 self.after_pause(async { call.await.map(Found::Page) })
             }
             Step::Inboxes(_) => {
-                let mut call = Call::bare(&self.core, Operation::ListMailboxes, None);
+                let mut call = Request::bare(&self.core, Operation::ListMailboxes, None);
                 call.options = self.options.clone();
                 self.after_pause(async { call.await.map(Found::Inboxes) })
             }

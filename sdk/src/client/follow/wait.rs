@@ -5,7 +5,7 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::client::call::{Call, call_options, read};
+use crate::client::call::{Request, call_options, read};
 use crate::client::engine::Core;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{BoxFuture, Options, Priority};
@@ -18,8 +18,8 @@ use crate::{
 const EVERY: Duration = Duration::from_secs(15);
 const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 
-/// Looks at intervals until something has happened; made by [`Thread::wait_for_reply`](crate::Thread::wait_for_reply),
-/// [`Thread::wait_until_sent`](crate::Thread::wait_until_sent) and
+/// Looks at intervals until something has happened; made by [`ConversationHandle::wait_for_reply`](crate::ConversationHandle::wait_for_reply),
+/// [`ConversationHandle::wait_until_sent`](crate::ConversationHandle::wait_until_sent) and
 /// [`Client::wait_for_reference`](crate::Client::wait_for_reference). Returns what was waited for.
 ///
 /// A bad minute of the service does not end it. The looks are background work, see [`Priority::Bulk`].
@@ -126,21 +126,21 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
 /// office) count, since the API does not tell them apart.
 ///
 /// ```no_run
-/// # async fn run(thread: shared_inbox::Thread, sent: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{ForReply, Wait};
+/// # async fn run(thread: shared_inbox::ConversationHandle, sent: shared_inbox::MessageId) -> shared_inbox::Result<()> {
+/// use shared_inbox::{ReplyWait, Wait};
 ///
-/// let wait: Wait<ForReply> = thread.wait_for_reply(&sent);
+/// let wait: Wait<ReplyWait> = thread.wait_for_reply(&sent);
 /// println!("they wrote {} characters", wait.await?.text.len());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct ForReply {
+pub struct ReplyWait {
     conversation: ConversationId,
     after: MessageId,
 }
 
-impl ForReply {
+impl ReplyWait {
     fn find(&self, conversation: &Conversation) -> Option<Message> {
         let messages = conversation.timeline.iter().filter_map(|item| item.as_message());
         let mut later = messages.skip_while(|message| message.id != self.after).skip(1);
@@ -148,9 +148,9 @@ impl ForReply {
     }
 }
 
-impl Wait<ForReply> {
+impl Wait<ReplyWait> {
     pub(crate) fn for_reply(core: &Arc<Core>, conversation: &ConversationId, after: &MessageId) -> Self {
-        let goal = ForReply { conversation: conversation.clone(), after: after.clone() };
+        let goal = ReplyWait { conversation: conversation.clone(), after: after.clone() };
         Self::new(core, goal, |goal, core, options| {
             Box::pin(async move { Ok(goal.find(&read(core, &goal.conversation, &options).await?)) })
         })
@@ -163,24 +163,24 @@ impl Wait<ForReply> {
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::{ConversationSummary, ForReference, Wait};
+/// use shared_inbox::{ConversationSummary, ReferenceWait, Wait};
 ///
-/// let wait: Wait<ForReference, ConversationSummary> = inbox.wait_for_reference("order-1042");
+/// let wait: Wait<ReferenceWait, ConversationSummary> = inbox.wait_for_reference("order-1042");
 /// println!("{} is about the order", wait.await?.id);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct ForReference {
+pub struct ReferenceWait {
     input: ListConversations,
 }
 
-impl Wait<ForReference, ConversationSummary> {
+impl Wait<ReferenceWait, ConversationSummary> {
     pub(crate) fn for_reference(core: &Arc<Core>, reference: String) -> Self {
         let (view, reference) = (Some(View::All), Some(reference));
         let input = ListConversations { view, reference, limit: Some(1), ..ListConversations::default() };
-        Self::new(core, ForReference { input }, |goal, core, options| {
-            let mut list = Call::new(core, Operation::ListConversations, None, goal.input.clone());
+        Self::new(core, ReferenceWait { input }, |goal, core, options| {
+            let mut list = Request::new(core, Operation::ListConversations, None, goal.input.clone());
             list.options = options;
             Box::pin(async move { list.await.map(|mut found: Vec<_>| found.pop()) })
         })
@@ -191,16 +191,16 @@ impl Wait<ForReference, ConversationSummary> {
 /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
 ///
 /// ```no_run
-/// # async fn run(thread: shared_inbox::Thread, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{UntilSent, Wait};
+/// # async fn run(thread: shared_inbox::ConversationHandle, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
+/// use shared_inbox::{SentWait, Wait};
 ///
-/// let wait: Wait<UntilSent> = thread.wait_until_sent(&id);
+/// let wait: Wait<SentWait> = thread.wait_until_sent(&id);
 /// println!("went out at {}", wait.await?.at);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct UntilSent {
+pub struct SentWait {
     conversation: ConversationId,
     message: MessageId,
     seen: bool,
@@ -210,7 +210,7 @@ pub struct UntilSent {
     visibility_timeout: Duration,
 }
 
-impl UntilSent {
+impl SentWait {
     fn find(&mut self, conversation: &Conversation, now: Instant) -> Result<Option<Message>> {
         let mut messages = conversation.timeline.iter().filter_map(|item| item.as_message());
         let Some(message) = messages.find(|message| message.id == self.message) else {
@@ -230,9 +230,9 @@ impl UntilSent {
     }
 }
 
-impl Wait<UntilSent> {
+impl Wait<SentWait> {
     pub(crate) fn until_sent(core: &Arc<Core>, conversation: &ConversationId, message: &MessageId) -> Self {
-        let goal = UntilSent {
+        let goal = SentWait {
             conversation: conversation.clone(),
             message: message.clone(),
             seen: false,

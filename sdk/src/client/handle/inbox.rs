@@ -3,34 +3,34 @@
 use serde_json::Value;
 
 use super::client::Client;
-use super::thread::Thread;
-use crate::client::call::{Call, List, Raw};
+use super::thread::ConversationHandle;
+use crate::client::call::{List, RawRequest, Request};
 use crate::client::create::{Lookup, find_unconfirmed};
 use crate::client::error::{Result, UnconfirmedCreate};
-use crate::client::follow::{Changes, ForReference, Sweep, Wait};
+use crate::client::follow::{Changes, ReferenceWait, Sweep, Wait};
 use crate::input::{ListConversations, RecordSent, SandboxInbound, SearchDocuments};
 use crate::{
-    ConversationId, ConversationSummary, Document, Done, Mailbox, Me, Operation, Reference, SandboxReceipt,
+    Ack, ConversationId, ConversationSummary, Document, Mailbox, Me, Operation, Reference, SandboxReceipt,
     Tag,
 };
 
 impl Client {
     /// Whose key this is, and what it may do. [`scopes`](Self::scopes) remembers the answer.
-    pub fn me(&self) -> Call<(), Me> {
-        Call::bare(&self.core, Operation::Me, None)
+    pub fn me(&self) -> Request<(), Me> {
+        Request::bare(&self.core, Operation::Me, None)
     }
 
     /// Conversations, newest first: the open ones, at most 25, unless set otherwise.
     /// The list says whether it [may be cut](List::is_cut); [`sweep`](Self::sweep) gives all of them.
-    pub fn conversations(&self) -> Call<ListConversations, List<ConversationSummary>> {
+    pub fn conversations(&self) -> Request<ListConversations, List<ConversationSummary>> {
         let input = ListConversations::default();
-        Call::reading(&self.core, Operation::ListConversations, None, input, List::read)
+        Request::reading(&self.core, Operation::ListConversations, None, input, List::read)
     }
 
     /// One conversation, to read it or do something with it. Sends nothing by itself.
     #[must_use]
-    pub fn conversation(&self, id: &ConversationId) -> Thread {
-        Thread::new(self, id)
+    pub fn conversation(&self, id: &ConversationId) -> ConversationHandle {
+        ConversationHandle::new(self, id)
     }
 
     /// Follows the list of conversations: what is new in it, what changed, what left it.
@@ -58,25 +58,25 @@ impl Client {
     pub fn wait_for_reference(
         &self,
         reference: impl Into<String>,
-    ) -> Wait<ForReference, ConversationSummary> {
+    ) -> Wait<ReferenceWait, ConversationSummary> {
         Wait::for_reference(&self.core, reference.into())
     }
 
     /// All inboxes that the key can see.
-    pub fn mailboxes(&self) -> Call<(), Vec<Mailbox>> {
-        Call::bare(&self.core, Operation::ListMailboxes, None)
+    pub fn mailboxes(&self) -> Request<(), Vec<Mailbox>> {
+        Request::bare(&self.core, Operation::ListMailboxes, None)
     }
 
     /// All tags.
-    pub fn tags(&self) -> Call<(), Vec<Tag>> {
-        Call::bare(&self.core, Operation::ListTags, None)
+    pub fn tags(&self) -> Request<(), Vec<Tag>> {
+        Request::bare(&self.core, Operation::ListTags, None)
     }
 
     /// Documents, newest first: at most 25 unless set otherwise.
     /// The list says whether it [may be cut](List::is_cut).
-    pub fn documents(&self) -> Call<SearchDocuments, List<Document>> {
+    pub fn documents(&self) -> Request<SearchDocuments, List<Document>> {
         let input = SearchDocuments::default();
-        Call::reading(&self.core, Operation::SearchDocuments, None, input, List::read)
+        Request::reading(&self.core, Operation::SearchDocuments, None, input, List::read)
     }
 
     /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the reference.
@@ -100,8 +100,8 @@ impl Client {
         reference: Reference,
         to: impl IntoIterator<Item = T>,
         subject: impl Into<String>,
-    ) -> Call<RecordSent, Done> {
-        Call::new(
+    ) -> Request<RecordSent, Ack> {
+        Request::new(
             &self.core,
             Operation::RecordSent,
             None,
@@ -114,8 +114,8 @@ impl Client {
         &self,
         from: impl Into<String>,
         text: impl Into<String>,
-    ) -> Call<SandboxInbound, SandboxReceipt> {
-        Call::new(&self.core, Operation::SandboxInbound, None, SandboxInbound::new(from, text))
+    ) -> Request<SandboxInbound, SandboxReceipt> {
+        Request::new(&self.core, Operation::SandboxInbound, None, SandboxInbound::new(from, text))
     }
 
     /// The service's own description of itself, OpenAPI 3.1.
@@ -131,7 +131,7 @@ impl Client {
     /// `method` is a [`Method`](crate::Method) or an `http::Method`.
     ///
     /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the answer is lost,
-    /// unless [`repeatable`](Raw::repeatable) says that it may.
+    /// unless [`repeatable`](RawRequest::repeatable) says that it may.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -140,8 +140,8 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn raw(&self, method: impl Into<http::Method>, path: impl Into<String>) -> Raw {
-        Raw::new(&self.core, method.into(), path.into())
+    pub fn raw(&self, method: impl Into<http::Method>, path: impl Into<String>) -> RawRequest {
+        RawRequest::new(&self.core, method.into(), path.into())
     }
 
     /// Looks whether a create of unknown effect is in its conversation now.

@@ -7,4 +7,4 @@ mod thread;
 
 pub use builder::ClientBuilder;
 pub use client::Client;
-pub use thread::Thread;
+pub use thread::ConversationHandle;

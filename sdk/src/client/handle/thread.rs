@@ -1,13 +1,13 @@
 //! One conversation and what can be done with it.
 
 use super::client::Client;
-use crate::client::call::{Call, read};
-use crate::client::create::Create;
-use crate::client::follow::{ForReply, UntilSent, Wait};
+use crate::client::call::{Request, read};
+use crate::client::create::CreateRequest;
+use crate::client::follow::{ReplyWait, SentWait, Wait};
 use crate::input::{
     AddNote, AssignConversation, DocumentItem, Reply, RequestDocuments, SetStatus, TagConversation,
 };
-use crate::{AssignTo, Conversation, ConversationId, Done, MessageId, Operation, ReplyResult, Status};
+use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, ReplyResult, Status};
 
 /// A conversation to act on; made by [`Client::conversation`]. Holds an id, not the conversation.
 ///
@@ -21,12 +21,12 @@ use crate::{AssignTo, Conversation, ConversationId, Done, MessageId, Operation, 
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Thread {
+pub struct ConversationHandle {
     client: Client,
     id: ConversationId,
 }
 
-impl Thread {
+impl ConversationHandle {
     pub(super) fn new(client: &Client, id: &ConversationId) -> Self {
         Self { client: client.clone(), id: id.clone() }
     }
@@ -38,28 +38,33 @@ impl Thread {
     }
 
     /// Reads the whole conversation.
-    pub fn get(&self) -> Call<(), Conversation> {
+    pub fn get(&self) -> Request<(), Conversation> {
         read(&self.client.core, &self.id, &self.client.core.options)
     }
 
     /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.
-    pub fn add_note(&self, body: impl Into<String>) -> Create<AddNote, Done> {
-        Create::note(&self.client.core, &self.client.create_log, &self.id, AddNote::new(body))
+    pub fn add_note(&self, body: impl Into<String>) -> CreateRequest<AddNote, Ack> {
+        CreateRequest::note(&self.client.core, &self.client.create_log, &self.id, AddNote::new(body))
     }
 
     /// Sets the status. Setting the same again changes nothing.
-    pub fn set_status(&self, status: Status) -> Call<SetStatus, Done> {
-        Call::new(&self.client.core, Operation::SetStatus, Some(&self.id), SetStatus::new(status))
+    pub fn set_status(&self, status: Status) -> Request<SetStatus, Ack> {
+        Request::new(&self.client.core, Operation::SetStatus, Some(&self.id), SetStatus::new(status))
     }
 
     /// Adds and removes tags, at most 10 each.
-    pub fn edit_tags(&self) -> Call<TagConversation, Done> {
-        Call::new(&self.client.core, Operation::TagConversation, Some(&self.id), TagConversation::default())
+    pub fn edit_tags(&self) -> Request<TagConversation, Ack> {
+        Request::new(
+            &self.client.core,
+            Operation::TagConversation,
+            Some(&self.id),
+            TagConversation::default(),
+        )
     }
 
     /// Gives it to someone, or to nobody.
-    pub fn assign(&self, to: impl Into<AssignTo>) -> Call<AssignConversation, Done> {
-        Call::new(
+    pub fn assign(&self, to: impl Into<AssignTo>) -> Request<AssignConversation, Ack> {
+        Request::new(
             &self.client.core,
             Operation::AssignConversation,
             Some(&self.id),
@@ -68,18 +73,18 @@ impl Thread {
     }
 
     /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; to mail the customer,
-    /// say [`and_send`](Create::and_send).
-    pub fn reply(&self, body: impl Into<String>) -> Create<Reply, ReplyResult> {
-        Create::reply(&self.client.core, &self.client.create_log, &self.id, Reply::new(body))
+    /// say [`and_send`](CreateRequest::and_send).
+    pub fn reply(&self, body: impl Into<String>) -> CreateRequest<Reply, ReplyResult> {
+        CreateRequest::reply(&self.client.core, &self.client.create_log, &self.id, Reply::new(body))
     }
 
     /// Asks the customer for documents, at most 20. Awaiting it makes a draft that a person approves; to mail the
-    /// customer, say [`and_send`](Create::and_send).
+    /// customer, say [`and_send`](CreateRequest::and_send).
     pub fn request_documents(
         &self,
         documents: impl IntoIterator<Item = DocumentItem>,
-    ) -> Create<RequestDocuments, ReplyResult> {
-        Create::document_request(
+    ) -> CreateRequest<RequestDocuments, ReplyResult> {
+        CreateRequest::document_request(
             &self.client.core,
             &self.client.create_log,
             &self.id,
@@ -91,13 +96,13 @@ impl Thread {
     /// [`within`](Wait::within) is set.
     ///
     /// `after` is the message that asked, or the latest one that you have read: a reply that is there already counts.
-    pub fn wait_for_reply(&self, after: &MessageId) -> Wait<ForReply> {
+    pub fn wait_for_reply(&self, after: &MessageId) -> Wait<ReplyWait> {
         Wait::for_reply(&self.client.core, &self.id, after)
     }
 
     /// Waits until this message has gone out: one and a half times the undo window and half a minute, unless
     /// [`within`](Wait::within) is set.
-    pub fn wait_until_sent(&self, message: &MessageId) -> Wait<UntilSent> {
+    pub fn wait_until_sent(&self, message: &MessageId) -> Wait<SentWait> {
         Wait::until_sent(&self.client.core, &self.id, message)
     }
 }
