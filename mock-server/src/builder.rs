@@ -16,14 +16,16 @@ use tokio::{
 
 use crate::{
     MockServer,
-    server::{
+    http::{
         App,
-        clock::ClockMode,
         connection::{Limits, Phase},
-        deliver::Deliverer,
+    },
+    runtime::{
+        clock::ClockMode,
+        delivery::Deliverer,
         document::Origin,
-        hub::{Hub, Settings},
-        target::Targets,
+        registry::{Hub, Settings},
+        targets::Targets,
     },
     world::Refusal,
 };

@@ -18,9 +18,10 @@ use tokio::{runtime, sync::watch};
 use crate::{
     MockServer, World,
     builder::{MockServerBuilder, StartError},
+    http::connection::Phase,
     lifetime,
     ready::Ready,
-    server::{clock::ClockMode, connection::Phase, document::Origin, target::Targets},
+    runtime::{clock::ClockMode, document::Origin, targets::Targets},
 };
 
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.

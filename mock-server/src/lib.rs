@@ -35,9 +35,13 @@ mod cli;
 #[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
 pub mod conform;
 mod control;
+mod faults;
+mod http;
+mod json;
 mod lifetime;
 mod ready;
-mod server;
+mod receiver_check;
+mod runtime;
 pub mod world;
 
 use std::thread::JoinHandle;
@@ -51,16 +55,16 @@ pub use control::{
     Control, Controlled, ExpectTime, Expectation, Expected, Line, Met, NewWorld, SnapshotEntry,
     WorldDifference,
 };
+pub use faults::{Bundle, Effect, Fault, FaultRule, Latency};
+pub use json::difference::Changed;
 pub use ready::{Ready, ReadyKeys};
-pub use server::{
+pub use receiver_check::{ExamCase, ExamReport};
+pub use runtime::{
+    advance::{Advanced, ClockReading},
+    change::{Cause, Change},
     clock::ClockMode,
-    difference::Changed,
-    exam::{ExamCase, ExamReport},
-    faults::{Bundle, Effect, Fault, FaultRule, Latency},
     journal::{JournalEntry, Order, RequestFilter, Transport},
-    realm::{Advanced, ClockReading},
-    sse::{Cause, Change},
-    target::Targets,
+    targets::Targets,
 };
 pub use world::{
     Approval, Approved, Assignment, BookingRecord, By, ConversationEntry, ConversationFilter,
@@ -73,7 +77,7 @@ pub use world::{
     Waiting, WebhookView, World,
 };
 
-use server::connection::Phase;
+use http::connection::Phase;
 
 /// A running mock server. It stops when it is dropped.
 ///

@@ -5,7 +5,7 @@ use shared_inbox::{Document, Tag};
 
 use super::{Control, Controlled};
 use crate::{
-    server::journal::{JournalEntry, RequestFilter},
+    runtime::journal::{JournalEntry, RequestFilter},
     world::{
         ConversationEntry, ConversationFilter, ConversationView, DeliveryDetail, DeliveryFilter,
         DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal, StepKind,

@@ -2,7 +2,7 @@
 
 use super::{Control, Controlled};
 use crate::{
-    server::faults::{Bundle, Fault, FaultRule, Faults},
+    faults::{Bundle, Fault, FaultRule, Faults},
     world::Refusal,
 };
 

@@ -6,8 +6,12 @@
 
 mod actions;
 mod browse;
+mod call;
+pub(crate) mod calls;
 mod expect;
 mod faults;
+pub(crate) mod input;
+pub(crate) mod openapi;
 mod people;
 mod snapshots;
 mod webhooks;
@@ -19,7 +23,7 @@ use shared_inbox::Timestamp;
 
 use crate::{
     ready::Addresses,
-    server::{hub::Hub, realm::Realm},
+    runtime::{Realm, registry::Hub},
     world::{Behalf, Refusal, World},
 };
 

@@ -6,10 +6,8 @@ use shared_inbox::Timestamp;
 
 use super::{Control, Controlled};
 use crate::{
-    server::{
-        difference::{self, Changed},
-        realm::LARGE_DOCUMENT,
-    },
+    json::difference::{self, Changed},
+    runtime::plan::LARGE_DOCUMENT,
     world::Refusal,
 };
 

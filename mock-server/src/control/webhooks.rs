@@ -2,7 +2,7 @@
 
 use super::{Control, Controlled};
 use crate::{
-    server::exam::{self, ExamReport},
+    receiver_check::{self, ExamReport},
     world::{
         CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, RotatedSecret, TestSent, WebhookView,
     },
@@ -99,6 +99,6 @@ impl Control {
     /// 404 when there is no such webhook.
     pub async fn exam(&self, webhook: impl AsRef<str>) -> Controlled<ExamReport> {
         let examinee = self.read(|world, now| world.examinee(webhook.as_ref(), now))?;
-        Ok(exam::run(self.realm.deliverer(), examinee).await)
+        Ok(receiver_check::run(self.realm.deliverer(), examinee).await)
     }
 }

@@ -15,12 +15,13 @@ use tokio::{
 use super::{Control, Controlled};
 use crate::{
     ready::Ready,
-    server::{
+    runtime::{
+        Realm,
+        advance::{Advanced, ClockReading, Until},
+        change::Change,
         clock::ClockMode,
         document::Origin,
         journal::{JournalEntry, RequestFilter},
-        realm::{Advanced, ClockReading, Realm, Until},
-        sse::Change,
     },
     world::{JobEntry, Part, Refusal},
 };
@@ -229,7 +230,7 @@ impl Control {
 
     /// The OpenAPI document of the control API itself, as JSON.
     pub fn openapi(&self) -> String {
-        crate::server::control::openapi::document().to_string()
+        super::openapi::document().to_string()
     }
 
     /// The control of the world with this id.

@@ -11,7 +11,7 @@ use shared_inbox::{Timestamp, WebhookId};
 
 use super::{Control, Controlled};
 use crate::{
-    server::{clock::ClockMode, realm::Until},
+    runtime::{advance::Until, clock::ClockMode},
     world::{DeliveryFilter, Refusal},
 };
 
