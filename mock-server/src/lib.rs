@@ -52,29 +52,29 @@ use tokio::sync::{oneshot, watch};
 pub use builder::{MockServerBuilder, StartError};
 pub use cli::run as run_program;
 pub use control::{
-    Control, Controlled, ExpectTime, Expectation, Expected, Line, Met, NewWorld, SnapshotEntry,
+    Control, Controlled, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
 pub use faults::{Bundle, Effect, Fault, FaultRule, Latency};
 pub use json::difference::Changed;
 pub use ready::{Ready, ReadyKeys};
-pub use receiver_check::{ExamCase, ExamReport};
+pub use receiver_check::{ReceiverCase, ReceiverReport};
 pub use runtime::{
     advance::{Advanced, ClockReading},
     change::{Cause, Change},
     clock::ClockMode,
     journal::{JournalEntry, Order, RequestFilter, Transport},
-    targets::Targets,
+    targets::WebhookTargets,
 };
 pub use world::{
-    Approval, Approved, Assignment, BookingRecord, By, ConversationEntry, ConversationFilter,
-    ConversationView, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome,
-    DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope, HookState, InboundFile,
-    InboundMail, JobEntry, KeyEntry, LineDelivery, LineStep, MadeKey, MailboxEntry, NewBooking, NewDocument,
-    NewKey, NewMailbox, NewUser, Noted, OutboxKind, OutboxMail, Outcome, Page, Part, Plan, Reading, Received,
-    Refusal, RequestEntry, RotatedSecret, SentMail, SentTry, Signed, Snooze, Sorting, StampClock,
-    StatusChange, StepKind, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User,
-    Waiting, WebhookView, World,
+    Actor, Approval, Approved, Assignment, Attempt, AttemptSent, BookingRecord, ConversationEntry,
+    ConversationFilter, ConversationView, CreateWebhook, CreatedKey, CreatedWebhook, DeliveryDetail,
+    DeliveryFilter, DeliveryOutcome, DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope,
+    HookState, InboundFile, InboundMail, JobEntry, KeyEntry, MailboxEntry, NewBooking, NewDocument, NewKey,
+    NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
+    RequestEntry, RotatedSecret, Section, SentMail, Signed, Snooze, Sorting, StatusChange, StepKind, Stop,
+    TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery, TraceStep, Upload, Uploaded,
+    User, Waiting, WebhookView, World,
 };
 
 use http::connection::Phase;

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     http::response,
     runtime::plan::LARGE_DOCUMENT,
-    world::{Page, Part, Refusal},
+    world::{Page, Refusal, Section},
 };
 
 /// A call of the control API.
@@ -271,10 +271,10 @@ pub(super) fn paged<A, T, F, Fut>(
 where
     A: Take + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
-    F: Fn(Control, A, Part) -> Fut + Clone + Send + Sync + 'static,
+    F: Fn(Control, A, Section) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
 {
-    type Asked<A> = (A, (Search<Part>, Search<Wait>));
+    type Asked<A> = (A, (Search<Section>, Search<Wait>));
     get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): Asked<A>| {
         let act = act.clone();
         async move {

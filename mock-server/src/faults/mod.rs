@@ -18,7 +18,7 @@ use serde_json::Value;
 use shared_inbox::{AgentId, Timestamp};
 
 use crate::json::{matching, numbers};
-use crate::world::{Ids, TryRequest};
+use crate::world::{AttemptRequest, Ids};
 
 pub use bundles::Bundle;
 pub use effect::Effect;
@@ -27,7 +27,7 @@ pub use latency::Latency;
 pub use rule::FaultRule;
 
 impl FaultRule {
-    fn matches(&self, asked: &Asked<'_>) -> bool {
+    fn matches(&self, asked: &RequestParts<'_>) -> bool {
         self.webhook.is_none()
             && self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(asked.method))
             && self.path.as_ref().is_none_or(|pattern| path_matches(pattern, asked.path))
@@ -37,14 +37,14 @@ impl FaultRule {
             && self.body.as_ref().is_none_or(|wanted| asked.has_body(wanted))
     }
 
-    fn strikes(&self, request: &TryRequest) -> bool {
+    fn matches_delivery(&self, request: &AttemptRequest) -> bool {
         self.webhook.as_ref().is_some_and(|wanted| matching::text_matches(wanted, request.endpoint.as_str()))
             && self.event.as_ref().is_none_or(|wanted| *wanted == request.kind)
     }
 }
 
 /// A request as rules look at it.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a str,
     /// The one behind the base URL.
     pub(crate) path: &'a str,
@@ -53,7 +53,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) body: &'a [u8],
 }
 
-impl Asked<'_> {
+impl RequestParts<'_> {
     fn has_query(&self, name: &str, wanted: &str) -> bool {
         form_urlencoded::parse(self.query.as_bytes())
             .any(|(given, value)| given == name && matching::text_matches(wanted, &value))
@@ -144,16 +144,16 @@ impl Fault {
             || self.until.is_some_and(|until| now >= until)
     }
 
-    fn struck(&mut self) -> Struck {
+    fn matched(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
         let delay = latency.map(|latency| latency.draw(&mut self.chance)).unwrap_or_default();
-        Struck { act, delay, headers }
+        FaultMatch { act, delay, headers }
     }
 }
 
-/// What goes wrong this time.
+/// What goes wrong this time: a rule that fired.
 #[derive(Debug, Clone)]
-pub(crate) struct Struck {
+pub(crate) struct FaultMatch {
     pub(crate) act: Act,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
@@ -207,17 +207,18 @@ impl Faults {
     }
 
     /// What goes wrong with this request, if anything.
-    pub(crate) fn pick(&mut self, asked: &Asked<'_>, now: Timestamp) -> Option<Struck> {
+    pub(crate) fn match_request(&mut self, asked: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
-        rules.find_map(|it| (!it.is_over(now) && it.rule.matches(asked) && it.fires()).then(|| it.struck()))
+        rules.find_map(|it| (!it.is_over(now) && it.rule.matches(asked) && it.fires()).then(|| it.matched()))
     }
 
     /// What goes wrong with this try of a webhook, if anything. One that was held back already is not held back again.
-    pub(crate) fn strike(&mut self, request: &TryRequest, now: Timestamp) -> Option<Struck> {
+    pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
         rules.find_map(|it| {
             let again = request.held && matches!(it.rule.effect.act, Act::Swap | Act::Late(_));
-            (!again && !it.is_over(now) && it.rule.strikes(request) && it.fires()).then(|| it.struck())
+            (!again && !it.is_over(now) && it.rule.matches_delivery(request) && it.fires())
+                .then(|| it.matched())
         })
     }
 }

@@ -14,7 +14,7 @@ use super::Effect;
 /// ```
 /// use shared_inbox_mock::{Effect, FaultRule};
 ///
-/// // The next note is taken, and the client never hears of it.
+/// // The next note is taken, and the client never subscribes_to of it.
 /// let rule = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
 /// assert_eq!(
 ///     serde_json::to_value(&rule).unwrap(),

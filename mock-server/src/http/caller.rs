@@ -8,14 +8,14 @@ use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 
 use super::guard;
 use crate::{
-    runtime::{Realm, registry::Hub},
-    world::{Answer, Behalf, CallInput, KeyHash, Refusal, World},
+    runtime::{WorldRuntime, registry::WorldRegistry},
+    world::{Behalf, CallInput, KeyHash, Refusal, ServiceResponse, World},
 };
 
 /// The agent behind a valid key.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    realm: Arc<Realm>,
+    runtime: Arc<WorldRuntime>,
     agent: AgentId,
     /// The number of its request in the journal.
     request: u64,
@@ -23,13 +23,13 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// The one whose key the request carries, with its request in the journal; and the time.
-    pub(crate) fn of(hub: &Hub, headers: &HeaderMap) -> Result<(Self, Timestamp), Refusal> {
+    pub(crate) fn of(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp), Refusal> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
         let key = KeyHash::of(key);
-        let known = hub.world_of(&key).and_then(|realm| {
-            let (agent, request, at) = realm.arrive_with(&key)?;
-            Some((Self { realm, agent, request }, at))
+        let known = registry.world_of(&key).and_then(|runtime| {
+            let (agent, request, at) = runtime.arrive_with(&key)?;
+            Some((Self { runtime, agent, request }, at))
         });
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
     }
@@ -38,8 +38,8 @@ impl Caller {
         self.request
     }
 
-    pub(crate) fn realm(&self) -> &Arc<Realm> {
-        &self.realm
+    pub(crate) fn runtime(&self) -> &Arc<WorldRuntime> {
+        &self.runtime
     }
 
     pub(crate) fn agent(&self) -> &AgentId {
@@ -48,7 +48,7 @@ impl Caller {
 
     /// What the key may do.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
-        self.realm.enter(|world, _| world.scopes(&self.agent).to_vec())
+        self.runtime.enter(|world, _| world.scopes(&self.agent).to_vec())
     }
 
     /// One operation of the service, a request of its own.
@@ -57,13 +57,13 @@ impl Caller {
         operation: Operation,
         id: Option<&str>,
         input: CallInput<'_>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ServiceResponse, Refusal> {
         self.at_work(operation, |world, now| world.call(&self.agent, operation, id, input, now))
     }
 
     /// Lets a request in and counts it, whatever it asks for.
     pub(crate) fn admit(&self) -> Result<(), Refusal> {
-        self.realm.enter(|world, now| world.admit(&self.agent, now))
+        self.runtime.enter(|world, now| world.admit(&self.agent, now))
     }
 
     /// One operation, as a tool, in a request that was let in.
@@ -71,7 +71,7 @@ impl Caller {
         &self,
         operation: Operation,
         arguments: Map<String, Value>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ServiceResponse, Refusal> {
         let input = CallInput::Tool(arguments);
         self.at_work(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
     }
@@ -83,8 +83,8 @@ impl Caller {
         work: impl FnOnce(&mut World, Timestamp) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         if operation.method() == Method::Get {
-            return self.realm.enter(work);
+            return self.runtime.enter(work);
         }
-        self.realm.change(Behalf::Request(self.request, operation.path()), work)
+        self.runtime.change(Behalf::Request(self.request, operation.path()), work)
     }
 }

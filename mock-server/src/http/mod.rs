@@ -33,11 +33,11 @@ use self::{
     guard::Guard,
     service::Target,
 };
-use crate::{control::Control, ready::Addresses, runtime::registry::Hub, world::Refusal};
+use crate::{control::Control, ready::Addresses, runtime::registry::WorldRegistry, world::Refusal};
 
 /// What every request needs.
 pub(crate) struct App {
-    hub: Arc<Hub>,
+    registry: Arc<WorldRegistry>,
     guard: Guard,
     addresses: Arc<Addresses>,
     limits: Limits,
@@ -51,7 +51,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(
-        hub: Hub,
+        registry: WorldRegistry,
         address: SocketAddr,
         token: Option<&str>,
         limits: Limits,
@@ -60,7 +60,7 @@ impl App {
         stop: watch::Receiver<Phase>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            hub: Arc::new(hub),
+            registry: Arc::new(registry),
             guard: Guard::new(address, token),
             addresses: Arc::new(Addresses::new(address)),
             limits,
@@ -73,7 +73,11 @@ impl App {
 
     /// The control of the main world.
     pub(crate) fn control(&self) -> Control {
-        Control::new(Arc::clone(&self.hub), Arc::clone(self.hub.main()), Arc::clone(&self.addresses))
+        Control::new(
+            Arc::clone(&self.registry),
+            Arc::clone(self.registry.main()),
+            Arc::clone(&self.addresses),
+        )
     }
 
     /// The description of the service, an endpoint like the others: it needs a key, and counts.

@@ -50,7 +50,7 @@ fn call(
     id: Option<&str>,
     parts: &Parts,
     body: Result<Bytes, Refusal>,
-) -> Result<crate::world::Answer, Refusal> {
+) -> Result<crate::world::ServiceResponse, Refusal> {
     if operation.method() == Method::Get {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();

@@ -1,4 +1,4 @@
-//! The way of a request to the service, REST or MCP: its body is read, a fault may strike, the answer is made, and
+//! The way of a request to the service, REST or MCP: its body is read, a fault may be applied, the answer is made, and
 //! the journal and the log are told.
 
 use std::{
@@ -21,10 +21,10 @@ use super::{
     log, mcp, response, rest,
 };
 use crate::{
-    faults::{Act, Asked, When},
+    faults::{Act, RequestParts, When},
     ready::REST_PREFIX,
     runtime::{
-        Realm,
+        WorldRuntime,
         journal::{Entry, KeptResponse, Transport, parted},
     },
     world::Refusal,
@@ -67,14 +67,14 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let (caller, mut record) = Record::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
     record.body = body.clone().unwrap_or_default();
-    let asked = Asked {
+    let asked = RequestParts {
         method: parts.method.as_str(),
         path: Target::of(parts.uri.path()).map_or("", Target::path),
         query: parts.uri.query().unwrap_or_default(),
         agent: caller.as_ref().ok().map(Caller::agent),
         body: &record.body,
     };
-    let Some(fault) = record.realm.strike(&asked) else {
+    let Some(fault) = record.runtime.match_fault(&asked) else {
         return record.answered(perform(app, caller, parts, body).await);
     };
     let reply = match fault.act {
@@ -124,7 +124,7 @@ async fn perform(
     if let Ok(caller) = &caller
         && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
-        caller.realm().searchable().await;
+        caller.runtime().searchable().await;
     }
     let performed = async move {
         match Target::of(parts.uri.path()) {
@@ -165,7 +165,7 @@ fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
 
 /// Writes the journal and the log when the request is over, also when its client has gone away before.
 struct Record {
-    realm: Arc<Realm>,
+    runtime: Arc<WorldRuntime>,
     log: bool,
     number: u64,
     at: Timestamp,
@@ -183,18 +183,18 @@ struct Record {
 impl Record {
     /// Who asks, and the record of it. Without a valid key it is one of the main world.
     fn begin(app: &App, parts: &Parts) -> (Result<Caller, Refusal>, Self) {
-        let (caller, realm, number, at) = match Caller::of(&app.hub, &parts.headers) {
+        let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
-                let (realm, number) = (Arc::clone(caller.realm()), caller.request());
-                (Ok(caller), realm, number, at)
+                let (runtime, number) = (Arc::clone(caller.runtime()), caller.request());
+                (Ok(caller), runtime, number, at)
             }
             Err(refused) => {
-                let (number, at) = app.hub.main().arrive();
-                (Err(refused), Arc::clone(app.hub.main()), number, at)
+                let (number, at) = app.registry.main().arrive();
+                (Err(refused), Arc::clone(app.registry.main()), number, at)
             }
         };
         let record = Self {
-            realm,
+            runtime,
             log: app.log,
             number,
             at,
@@ -220,7 +220,7 @@ impl Record {
     /// Keeps a response of which the client receives so many bytes of the body.
     fn keep(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
         // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
-        if let Some(date) = self.realm.http_date() {
+        if let Some(date) = self.runtime.http_date() {
             response.headers_mut().insert(header::DATE, date);
         }
         self.status = Some(response.status().as_u16());
@@ -255,6 +255,6 @@ impl Drop for Record {
             duration,
             body: self.body.clone(),
         };
-        self.realm.enter_in_journal(entry, self.response.take());
+        self.runtime.enter_in_journal(entry, self.response.take());
     }
 }

@@ -1,4 +1,4 @@
-//! Examines a receiver: sends it a fixed series of good and bad requests and reports what it did with each.
+//! Checks a receiver: sends it a fixed series of good and bad requests and reports what it did with each.
 //!
 //! The requests carry `webhook.test` events with ids of their own, stay out of the delivery log, and are dated by this
 //! machine's clock, which is the one a receiver looks at, wherever the mock's clock stands.
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use shared_inbox::{Event, EventId, EventKind, Timestamp, event::WebhookTest};
 use shared_inbox_webhooks::{Secret, SignedHeaders, Signer};
 
-use crate::runtime::delivery::{Deliverer, NoAnswer};
-use crate::world::webhooks::Examinee;
+use crate::runtime::delivery::{Deliverer, NoResponse};
+use crate::world::webhooks::ReceiverUnderTest;
 
 /// What an exam found.
 ///
@@ -25,7 +25,7 @@ use crate::world::webhooks::Examinee;
 /// let mock = MockServer::start().await;
 /// # let receiver = "http://127.0.0.1:9/hook";
 /// let webhook = mock.control().create_webhook(CreateWebhook::new(receiver)).await?;
-/// let report = mock.control().exam(&webhook.id).await?;
+/// let report = mock.control().check_receiver(&webhook.id).await?;
 /// for case in report.cases.iter().filter(|case| !case.passed) {
 ///     println!("{}: sent {}, expected {}. {}", case.name, case.sent, case.expected, case.hint.as_deref().unwrap_or(""));
 /// }
@@ -34,18 +34,20 @@ use crate::world::webhooks::Examinee;
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ExamReport")]
 #[non_exhaustive]
-pub struct ExamReport {
+pub struct ReceiverReport {
     /// Whether every case passed.
     pub passed: bool,
     /// The cases, in the order in which they were sent.
-    pub cases: Vec<ExamCase>,
+    pub cases: Vec<ReceiverCase>,
 }
 
 /// One case of an exam.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ExamCase")]
 #[non_exhaustive]
-pub struct ExamCase {
+pub struct ReceiverCase {
     /// Its name, always the same.
     pub name: String,
     /// What was sent.
@@ -78,7 +80,7 @@ enum Expect {
 }
 
 impl Expect {
-    fn met(self, answer: &Result<u16, NoAnswer>) -> bool {
+    fn met(self, answer: &Result<u16, NoResponse>) -> bool {
         let (taken, refused) = match answer {
             Ok(status) => ((200..300).contains(status), (400..500).contains(status)),
             Err(_) => (false, false),
@@ -87,12 +89,12 @@ impl Expect {
             Expect::Taken => taken,
             Expect::Refused => refused,
             Expect::Answered => taken || refused,
-            Expect::Survived => taken || refused || matches!(answer, Err(NoAnswer::Closed)),
+            Expect::Survived => taken || refused || matches!(answer, Err(NoResponse::Closed)),
         }
     }
 }
 
-struct Shot {
+struct Probe {
     headers: SignedHeaders,
     body: Bytes,
     expect: Expect,
@@ -103,45 +105,45 @@ struct Case {
     name: &'static str,
     sent: &'static str,
     expected: &'static str,
-    shots: Vec<Shot>,
+    probes: Vec<Probe>,
 }
 
 /// Sends the series to the receiver and reports.
-pub(crate) async fn run(deliverer: &Deliverer, examinee: Examinee) -> ExamReport {
+pub(crate) async fn run(deliverer: &Deliverer, receiver: ReceiverUnderTest) -> ReceiverReport {
     let mut silent = None;
     let mut cases = Vec::new();
-    for case in Paper::new(&examinee).cases() {
+    for case in CaseBuilder::new(&receiver).cases() {
         let (mut status, mut hint) = (None, None);
         if let Some(why) = silent {
             hint = Some(format!("Not sent, because an earlier request got no answer: {why}."));
         }
-        for shot in case.shots.into_iter().filter(|_| silent.is_none()) {
-            let answer = deliverer.post(&examinee.url, &shot.headers, shot.body).await.result;
+        for probe in case.probes.into_iter().filter(|_| silent.is_none()) {
+            let answer = deliverer.post(&receiver.url, &probe.headers, probe.body).await.result;
             status = answer.ok();
-            if !shot.expect.met(&answer) {
+            if !probe.expect.met(&answer) {
                 hint = Some(match answer {
                     Ok(300..=399) => {
                         "Redirects are not followed: give the address that answers itself.".to_owned()
                     }
-                    Ok(500..) => format!("A 5xx looks like a crash, and is tried again. {}", shot.hint),
-                    Ok(_) => shot.hint.to_owned(),
+                    Ok(500..) => format!("A 5xx looks like a crash, and is tried again. {}", probe.hint),
+                    Ok(_) => probe.hint.to_owned(),
                     Err(why) => format!("No answer: {why}."),
                 });
                 // A receiver that is not there costs ten seconds a request, and nothing more is learnt.
-                silent = answer.err().filter(|why| *why != NoAnswer::Closed);
+                silent = answer.err().filter(|why| *why != NoResponse::Closed);
                 break;
             }
         }
         let passed = hint.is_none();
         let (name, sent, expected) = (case.name.into(), case.sent.into(), case.expected.into());
-        cases.push(ExamCase { name, sent, expected, status, passed, hint });
+        cases.push(ReceiverCase { name, sent, expected, status, passed, hint });
     }
-    ExamReport { passed: cases.iter().all(|case| case.passed), cases }
+    ReceiverReport { passed: cases.iter().all(|case| case.passed), cases }
 }
 
 /// Makes up the requests.
-struct Paper<'a> {
-    examinee: &'a Examinee,
+struct CaseBuilder<'a> {
+    receiver: &'a ReceiverUnderTest,
     now: Timestamp,
     signer: Signer,
     /// Signs with a secret that the receiver cannot know.
@@ -152,13 +154,13 @@ struct Paper<'a> {
 const VERIFY: &str = "Check the HMAC of `webhook-id`, `webhook-timestamp` and the raw body, each time, and answer 401 when \
                       no signature matches.";
 
-impl<'a> Paper<'a> {
-    fn new(examinee: &'a Examinee) -> Self {
+impl<'a> CaseBuilder<'a> {
+    fn new(receiver: &'a ReceiverUnderTest) -> Self {
         let stranger = Secret::from_bytes(&[0x5a; 32]).expect("32 bytes are neither too few nor too many");
         Self {
-            examinee,
+            receiver,
             now: Timestamp::now(),
-            signer: Signer::new([examinee.keys.current().clone()]),
+            signer: Signer::new([receiver.keys.current().clone()]),
             stranger: Signer::new([stranger]),
             count: 0,
         }
@@ -188,7 +190,7 @@ impl<'a> Paper<'a> {
             name: "good",
             sent: "a test event with a good signature and the present time",
             expected: "2xx",
-            shots: vec![self.signed(Expect::Taken, hint)],
+            probes: vec![self.signed(Expect::Taken, hint)],
         }
     }
 
@@ -205,7 +207,7 @@ impl<'a> Paper<'a> {
             name: "wrong signature",
             sent: "a body with one byte more than was signed, then an empty signature, then none",
             expected: "4xx for each",
-            shots: vec![changed, empty, none],
+            probes: vec![changed, empty, none],
         }
     }
 
@@ -216,7 +218,7 @@ impl<'a> Paper<'a> {
             name: "stale",
             sent: "a good signature over a timestamp of 10 minutes ago",
             expected: "4xx",
-            shots: vec![self.dated(at, Expect::Refused, hint)],
+            probes: vec![self.dated(at, Expect::Refused, hint)],
         }
     }
 
@@ -227,7 +229,7 @@ impl<'a> Paper<'a> {
             name: "future",
             sent: "a good signature over a timestamp 10 minutes ahead",
             expected: "4xx",
-            shots: vec![self.dated(at, Expect::Refused, hint)],
+            probes: vec![self.dated(at, Expect::Refused, hint)],
         }
     }
 
@@ -236,12 +238,12 @@ impl<'a> Paper<'a> {
                     service send it again.";
         let first = self.signed(Expect::Taken, hint);
         let again =
-            Shot { headers: first.headers.clone(), body: first.body.clone(), expect: Expect::Taken, hint };
+            Probe { headers: first.headers.clone(), body: first.body.clone(), expect: Expect::Taken, hint };
         Case {
             name: "replayed id",
             sent: "the same test event twice, with the same id",
             expected: "2xx for each, handled once",
-            shots: vec![first, again],
+            probes: vec![first, again],
         }
     }
 
@@ -250,14 +252,14 @@ impl<'a> Paper<'a> {
         let made = |paper: &mut Self, ago: u64| {
             let mut event = paper.event();
             event["created_at"] = json!(paper.now - Duration::from_secs(ago));
-            paper.shot(&event, Expect::Taken, hint)
+            paper.probe(&event, Expect::Taken, hint)
         };
         let (newer, older) = (made(self, 30), made(self, 90));
         Case {
             name: "reordered",
             sent: "two test events, the one created later first",
             expected: "2xx for each",
-            shots: vec![newer, older],
+            probes: vec![newer, older],
         }
     }
 
@@ -271,7 +273,7 @@ impl<'a> Paper<'a> {
             name: "unknown event type",
             sent: "a signed event of the type `exam.unknown`",
             expected: "2xx",
-            shots: vec![self.shot(&event, Expect::Taken, hint)],
+            probes: vec![self.probe(&event, Expect::Taken, hint)],
         }
     }
 
@@ -284,37 +286,37 @@ impl<'a> Paper<'a> {
             name: "unknown extra fields",
             sent: "a signed test event with fields more in the envelope and in `data`",
             expected: "2xx",
-            shots: vec![self.shot(&event, Expect::Taken, hint)],
+            probes: vec![self.probe(&event, Expect::Taken, hint)],
         }
     }
 
     fn both_secrets(&mut self) -> Case {
         let hint = "The header `webhook-signature` holds several signatures, separated by spaces, for 24 hours after a \
                     rotation: accept the request when any of them matches.";
-        let mut shot = self.signed(Expect::Taken, hint);
-        let (id, stamp) = (shot.headers.id.clone(), shot.headers.timestamp.clone());
-        let keys = &self.examinee.keys;
-        shot.headers = match keys.previous(self.examinee.now) {
+        let mut probe = self.signed(Expect::Taken, hint);
+        let (id, stamp) = (probe.headers.id.clone(), probe.headers.timestamp.clone());
+        let keys = &self.receiver.keys;
+        probe.headers = match keys.previous(self.receiver.now) {
             Some((previous, true)) => {
-                Signer::new([keys.current().clone(), previous.clone()]).sign_text(&id, &stamp, &shot.body)
+                Signer::new([keys.current().clone(), previous.clone()]).sign_text(&id, &stamp, &probe.body)
             }
             // Not in a rotation: the secret that the receiver has is the old one, and it cannot know the new one.
             _ => {
-                let new = self.stranger.sign_text(&id, &stamp, &shot.body).signature;
-                let signature = format!("{new} {}", shot.headers.signature);
-                SignedHeaders { signature, ..shot.headers }
+                let new = self.stranger.sign_text(&id, &stamp, &probe.body).signature;
+                let signature = format!("{new} {}", probe.headers.signature);
+                SignedHeaders { signature, ..probe.headers }
             }
         };
         Case {
             name: "both secrets",
             sent: "a test event with two signatures, of a new and an old secret",
             expected: "2xx",
-            shots: vec![shot],
+            probes: vec![probe],
         }
     }
 
     fn old_secret(&mut self) -> Case {
-        let (old, expect, expected, hint) = match self.examinee.keys.previous(self.examinee.now) {
+        let (old, expect, expected, hint) = match self.receiver.keys.previous(self.receiver.now) {
             Some((previous, true)) => (
                 Signer::new([previous.clone()]),
                 Expect::Answered,
@@ -329,13 +331,13 @@ impl<'a> Paper<'a> {
             ),
             None => (self.stranger.clone(), Expect::Refused, "4xx", VERIFY),
         };
-        let mut shot = self.signed(expect, hint);
-        shot.headers = old.sign_text(&shot.headers.id, &shot.headers.timestamp, &shot.body);
+        let mut probe = self.signed(expect, hint);
+        probe.headers = old.sign_text(&probe.headers.id, &probe.headers.timestamp, &probe.body);
         Case {
             name: "old secret only",
             sent: "a test event signed with a secret that is not the webhook's present one",
             expected,
-            shots: vec![shot],
+            probes: vec![probe],
         }
     }
 
@@ -344,14 +346,14 @@ impl<'a> Paper<'a> {
             "Read no more of a body than a limit (1 MiB is plenty), answer 413 beyond it, and stay up.";
         let mut event = self.event();
         event["exam"] = json!("x".repeat(LARGE));
-        let large = self.shot(&event, Expect::Survived, hint);
+        let large = self.probe(&event, Expect::Survived, hint);
         let after =
             self.signed(Expect::Taken, "The receiver took no good event after a large one: it must stay up.");
         Case {
             name: "large body",
             sent: "a signed test event of 3 MiB, then a good one",
             expected: "2xx or 413, then 2xx",
-            shots: vec![large, after],
+            probes: vec![large, after],
         }
     }
 
@@ -363,34 +365,34 @@ impl<'a> Paper<'a> {
             id: EventId::parse(id).expect("letters and digits behind the prefix"),
             version: Some(1),
             created_at: Some(self.now),
-            workspace: Some(self.examinee.workspace.clone()),
-            livemode: Some(self.examinee.livemode),
+            workspace: Some(self.receiver.workspace.clone()),
+            livemode: Some(self.receiver.livemode),
             summary: "Exam of this webhook's receiver".to_owned(),
             url: None,
-            kind: EventKind::WebhookTest(WebhookTest { endpoint_id: self.examinee.id.clone() }),
+            kind: EventKind::WebhookTest(WebhookTest { endpoint_id: self.receiver.id.clone() }),
             raw: None,
         };
         // Texts, numbers and flags: always JSON.
         serde_json::to_value(event).unwrap_or_default()
     }
 
-    fn signed(&mut self, expect: Expect, hint: &'static str) -> Shot {
+    fn signed(&mut self, expect: Expect, hint: &'static str) -> Probe {
         self.dated(self.now, expect, hint)
     }
 
-    fn dated(&mut self, at: Timestamp, expect: Expect, hint: &'static str) -> Shot {
+    fn dated(&mut self, at: Timestamp, expect: Expect, hint: &'static str) -> Probe {
         let event = self.event();
-        self.shot_at(&event, at, expect, hint)
+        self.probe_at(&event, at, expect, hint)
     }
 
-    fn shot(&self, event: &Value, expect: Expect, hint: &'static str) -> Shot {
-        self.shot_at(event, self.now, expect, hint)
+    fn probe(&self, event: &Value, expect: Expect, hint: &'static str) -> Probe {
+        self.probe_at(event, self.now, expect, hint)
     }
 
-    fn shot_at(&self, event: &Value, at: Timestamp, expect: Expect, hint: &'static str) -> Shot {
+    fn probe_at(&self, event: &Value, at: Timestamp, expect: Expect, hint: &'static str) -> Probe {
         let body = Bytes::from(event.to_string());
         let id = event["id"].as_str().unwrap_or_default();
         let headers = self.signer.sign_text(id, &at.as_secs().to_string(), &body);
-        Shot { headers, body, expect, hint }
+        Probe { headers, body, expect, hint }
     }
 }

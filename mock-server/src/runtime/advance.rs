@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use shared_inbox::Timestamp;
 
-use super::{Realm, change::Cause, clock::ClockMode};
+use super::{WorldRuntime, change::Cause, clock::ClockMode};
 use crate::world::{FiredJob, Refusal};
 
 /// A suspended machine does not run its timers; look at the clock now and then.
@@ -73,12 +73,12 @@ enum Step {
     Replaced,
 }
 
-impl Realm {
+impl WorldRuntime {
     pub(super) fn drive(self: &Arc<Self>) {
-        let (realm, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
+        let (runtime, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
         self.plan.runtime.spawn(async move {
             loop {
-                let Some(wait) = realm.upgrade().map(|realm| realm.tick()) else { return };
+                let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
                 match wait {
                     Some(wait) => drop(tokio::time::timeout(wait.min(LONGEST_SLEEP), wake.notified()).await),
                     None => wake.notified().await,
@@ -109,8 +109,8 @@ impl Realm {
     ///
     /// Runs to its end even when nobody waits for it any more.
     pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
-        let realm = Arc::clone(self);
-        self.run(async move { realm.advance_now(until).await }).await
+        let runtime = Arc::clone(self);
+        self.run(async move { runtime.advance_now(until).await }).await
     }
 
     async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
@@ -139,14 +139,14 @@ impl Realm {
         let mut fired = state.fired.take().unwrap_or_default();
         // Tries that waited for a slow receiver come after what fell due later.
         fired.sort_by_key(|job| job.at);
-        self.tell(&mut state, Cause::Clock, "advance");
+        self.notify_change(&mut state, Cause::Clock, "advance");
         Ok(Advanced { now: state.clock.now(), fired })
     }
 
     async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<(), Refusal> {
         let mut began = Instant::now();
         loop {
-            let mut ended = std::pin::pin!(self.try_ended.notified());
+            let mut ended = std::pin::pin!(self.attempt_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
                 Step::Ran if began.elapsed() < TURN => {}

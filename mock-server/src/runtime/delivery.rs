@@ -25,14 +25,14 @@ use tokio::sync::Semaphore;
 
 use super::{
     journal::present_headers,
-    targets::{Forbidden, Route, Targets},
+    targets::{Forbidden, Route, WebhookTargets},
 };
 use crate::{
-    faults::{Act, Struck, When},
+    faults::{Act, FaultMatch, When},
     json::redact::redact,
     world::{
-        ReceiverResponse, Signed, TryOutcome, TryRequest,
-        webhooks::{StampClock, USER_AGENT},
+        AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
+        webhooks::{TimestampSource, USER_AGENT},
     },
 };
 
@@ -50,7 +50,7 @@ const MAX_RESPONSE_KEPT: usize = 4 * 1024;
 pub(crate) struct Deliverer(Arc<Inner>);
 
 struct Inner {
-    targets: Targets,
+    targets: WebhookTargets,
     answer_within: Duration,
     local: Lazy,
     public: Lazy,
@@ -68,8 +68,8 @@ impl fmt::Debug for Deliverer {
 }
 
 /// What came back for one request.
-pub(crate) struct Answer {
-    pub(crate) result: Result<u16, NoAnswer>,
+pub(crate) struct PostOutcome {
+    pub(crate) result: Result<u16, NoResponse>,
     pub(crate) took: Duration,
     /// What the receiver said beside the status.
     response: Option<ReceiverResponse>,
@@ -77,7 +77,7 @@ pub(crate) struct Answer {
 
 /// Why nothing came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NoAnswer {
+pub(crate) enum NoResponse {
     #[error("no answer within {} seconds", .0.as_secs_f64())]
     TimedOut(Duration),
     #[error("not sent: the address {0}")]
@@ -98,7 +98,7 @@ pub(crate) enum NoAnswer {
 
 impl Deliverer {
     /// Sends where `targets` lets it, and waits so long for each answer.
-    pub(crate) fn new(targets: Targets, answer_within: Duration) -> Self {
+    pub(crate) fn new(targets: WebhookTargets, answer_within: Duration) -> Self {
         provide_crypto();
         Self(Arc::new(Inner {
             targets,
@@ -111,49 +111,56 @@ impl Deliverer {
     }
 
     /// The rule about where it sends.
-    pub(crate) fn targets(&self) -> &Targets {
+    pub(crate) fn targets(&self) -> &WebhookTargets {
         &self.0.targets
     }
 
     /// Makes a try. `at` is asked for the time on the mock's clock when the try's turn has come.
     pub(crate) async fn perform(
         &self,
-        request: TryRequest,
-        struck: Option<Struck>,
+        request: AttemptRequest,
+        fault: Option<FaultMatch>,
         at: impl FnOnce() -> Timestamp,
-    ) -> TryOutcome {
+    ) -> AttemptOutcome {
         let places = if request.slow { &self.0.slow } else { &self.0.prompt };
         // Never closed; were it so, the try would simply be made.
         let _place = places.acquire().await.ok();
         let at = at();
         let stamp = match request.timestamps {
-            StampClock::Mock => at,
-            StampClock::Real => Timestamp::now(),
+            TimestampSource::Mock => at,
+            TimestampSource::Real => Timestamp::now(),
         };
         let headers = Signer::new(request.keys.signing(at)).sign(
             request.event.as_str(),
             u64::try_from(stamp.as_secs()).unwrap_or(0),
             &request.body,
         );
-        let Answer { result, took, response } = match struck {
+        let PostOutcome { result, took, response } = match fault {
             None => self.post(&request.url, &headers, request.body.clone()).await,
-            Some(struck) => self.unlucky(&request, &headers, struck).await,
+            Some(fault) => self.deliver_with_fault(&request, &headers, fault).await,
         };
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let outcome = match result {
-            Ok(status) => TryOutcome::answered(&request, at, status, took),
-            Err(why @ NoAnswer::TimedOut(_)) => TryOutcome::timed_out(&request, at, why.to_string(), took),
-            Err(why) => TryOutcome::unanswered(&request, at, why.to_string(), took),
+            Ok(status) => AttemptOutcome::answered(&request, at, status, took),
+            Err(why @ NoResponse::TimedOut(_)) => {
+                AttemptOutcome::timed_out(&request, at, why.to_string(), took)
+            }
+            Err(why) => AttemptOutcome::unanswered(&request, at, why.to_string(), took),
         };
         outcome.signed(Signed::new(&headers.timestamp, &headers.signature)).responded(response)
     }
 
     /// A try that something happens to on its way.
-    async fn unlucky(&self, request: &TryRequest, headers: &SignedHeaders, struck: Struck) -> Answer {
-        let nothing = |result| Answer { result, took: Duration::ZERO, response: None };
-        tokio::time::sleep(struck.delay).await;
-        match struck.act {
-            Act::Drop(When::Before) => return nothing(Err(NoAnswer::Refused)),
+    async fn deliver_with_fault(
+        &self,
+        request: &AttemptRequest,
+        headers: &SignedHeaders,
+        fault: FaultMatch,
+    ) -> PostOutcome {
+        let nothing = |result| PostOutcome { result, took: Duration::ZERO, response: None };
+        tokio::time::sleep(fault.delay).await;
+        match fault.act {
+            Act::Drop(When::Before) => return nothing(Err(NoResponse::Refused)),
             Act::Status { status, when: When::Before } => return nothing(Ok(status)),
             Act::Truncate(bytes) => {
                 return self.cut(&request.url, headers, request.body.clone(), bytes).await;
@@ -161,12 +168,12 @@ impl Deliverer {
             _ => {}
         }
         let answer = self.post(&request.url, headers, request.body.clone()).await;
-        match struck.act {
+        match fault.act {
             Act::Drop(_) => {
-                Answer { result: answer.result.and(Err(NoAnswer::Closed)), response: None, ..answer }
+                PostOutcome { result: answer.result.and(Err(NoResponse::Closed)), response: None, ..answer }
             }
             Act::Status { status, .. } => {
-                Answer { result: answer.result.and(Ok(status)), response: None, ..answer }
+                PostOutcome { result: answer.result.and(Ok(status)), response: None, ..answer }
             }
             Act::Twice => {
                 self.post(&request.url, headers, request.body.clone()).await;
@@ -177,7 +184,7 @@ impl Deliverer {
     }
 
     /// Posts only the first bytes of a body and then goes away.
-    async fn cut(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> Answer {
+    async fn cut(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> PostOutcome {
         let started = Instant::now();
         let exchange = async {
             let length = body.len();
@@ -188,31 +195,36 @@ impl Deliverer {
             let request = request.header(CONTENT_LENGTH, length).body(reqwest::Body::wrap(parts));
             // Whatever a receiver makes of half a body, nobody is there to hear it.
             let _ = request.send().await;
-            Err(NoAnswer::Cut)
+            Err(NoResponse::Cut)
         };
-        let result = tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoAnswer::Cut));
-        Answer { result, took: started.elapsed(), response: None }
+        let result =
+            tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoResponse::Cut));
+        PostOutcome { result, took: started.elapsed(), response: None }
     }
 
     /// Posts a body with these headers; never longer than the time for an answer.
-    pub(crate) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> Answer {
+    pub(crate) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> PostOutcome {
         let started = Instant::now();
         let within = self.0.answer_within;
         let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
-        let (result, response) = match answer.unwrap_or(Err(NoAnswer::TimedOut(within))) {
+        let (result, response) = match answer.unwrap_or(Err(NoResponse::TimedOut(within))) {
             Ok((status, response)) => (Ok(status), Some(response)),
             Err(why) => (Err(why), None),
         };
-        Answer { result, took: started.elapsed(), response }
+        PostOutcome { result, took: started.elapsed(), response }
     }
 
     /// A request that may be sent, with its headers.
-    async fn request(&self, url: &str, headers: &SignedHeaders) -> Result<reqwest::RequestBuilder, NoAnswer> {
-        let route = self.0.targets.route(url).await.map_err(NoAnswer::Forbidden)?;
-        let client = self.0.client(route).ok_or(NoAnswer::Tls)?;
+    async fn request(
+        &self,
+        url: &str,
+        headers: &SignedHeaders,
+    ) -> Result<reqwest::RequestBuilder, NoResponse> {
+        let route = self.0.targets.route(url).await.map_err(NoResponse::Forbidden)?;
+        let client = self.0.client(route).ok_or(NoResponse::Tls)?;
         let mut request = client.post(url).header(CONTENT_TYPE, "application/json");
         for (name, value) in headers.pairs() {
-            // Empty: the header is left out, for an exam.
+            // Empty: the header is left out, for a receiver check.
             if !value.is_empty() {
                 request = request.header(name, value);
             }
@@ -225,7 +237,7 @@ impl Deliverer {
         url: &str,
         headers: &SignedHeaders,
         body: Bytes,
-    ) -> Result<(u16, ReceiverResponse), NoAnswer> {
+    ) -> Result<(u16, ReceiverResponse), NoResponse> {
         let mut response =
             self.request(url, headers).await?.body(body).send().await.map_err(|error| reason(&error))?;
         let (mut read, mut kept) = (0, Vec::new());
@@ -279,11 +291,11 @@ impl Inner {
 }
 
 /// Sorts an error by what is at the bottom of it. No text of the error is passed on: it may name the address.
-fn reason(error: &reqwest::Error) -> NoAnswer {
+fn reason(error: &reqwest::Error) -> NoResponse {
     let mut at: Option<&(dyn std::error::Error + 'static)> = error.source();
     while let Some(cause) = at {
         if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
-            return NoAnswer::Forbidden(*forbidden);
+            return NoResponse::Forbidden(*forbidden);
         }
         if let Some(mut io) = cause.downcast_ref::<io::Error>() {
             // Errors of TLS come wrapped in errors of I/O, one in the other.
@@ -291,24 +303,24 @@ fn reason(error: &reqwest::Error) -> NoAnswer {
                 io = inner;
             }
             match io.kind() {
-                io::ErrorKind::ConnectionRefused => return NoAnswer::Refused,
-                io::ErrorKind::InvalidData if error.is_connect() => return NoAnswer::Tls,
+                io::ErrorKind::ConnectionRefused => return NoResponse::Refused,
+                io::ErrorKind::InvalidData if error.is_connect() => return NoResponse::Tls,
                 io::ErrorKind::ConnectionReset
                 | io::ErrorKind::BrokenPipe
                 | io::ErrorKind::UnexpectedEof
-                | io::ErrorKind::ConnectionAborted => return NoAnswer::Closed,
+                | io::ErrorKind::ConnectionAborted => return NoResponse::Closed,
                 _ => {}
             }
         }
         if let Some(hyper) = cause.downcast_ref::<hyper::Error>() {
             if hyper.is_incomplete_message() || hyper.is_closed() || hyper.is_body_write_aborted() {
-                return NoAnswer::Closed;
+                return NoResponse::Closed;
             }
             if hyper.is_parse() {
-                return NoAnswer::NotHttp;
+                return NoResponse::NotHttp;
             }
         }
         at = cause.source();
     }
-    NoAnswer::Unreachable
+    NoResponse::Unreachable
 }

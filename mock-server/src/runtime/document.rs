@@ -43,20 +43,20 @@ pub(crate) fn read(document: &[u8], like: &World) -> Result<World, Refusal> {
 }
 
 /// So many problems of a document are told; the lines of each have to be looked for, and nobody reads a thousand.
-const TOLD: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// The refusal of a document that can be read, and in which something does not fit together.
 pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
     let all = invalid.problems();
-    let told = all.iter().take(TOLD).map(|problem| match line(document, &problem.field) {
+    let problems = all.iter().take(MAX_PROBLEMS).map(|problem| match line(document, &problem.field) {
         Some(line) => format!("line {line}: {problem}"),
         None => problem.to_string(),
     });
-    let mut told: Vec<String> = told.collect();
-    if all.len() > TOLD {
-        told.push(format!("and {} more", all.len() - TOLD));
+    let mut problems: Vec<String> = problems.collect();
+    if all.len() > MAX_PROBLEMS {
+        problems.push(format!("and {} more", all.len() - MAX_PROBLEMS));
     }
-    Refusal::new(400, told.join("; "))
+    Refusal::new(400, problems.join("; "))
 }
 
 /// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor

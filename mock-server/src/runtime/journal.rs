@@ -22,7 +22,7 @@ use crate::{
         redact::{redact, redact_json},
     },
     ready::REST_PREFIX,
-    world::{Page, Part, Refusal, call_id, empty_as_none, from_text},
+    world::{Page, Refusal, Section, call_id, empty_as_none, from_text},
 };
 
 /// Entries kept; the oldest goes first.
@@ -422,7 +422,7 @@ impl Requests {
     }
 
     /// A part of those that a filter lets through.
-    pub(crate) fn browse(mut self, filter: &RequestFilter, part: Part) -> Page<JournalEntry> {
+    pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
         self.0.retain(|kept| filter.fits(&kept.entry));
         self.0.sort_by_key(|kept| kept.entry.number);
         if filter.order == Some(Order::Newest) {

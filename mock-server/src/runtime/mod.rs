@@ -1,7 +1,7 @@
 //! A world and what surrounds it: its clock, its faults, its journal, and the driver that makes things happen when
 //! they fall due.
 //!
-//! [`Realm::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
+//! [`WorldRuntime::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
 //! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook tries are made
 //! outside the lock, and what came of them is taken back in.
 //!
@@ -44,8 +44,8 @@ use self::{
     worker::Worker,
 };
 use crate::{
-    faults::{Act, Asked, Faults, Struck},
-    world::{Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, TryRequest, World},
+    faults::{Act, FaultMatch, Faults, RequestParts},
+    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, World},
 };
 
 /// How long a webhook that is to come after the next one waits for that.
@@ -55,7 +55,7 @@ const JOBS_IN_ONE_GO: usize = 32;
 /// Changes that a follower may be behind.
 const FOLLOWED: usize = 1_024;
 
-pub(crate) struct Realm {
+pub(crate) struct WorldRuntime {
     plan: Plan,
     beginning: Beginning,
     state: Mutex<State>,
@@ -68,9 +68,9 @@ pub(crate) struct Realm {
     /// Tells the driver that something falls due earlier than it thinks.
     wake: Arc<Notify>,
     /// Tells a moving clock that a webhook try has ended.
-    try_ended: Notify,
+    attempt_ended: Notify,
     /// Tells those who wait for something that the world has changed or a request has ended.
-    stirred: Notify,
+    woken: Notify,
     /// One move of the clock at a time.
     moving: tokio::sync::Mutex<()>,
 }
@@ -92,7 +92,7 @@ struct State {
     date: HttpDate,
 }
 
-impl Realm {
+impl WorldRuntime {
     fn new(plan: Plan, beginning: Beginning, world: World, clock: Clock, worker: Arc<Worker>) -> Self {
         let state = State {
             world,
@@ -115,8 +115,8 @@ impl Realm {
             changes: OnceLock::new(),
             ended: OnceLock::new(),
             wake: Arc::default(),
-            try_ended: Notify::new(),
-            stirred: Notify::new(),
+            attempt_ended: Notify::new(),
+            woken: Notify::new(),
             moving: tokio::sync::Mutex::default(),
         }
     }
@@ -175,12 +175,16 @@ impl Realm {
             result
         });
         if result.is_ok() {
-            self.tell(&mut self.lock(), cause, what);
+            self.notify_change(&mut self.lock(), cause, what);
         }
         result
     }
 
-    fn leave(self: &Arc<Self>, state: MutexGuard<'_, State>, tries: Vec<(TryRequest, Option<Struck>)>) {
+    fn leave(
+        self: &Arc<Self>,
+        state: MutexGuard<'_, State>,
+        tries: Vec<(AttemptRequest, Option<FaultMatch>)>,
+    ) {
         let sooner = match (state.world.next_due(), state.planned) {
             (Some(due), Some(planned)) => due < planned,
             (due, _) => due.is_some(),
@@ -189,43 +193,44 @@ impl Realm {
         if sooner {
             self.wake.notify_one();
         }
-        for (request, struck) in tries {
-            let realm = Arc::clone(self);
+        for (request, fault) in tries {
+            let runtime = Arc::clone(self);
             self.plan.runtime.spawn(async move {
                 let due = request.due;
-                let outcome = realm.plan.deliverer.perform(request, struck, || realm.try_time(due)).await;
-                realm.enter(|world, _| world.finish_try(outcome));
-                realm.tell(&mut realm.lock(), Cause::Job, "webhook-try-ended");
-                realm.try_ended.notify_waiters();
+                let outcome =
+                    runtime.plan.deliverer.perform(request, fault, || runtime.attempt_time(due)).await;
+                runtime.enter(|world, _| world.finish_attempt(outcome));
+                runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-try-ended");
+                runtime.attempt_ended.notify_waiters();
             });
         }
     }
 
     /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
     /// moved it is no more than a few at a time: whoever moves it comes for the rest.
-    fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(TryRequest, Option<Struck>)> {
+    fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
         let most = if state.fired.is_some() { JOBS_IN_ONE_GO } else { usize::MAX };
         let mut tries = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
                 Fired::Done(job) => job,
-                Fired::Try(job, request) => {
-                    match state.faults.strike(&request, job.at) {
-                        Some(Struck { act: Act::Late(by), .. }) => {
-                            state.world.hold_try(&request, by, false);
+                Fired::Attempt(job, request) => {
+                    match state.faults.match_delivery(&request, job.at) {
+                        Some(FaultMatch { act: Act::Late(by), .. }) => {
+                            state.world.hold_attempt(&request, by, false);
                             continue;
                         }
-                        Some(Struck { act: Act::Swap, .. }) => {
-                            state.world.hold_try(&request, SWAPPED_FOR, true);
+                        Some(FaultMatch { act: Act::Swap, .. }) => {
+                            state.world.hold_attempt(&request, SWAPPED_FOR, true);
                             continue;
                         }
-                        struck => tries.push((request, struck)),
+                        fault => tries.push((request, fault)),
                     }
                     job
                 }
             };
-            self.tell(state, Cause::Job, &job.job);
+            self.notify_change(state, Cause::Job, &job.job);
             if let Some(log) = &mut state.fired {
                 log.push(job);
             }
@@ -233,9 +238,9 @@ impl Realm {
         tries
     }
 
-    fn tell(&self, state: &mut State, cause: Cause, what: &str) {
+    fn notify_change(&self, state: &mut State, cause: Cause, what: &str) {
         state.changes += 1;
-        self.stirred.notify_waiters();
+        self.woken.notify_waiters();
         if let Some(changes) = self.changes.get().filter(|changes| changes.receiver_count() > 0) {
             let at = state.clock.now();
             let _ = changes.send(Change { number: state.changes, at, cause, what: what.to_owned() });
@@ -243,8 +248,8 @@ impl Realm {
     }
 
     /// Tells the followers of something that is beside the world: its faults, its journal.
-    pub(crate) fn say(&self, what: &'static str) {
-        self.tell(&mut self.lock(), Cause::Control, what);
+    pub(crate) fn notify_control_change(&self, what: &'static str) {
+        self.notify_change(&mut self.lock(), Cause::Control, what);
     }
 
     pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
@@ -257,7 +262,7 @@ impl Realm {
     }
 
     /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.
-    fn try_time(&self, due: Timestamp) -> Timestamp {
+    fn attempt_time(&self, due: Timestamp) -> Timestamp {
         let mut state = self.lock();
         match state.clock.mode() {
             ClockMode::Real if state.fired.is_none() => state.clock.now(),
@@ -275,8 +280,8 @@ impl Realm {
     }
 
     /// Ends when the world changes or a request ends.
-    pub(crate) fn stirred(&self) -> Notified<'_> {
-        self.stirred.notified()
+    pub(crate) fn woken(&self) -> Notified<'_> {
+        self.woken.notified()
     }
 
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
@@ -284,13 +289,13 @@ impl Realm {
     }
 
     /// What goes wrong with this request, if anything.
-    pub(crate) fn strike(&self, asked: &Asked<'_>) -> Option<Struck> {
+    pub(crate) fn match_fault(&self, asked: &RequestParts<'_>) -> Option<FaultMatch> {
         let mut state = self.lock();
         if state.faults.is_empty() {
             return None;
         }
         let now = state.clock.now();
-        state.faults.pick(asked, now)
+        state.faults.match_request(asked, now)
     }
 
     pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {
@@ -330,14 +335,14 @@ impl Realm {
     /// Enters a request that is over, and tells those who wait for one or follow them.
     pub(crate) fn enter_in_journal(&self, entry: Entry, response: Option<KeptResponse>) {
         self.lock().journal.push(entry, response);
-        self.stirred.notify_waiters();
+        self.woken.notify_waiters();
         if let Some(ended) = self.ended.get() {
             ended.send_modify(|ended| *ended += 1);
         }
     }
 }
 
-impl Drop for Realm {
+impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let world = mem::replace(&mut state.world, World::nothing());

@@ -13,7 +13,7 @@ use shared_inbox::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{
-    Realm,
+    WorldRuntime,
     clock::ClockMode,
     delivery::Deliverer,
     document::Origin,
@@ -40,14 +40,14 @@ pub(crate) struct Settings {
     pub(crate) runtime: Handle,
 }
 
-pub(crate) struct Hub {
+pub(crate) struct WorldRegistry {
     settings: Settings,
-    main: Arc<Realm>,
+    main: Arc<WorldRuntime>,
     worlds: RwLock<Worlds>,
 }
 
 struct Worlds {
-    others: BTreeMap<u64, Arc<Realm>>,
+    others: BTreeMap<u64, Arc<WorldRuntime>>,
     /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
     /// world keeps them.
     keys: BTreeSet<(KeyHash, u64)>,
@@ -69,14 +69,15 @@ impl Worlds {
     }
 }
 
-impl Hub {
+impl WorldRegistry {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
-        let main = Realm::start(settings.plan(0, Keys::fixed(), settings.clock), origin, Arc::default())?;
+        let main =
+            WorldRuntime::start(settings.plan(0, Keys::fixed(), settings.clock), origin, Arc::default())?;
         let worlds =
             Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), held: BTreeMap::new(), made: 0 };
-        let hub = Self { settings, main, worlds: RwLock::new(worlds) };
-        hub.index(&hub.main);
-        Ok(hub)
+        let registry = Self { settings, main, worlds: RwLock::new(worlds) };
+        registry.index(&registry.main);
+        Ok(registry)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Worlds> {
@@ -88,23 +89,23 @@ impl Hub {
     }
 
     /// The world that a request without a valid key counts for.
-    pub(crate) fn main(&self) -> &Arc<Realm> {
+    pub(crate) fn main(&self) -> &Arc<WorldRuntime> {
         &self.main
     }
 
     /// The world with this id.
-    pub(crate) fn world(&self, id: &str) -> Result<Arc<Realm>, Refusal> {
+    pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>, Refusal> {
         let number = number(id).ok_or_else(no_such_world)?;
         self.read().others.get(&number).cloned().ok_or_else(no_such_world)
     }
 
     /// All worlds, the main one first.
-    pub(crate) fn all(&self) -> Vec<Arc<Realm>> {
+    pub(crate) fn all(&self) -> Vec<Arc<WorldRuntime>> {
         std::iter::once(&self.main).chain(self.read().others.values()).cloned().collect()
     }
 
     /// The world that this key belongs to.
-    pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<Realm>> {
+    pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<WorldRuntime>> {
         let worlds = self.read();
         let (found, number) = worlds.keys.range((*key, 0)..).next()?;
         if found != key {
@@ -114,11 +115,11 @@ impl Hub {
     }
 
     /// Looks up again which keys this world has.
-    pub(crate) fn index(&self, realm: &Arc<Realm>) {
-        let number = realm.number();
+    pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
+        let number = runtime.number();
         // Locked first: of two who look at once, the one who saw less must not be the last to write.
         let mut worlds = self.write();
-        let hashes: Vec<KeyHash> = realm.enter(|world, _| world.key_hashes().collect());
+        let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
         if number != 0 && !worlds.others.contains_key(&number) {
             return;
         }
@@ -130,13 +131,13 @@ impl Hub {
         self: &Arc<Self>,
         origin: Origin,
         clock: Option<ClockMode>,
-    ) -> Result<Arc<Realm>, Refusal> {
+    ) -> Result<Arc<WorldRuntime>, Refusal> {
         if !matches!(&origin, Origin::Document(document) if document.len() > LARGE_DOCUMENT) {
             return self.create(origin, clock, Arc::default());
         }
-        let (hub, worker) = (Arc::clone(self), Arc::<Worker>::default());
+        let (registry, worker) = (Arc::clone(self), Arc::<Worker>::default());
         let its_own = Arc::clone(&worker);
-        worker.run(move || hub.create(origin, clock, its_own)).await?
+        worker.run(move || registry.create(origin, clock, its_own)).await?
     }
 
     /// A new world beside the others.
@@ -145,7 +146,7 @@ impl Hub {
         origin: Origin,
         clock: Option<ClockMode>,
         worker: Arc<Worker>,
-    ) -> Result<Arc<Realm>, Refusal> {
+    ) -> Result<Arc<WorldRuntime>, Refusal> {
         let number = {
             let mut worlds = self.write();
             if worlds.others.len() >= MAX_WORLDS {
@@ -156,21 +157,22 @@ impl Hub {
             worlds.made
         };
         let clock = clock.unwrap_or(self.settings.clock);
-        let realm = Realm::start(self.settings.plan(number, Keys::numbered(number), clock), origin, worker)?;
-        self.write().others.insert(number, Arc::clone(&realm));
-        self.index(&realm);
-        Ok(realm)
+        let runtime =
+            WorldRuntime::start(self.settings.plan(number, Keys::numbered(number), clock), origin, worker)?;
+        self.write().others.insert(number, Arc::clone(&runtime));
+        self.index(&runtime);
+        Ok(runtime)
     }
 
     /// Ends a world; its keys are worth nothing from now on.
     pub(crate) fn delete(&self, id: &str) -> Result<(), Refusal> {
         let number = number(id).ok_or_else(no_such_world)?;
         let mut worlds = self.write();
-        let realm = worlds.others.remove(&number).ok_or_else(no_such_world)?;
+        let runtime = worlds.others.remove(&number).ok_or_else(no_such_world)?;
         worlds.hold(number, Vec::new());
         // Nobody has to wait while it is taken down.
         drop(worlds);
-        drop(realm);
+        drop(runtime);
         Ok(())
     }
 }
@@ -202,7 +204,7 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::ready::world_id;
-    use crate::runtime::targets::Targets;
+    use crate::runtime::targets::WebhookTargets;
 
     #[tokio::test]
     async fn a_world_that_was_deleted_leaves_nothing_running() {
@@ -212,21 +214,21 @@ mod tests {
             start: None,
             rate_limit: None,
             rate_window: Duration::from_secs(60),
-            deliverer: Deliverer::new(Targets::default(), Duration::from_secs(1)),
+            deliverer: Deliverer::new(WebhookTargets::default(), Duration::from_secs(1)),
             runtime: runtime.clone(),
         };
-        let hub = Hub::new(settings, Origin::Empty).expect("a world");
+        let registry = WorldRegistry::new(settings, Origin::Empty).expect("a world");
         let alone = runtime.metrics().num_alive_tasks();
         for _ in 0..20 {
-            let world = hub.create(Origin::Demo, None, Arc::default()).expect("a world");
+            let world = registry.create(Origin::Demo, None, Arc::default()).expect("a world");
             tokio::task::yield_now().await;
-            hub.delete(&world_id(world.number())).expect("it was there");
+            registry.delete(&world_id(world.number())).expect("it was there");
         }
         while runtime.metrics().num_alive_tasks() > alone {
             tokio::task::yield_now().await;
         }
         assert!(
-            hub.read().held.len() == 1 && hub.read().keys.len() == 2,
+            registry.read().held.len() == 1 && registry.read().keys.len() == 2,
             "only the main world's keys are left"
         );
     }

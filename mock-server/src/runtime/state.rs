@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Realm, State,
+    State, WorldRuntime,
     change::Cause,
     clock::{Clock, ClockMode},
     document::Origin,
@@ -23,14 +23,14 @@ use crate::{
     world::{Refusal, World},
 };
 
-impl Realm {
+impl WorldRuntime {
     /// Builds the world and starts its driver.
     pub(crate) fn start(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>, Refusal> {
         let (beginning, world, clock) = plan.begin(origin)?;
-        let realm = Arc::new(Self::new(plan, beginning, world, clock, worker));
-        realm.drive();
-        realm.read_ahead();
-        Ok(realm)
+        let runtime = Arc::new(Self::new(plan, beginning, world, clock, worker));
+        runtime.drive();
+        runtime.read_ahead();
+        Ok(runtime)
     }
 
     /// Does what may take long on the thread of the world's worker.
@@ -81,11 +81,11 @@ impl Realm {
 
     /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
     pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<(), Refusal> {
-        let realm = Arc::clone(self);
+        let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;
         let read = move || {
-            let old = realm.enter(|world, now| world.data(now));
-            realm.plan.read(document, &old)
+            let old = runtime.enter(|world, now| world.data(now));
+            runtime.plan.read(document, &old)
         };
         let worker = Arc::<Worker>::default();
         let (world, saved) = if long { worker.run(read).await?? } else { read()? };
@@ -115,11 +115,11 @@ impl Realm {
         state.epoch += 1;
         state.fired = None;
         state.planned = None;
-        self.tell(&mut state, Cause::State, what);
+        self.notify_change(&mut state, Cause::State, what);
         let now = state.clock.now();
         let tries = self.run_due(&mut state, now);
         self.leave(state, tries);
-        self.try_ended.notify_waiters();
+        self.attempt_ended.notify_waiters();
         worker.take_down(old);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// Does something when its turn has come.
     pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) {
-        match self.queue.get_or_init(hire) {
+        match self.queue.get_or_init(spawn_thread) {
             // It waits as long as there is someone who could send.
             Some(queue) => drop(queue.send(Box::new(work))),
             None => work(),
@@ -53,7 +53,7 @@ impl Worker {
 }
 
 /// A thread that does what it is sent; none where the system has none to give.
-fn hire() -> Option<mpsc::Sender<Work>> {
+fn spawn_thread() -> Option<mpsc::Sender<Work>> {
     let (sender, queue) = mpsc::channel::<Work>();
     let work = move || {
         for work in queue {

@@ -73,7 +73,7 @@ pub(super) fn calls() -> Vec<Call> {
         .about("What is left out stays as it is; a kind of null takes it away.")
         .conflict("The helpers do not run in the sandbox."),
         post("/documents", "file_document", "A person puts a file into the library", |it: Control, Input(new)| async move {
-            it.file_document(new).await.map(|id| Made(FiledDocument { id }))
+            it.file_document(new).await.map(|id| Made(DocumentFiled { id }))
         })
         .about("Without a conversation, for those who see the inbox."),
         post(
@@ -120,7 +120,8 @@ pub(super) fn calls() -> Vec<Call> {
 
 /// A document that was filed.
 #[derive(Serialize, JsonSchema)]
-struct FiledDocument {
+#[schemars(rename = "FiledDocument")]
+struct DocumentFiled {
     /// Its id.
     id: DocumentId,
 }

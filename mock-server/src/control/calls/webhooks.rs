@@ -1,4 +1,4 @@
-//! What an owner does with a webhook, and the exam of its receiver.
+//! What an owner does with a webhook, and the check of its receiver.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -76,7 +76,7 @@ pub(super) fn calls() -> Vec<Call> {
             "/webhooks/{id}/exam",
             "examine_webhook",
             "Examines a receiver",
-            |it: Control, Id(id)| async move { it.exam(id).await.map(Shown) },
+            |it: Control, Id(id)| async move { it.check_receiver(id).await.map(Shown) },
         )
         .about("Sends it a fixed series of good and bad requests, and reports what it made of them."),
     ]

@@ -58,7 +58,7 @@ pub(super) fn calls() -> Vec<Call> {
             it.request(&id).await.map(Shown)
         }),
         get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, Id(id)| async move {
-            Ok(Shown(it.line(id).await))
+            Ok(Shown(it.trace(id).await))
         })
         .about(
             "For the id of a request, a message, a note, an event, a document request, a booking or a conversation: \

@@ -33,41 +33,41 @@ type Lookup = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 /// Where webhooks may be sent.
 ///
 /// ```
-/// use shared_inbox_mock::Targets;
-/// let rule: Targets = "public".parse()?;
-/// assert_eq!(rule, Targets::public());
-/// assert_eq!(Targets::default(), Targets::loopback());
+/// use shared_inbox_mock::WebhookTargets;
+/// let rule: WebhookTargets = "public".parse()?;
+/// assert_eq!(rule, WebhookTargets::public());
+/// assert_eq!(WebhookTargets::default(), WebhookTargets::loopback());
 /// # Ok::<(), &'static str>(())
 /// ```
 #[derive(Clone)]
-pub struct Targets {
+pub struct WebhookTargets {
     mode: Mode,
     /// Instead of the machine's resolver.
     lookup: Option<Arc<Lookup>>,
 }
 
-impl fmt::Debug for Targets {
+impl fmt::Debug for WebhookTargets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Targets").field("mode", &self.mode).finish_non_exhaustive()
+        f.debug_struct("WebhookTargets").field("mode", &self.mode).finish_non_exhaustive()
     }
 }
 
-impl Default for Targets {
+impl Default for WebhookTargets {
     fn default() -> Self {
         Self::loopback()
     }
 }
 
 /// Whether they accept the same; how names are looked up does not count.
-impl PartialEq for Targets {
+impl PartialEq for WebhookTargets {
     fn eq(&self, other: &Self) -> bool {
         self.mode == other.mode
     }
 }
 
-impl Eq for Targets {}
+impl Eq for WebhookTargets {}
 
-impl FromStr for Targets {
+impl FromStr for WebhookTargets {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
@@ -120,7 +120,7 @@ impl Route {
     }
 }
 
-impl Targets {
+impl WebhookTargets {
     /// Public `https` addresses, and `http` and `https` receivers on this machine.
     pub fn loopback() -> Self {
         Self::new(Mode::Loopback)
@@ -219,7 +219,7 @@ impl Targets {
 }
 
 struct Checked {
-    targets: Targets,
+    targets: WebhookTargets,
     route: Route,
 }
 

@@ -23,7 +23,7 @@ async fn public_mode_takes_public_https_only() {
         ("mapped.example.com", &["::ffff:192.168.0.1"]),
         ("meta.example.com", &["169.254.169.254"]),
     ];
-    let targets = Targets::public().names(knowing(names));
+    let targets = WebhookTargets::public().names(knowing(names));
     let accepted = [
         "https://hooks.example.com/in",
         "https://HOOKS.example.com:8443/in?x=1",
@@ -118,7 +118,7 @@ async fn loopback_mode_takes_this_machine_too_and_nothing_else() {
         ("lan.example.com", &["192.168.0.7"]),
         ("mixed.example.com", &["93.184.216.34", "127.0.0.1"]),
     ];
-    let targets = Targets::loopback().names(knowing(names));
+    let targets = WebhookTargets::loopback().names(knowing(names));
     let local = [
         "http://127.0.0.1:8080/in",
         "https://127.0.0.1:8443/in",
@@ -154,7 +154,7 @@ async fn loopback_mode_takes_this_machine_too_and_nothing_else() {
 #[tokio::test]
 async fn the_address_that_is_connected_to_is_the_one_that_was_checked() {
     let calls = Arc::new(AtomicUsize::new(0));
-    let targets = Targets::public().names({
+    let targets = WebhookTargets::public().names({
         let calls = calls.clone();
         move |_| match calls.fetch_add(1, Ordering::SeqCst) {
             0 => vec![[93, 184, 216, 34].into()],

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
 
-use super::{DeliveryOutcome, Item, Job, Try, World};
+use super::{Attempt, DeliveryOutcome, Item, Job, World};
 
 /// Steps kept; the oldest go first.
 const STEPS: usize = 50_000;
@@ -57,7 +57,7 @@ pub enum StepKind {
 /// let id = mock.client().conversations().await?[0].id.clone();
 /// let sent = mock.client().conversation(&id).reply("On its way.").and_send().await?;
 ///
-/// let line = mock.control().line(&sent.message_id).await.steps;
+/// let line = mock.control().trace(&sent.message_id).await.steps;
 /// assert_eq!(line[0].kind, StepKind::Request);
 /// let waits = line.iter().find(|step| step.kind == StepKind::Job).expect("the send");
 /// assert!(waits.due_at.is_some());
@@ -66,8 +66,9 @@ pub enum StepKind {
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LineStep")]
 #[non_exhaustive]
-pub struct LineStep {
+pub struct TraceStep {
     /// Its number; a cause has a smaller one than what it led to.
     pub number: u64,
     /// The step that led to it; none for what began a line.
@@ -87,7 +88,7 @@ pub struct LineStep {
     pub due_at: Option<Timestamp>,
     /// The way of an event to each webhook that hears it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub deliveries: Option<Vec<LineDelivery>>,
+    pub deliveries: Option<Vec<TraceDelivery>>,
     /// Of a request: the trace that it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
@@ -111,10 +112,10 @@ pub struct LineStep {
     pub status: Option<u16>,
 }
 
-impl std::fmt::Debug for LineStep {
+impl std::fmt::Debug for TraceStep {
     /// Without the words of a mail and the names of customers.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LineStep")
+        f.debug_struct("TraceStep")
             .field("number", &self.number)
             .field("cause", &self.cause)
             .field("at", &self.at)
@@ -133,8 +134,9 @@ const MAX_EXCERPT: usize = 120;
 /// The way of an event to one webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LineDelivery")]
 #[non_exhaustive]
-pub struct LineDelivery {
+pub struct TraceDelivery {
     /// The webhook.
     pub webhook_id: WebhookId,
     /// Where it is sent to.
@@ -144,13 +146,13 @@ pub struct LineDelivery {
     /// When it is tried next.
     pub next_try_at: Option<Timestamp>,
     /// Every try so far, oldest first.
-    pub tries: Vec<Try>,
+    pub tries: Vec<Attempt>,
 }
 
-impl std::fmt::Debug for LineDelivery {
+impl std::fmt::Debug for TraceDelivery {
     /// The address may carry a password of the receiver's, so it is left out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LineDelivery")
+        f.debug_struct("TraceDelivery")
             .field("webhook_id", &self.webhook_id)
             .field("outcome", &self.outcome)
             .field("tries", &self.tries)
@@ -195,7 +197,7 @@ enum Now {
 
 /// What has happened so far.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct Traces {
     steps: VecDeque<Step>,
     /// How many were forgotten: the number of the first that is left.
     gone: u64,
@@ -203,13 +205,13 @@ pub(super) struct Lines {
 }
 
 /// A copy of a world has seen nothing yet.
-impl Clone for Lines {
+impl Clone for Traces {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl Lines {
+impl Traces {
     fn push(&mut self, step: Step) -> u64 {
         self.steps.push_back(step);
         if self.steps.len() > STEPS {
@@ -299,18 +301,18 @@ impl StepKind {
 impl World {
     /// From now on everything is done on this one's behalf.
     pub(crate) fn begin(&mut self, behalf: Behalf) {
-        self.lines.now = Now::Begun(behalf);
+        self.traces.now = Now::Begun(behalf);
     }
 
     /// It is over.
     pub(crate) fn end(&mut self) {
-        self.lines.now = Now::Nobody;
+        self.traces.now = Now::Nobody;
     }
 
     /// What follows an event of the past.
     pub(super) fn follow_on(&mut self, event: &EventId) {
-        let found = self.lines.numbered().rev().find(|(_, step)| step.id == event.as_str());
-        self.lines.now = found.map_or(Now::Nobody, |(number, _)| Now::Step(number));
+        let found = self.traces.numbered().rev().find(|(_, step)| step.id == event.as_str());
+        self.traces.now = found.map_or(Now::Nobody, |(number, _)| Now::Step(number));
     }
 
     /// Notes that something happened.
@@ -322,10 +324,10 @@ impl World {
         conversation: Option<usize>,
         at: Timestamp,
     ) {
-        if let Some(cause) = self.lines.cause(at) {
+        if let Some(cause) = self.traces.cause(at) {
             let conversation = conversation.map(|at| at as u32);
             let (id, what) = (id.to_owned(), what.to_owned());
-            self.lines.push(Step { cause: Some(cause), at, kind, id, what, conversation });
+            self.traces.push(Step { cause: Some(cause), at, kind, id, what, conversation });
         }
     }
 
@@ -339,7 +341,7 @@ impl World {
 
     /// Puts something off until later.
     pub(super) fn later(&mut self, due: Timestamp, job: Job, now: Timestamp) {
-        let cause = self.lines.cause(now);
+        let cause = self.traces.cause(now);
         self.jobs.push_for(due, job, cause);
     }
 
@@ -352,27 +354,27 @@ impl World {
         act: impl FnOnce(&mut World) -> R,
     ) -> R {
         let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
-        let number = self.lines.push(Step { cause, at, kind: StepKind::Job, id, what, conversation: None });
-        let before = std::mem::replace(&mut self.lines.now, Now::Step(number));
+        let number = self.traces.push(Step { cause, at, kind: StepKind::Job, id, what, conversation: None });
+        let before = std::mem::replace(&mut self.traces.now, Now::Step(number));
         let result = act(self);
-        self.lines.now = before;
+        self.traces.now = before;
         result
     }
 
     /// The lines on which an id is: what led to it and what it led to, oldest first, then the jobs that still wait.
-    pub fn line(&self, id: &str) -> Vec<LineStep> {
+    pub fn trace(&self, id: &str) -> Vec<TraceStep> {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
-        let (roots, ids) = self.lines.roots(id, conversation);
-        let on = |number: u64| roots.contains(&self.lines.root(number));
-        let mut steps: Vec<LineStep> = self
-            .lines
+        let (roots, ids) = self.traces.roots(id, conversation);
+        let on = |number: u64| roots.contains(&self.traces.root(number));
+        let mut steps: Vec<TraceStep> = self
+            .traces
             .numbered()
             .filter(|(number, _)| on(*number))
             .map(|(number, step)| {
                 let at = step.conversation.map(|at| at as usize);
-                LineStep {
+                TraceStep {
                     number,
-                    cause: step.cause.filter(|cause| *cause >= self.lines.gone),
+                    cause: step.cause.filter(|cause| *cause >= self.traces.gone),
                     at: step.at,
                     kind: step.kind,
                     id: step.id.clone(),
@@ -390,14 +392,14 @@ impl World {
                 }
             })
             .collect();
-        let next = self.lines.gone + self.lines.steps.len() as u64;
+        let next = self.traces.gone + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
             !matches!(job, Job::WebhookTry { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
-        steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| LineStep {
+        steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| TraceStep {
             number,
-            cause: cause.filter(|cause| *cause >= self.lines.gone),
+            cause: cause.filter(|cause| *cause >= self.traces.gone),
             at: due,
             kind: StepKind::Job,
             id: job.subject().to_owned(),
