@@ -22,7 +22,7 @@ use axum::{
     routing::post,
 };
 use shared_inbox_examples::Result;
-use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, StampClock};
+use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, TimestampSource};
 use shared_inbox_tests::stores;
 use shared_inbox_webhooks::{
     Event, Receiver, Secret, Verifier, Webhook,
@@ -128,7 +128,7 @@ async fn main() -> Result<()> {
     let address = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
     let mock = MockServer::builder().empty().manual_clock().start().await;
     let control = mock.control();
-    let new = CreateWebhook::new(format!("http://{address}/")).timestamps(StampClock::Real);
+    let new = CreateWebhook::new(format!("http://{address}/")).timestamps(TimestampSource::Real);
     let webhook = control.create_webhook(new).await?;
     let start = || -> Result<Process> {
         let mut program = Command::new(env::current_exe()?);

@@ -7,8 +7,8 @@ use shared_inbox::{
     input::DocumentItem, new_message_id,
 };
 use shared_inbox_mock::{
-    Approval, Control, CreateWebhook, DeliveryFilter, Effect, FaultRule, InboundMail, MockServer, StampClock,
-    Stop, Try, Upload,
+    Approval, Attempt, Control, CreateWebhook, DeliveryFilter, Effect, FaultRule, InboundMail, MockServer,
+    Stop, TimestampSource, Upload,
 };
 use shared_inbox_webhooks::{Secret, Signer};
 use tokio::net::TcpListener;
@@ -47,7 +47,7 @@ pub(crate) async fn tour(show: &mut Show) -> Result<(), Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/webhooks", listener.local_addr()?);
     // The receiver looks at its own clock, which does not move with the mock's.
-    let real = StampClock::Real;
+    let real = TimestampSource::Real;
     let webhook = show
         .run(code!(control.create_webhook(CreateWebhook::new(url).timestamps(real)).await?), |webhook| {
             format!("{}, and a secret, shown once", webhook.id)
@@ -275,7 +275,7 @@ async fn a_day_of_retries(
     let filter = DeliveryFilter::default().event_type("webhook.test");
     show.run(code!(control.deliveries(webhook, filter).await?), |log| {
         let delivery = &log[0];
-        let line = |attempt: &Try| {
+        let line = |attempt: &Attempt| {
             let status = attempt.status.map_or("no answer".to_owned(), |status| status.to_string());
             format!("{:>7} {status}", after(attempt.at.duration_since(delivery.created_at)))
         };

@@ -16,14 +16,16 @@ use tokio::{
 
 use crate::{
     MockServer,
-    server::{
+    http::{
         App,
-        clock::ClockMode,
         connection::{Limits, Phase},
-        deliver::Deliverer,
+    },
+    runtime::{
+        clock::ClockMode,
+        delivery::Deliverer,
         document::Origin,
-        hub::{Hub, Settings},
-        target::Targets,
+        registry::{Settings, WorldRegistry},
+        targets::WebhookTargets,
     },
     world::Refusal,
 };
@@ -48,7 +50,7 @@ pub struct MockServerBuilder {
     pub(crate) origin: Origin,
     pub(crate) rate_limit: Option<u32>,
     pub(crate) rate_window: Duration,
-    pub(crate) targets: Targets,
+    pub(crate) targets: WebhookTargets,
     pub(crate) webhook_answer_time: Duration,
     pub(crate) control_token: Option<String>,
     pub(crate) patience: Duration,
@@ -110,7 +112,7 @@ impl Default for MockServerBuilder {
             origin: Origin::Demo,
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
             rate_window: shared_inbox::limits::RATE_WINDOW,
-            targets: Targets::default(),
+            targets: WebhookTargets::default(),
             webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
             control_token: None,
             patience: Limits::default().patience,
@@ -164,7 +166,7 @@ impl MockServerBuilder {
     }
 
     /// Where webhooks may go; this machine too, unless set.
-    pub fn webhook_targets(mut self, targets: Targets) -> Self {
+    pub fn webhook_targets(mut self, targets: WebhookTargets) -> Self {
         self.targets = targets;
         self
     }
@@ -264,8 +266,8 @@ impl MockServerBuilder {
             deliverer: Deliverer::new(self.targets, self.webhook_answer_time),
             runtime: runtime.clone(),
         };
-        let hub =
-            Hub::new(settings, self.origin).map_err(|Refusal { message, .. }| StartError::Seed(message))?;
+        let registry = WorldRegistry::new(settings, self.origin)
+            .map_err(|Refusal { message, .. }| StartError::Seed(message))?;
         let address = self.listen;
         let failed = |source| StartError::Listen { address, source };
         let _context = runtime.enter();
@@ -273,7 +275,7 @@ impl MockServerBuilder {
         let bound = listener.local_addr().map_err(failed)?;
         let limits = Limits { patience: self.patience, ..Limits::default() };
         Ok((
-            App::new(hub, bound, self.control_token.as_deref(), limits, self.log, self.console, stop),
+            App::new(registry, bound, self.control_token.as_deref(), limits, self.log, self.console, stop),
             listener,
         ))
     }

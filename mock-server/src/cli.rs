@@ -18,9 +18,10 @@ use tokio::{runtime, sync::watch};
 use crate::{
     MockServer, World,
     builder::{MockServerBuilder, StartError},
+    http::connection::Phase,
     lifetime,
     ready::Ready,
-    server::{clock::ClockMode, connection::Phase, document::Origin, target::Targets},
+    runtime::{clock::ClockMode, document::Origin, targets::WebhookTargets},
 };
 
 /// The whole shared-inbox service in memory: REST, MCP, webhooks, a clock you can move, faults you can switch on.
@@ -69,7 +70,7 @@ struct Options {
     rate_limit: Rate,
     /// `loopback`: also receivers on this machine, http or https; `public`: the service's own rule
     #[arg(long, value_name = "loopback|public", default_value = "loopback")]
-    webhook_targets: Targets,
+    webhook_targets: WebhookTargets,
     /// The bearer token of the control API; required when --listen is not a loopback address
     #[arg(long, value_name = "TOKEN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     control_token: Option<String>,

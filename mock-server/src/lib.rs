@@ -35,9 +35,13 @@ mod cli;
 #[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
 pub mod conform;
 mod control;
+mod faults;
+mod http;
+mod json;
 mod lifetime;
 mod ready;
-mod server;
+mod receiver_check;
+mod runtime;
 pub mod world;
 
 use std::thread::JoinHandle;
@@ -48,32 +52,32 @@ use tokio::sync::{oneshot, watch};
 pub use builder::{MockServerBuilder, StartError};
 pub use cli::run as run_program;
 pub use control::{
-    Control, Controlled, ExpectTime, Expectation, Expected, Line, Met, NewWorld, SnapshotEntry,
+    Control, Controlled, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
+pub use faults::{Bundle, Effect, Fault, FaultRule, Latency};
+pub use json::difference::Changed;
 pub use ready::{Ready, ReadyKeys};
-pub use server::{
+pub use receiver_check::{ReceiverCase, ReceiverReport};
+pub use runtime::{
+    advance::{Advanced, ClockReading},
+    change::{Cause, Change},
     clock::ClockMode,
-    difference::Changed,
-    exam::{ExamCase, ExamReport},
-    faults::{Bundle, Effect, Fault, FaultRule, Latency},
     journal::{JournalEntry, Order, RequestFilter, Transport},
-    realm::{Advanced, ClockReading},
-    sse::{Cause, Change},
-    target::Targets,
+    targets::WebhookTargets,
 };
 pub use world::{
-    Approval, Approved, Assignment, BookingRecord, By, ConversationEntry, ConversationFilter,
-    ConversationView, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome,
-    DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope, HookState, InboundFile,
-    InboundMail, JobEntry, KeyEntry, LineDelivery, LineStep, MadeKey, MailboxEntry, NewBooking, NewDocument,
-    NewKey, NewMailbox, NewUser, Noted, OutboxKind, OutboxMail, Outcome, Page, Part, Plan, Reading, Received,
-    Refusal, RequestEntry, RotatedSecret, SentMail, SentTry, Signed, Snooze, Sorting, StampClock,
-    StatusChange, StepKind, Stop, TagChange, TeamNote, TeamReply, TestSent, Try, Upload, Uploaded, User,
-    Waiting, WebhookView, World,
+    Actor, Approval, Approved, Assignment, Attempt, AttemptSent, BookingRecord, ConversationEntry,
+    ConversationFilter, ConversationView, CreateWebhook, CreatedKey, CreatedWebhook, DeliveryDetail,
+    DeliveryFilter, DeliveryOutcome, DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope,
+    HookState, InboundFile, InboundMail, JobEntry, KeyEntry, MailboxEntry, NewBooking, NewDocument, NewKey,
+    NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
+    RequestEntry, RotatedSecret, Section, SentMail, Signed, Snooze, Sorting, StatusChange, StepKind, Stop,
+    TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery, TraceStep, Upload, Uploaded,
+    User, Waiting, WebhookView, World,
 };
 
-use server::connection::Phase;
+use http::connection::Phase;
 
 /// A running mock server. It stops when it is dropped.
 ///

@@ -5,7 +5,17 @@ use std::{fmt, net::SocketAddr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{server::hub, world::Keys};
+use crate::world::Keys;
+
+/// The prefix of every path of the REST API.
+pub(crate) const REST_PREFIX: &str = "/api/v1";
+/// The prefix of every path of the control API.
+pub(crate) const CONTROL_PREFIX: &str = "/_mock";
+
+/// The id of a world beside the main one.
+pub(crate) fn world_id(number: u64) -> String {
+    format!("wld_{number}")
+}
 
 /// Where a world can be reached, and its two keys, which hold all scopes.
 ///
@@ -84,13 +94,13 @@ impl Addresses {
     /// The ready document of a world; 0 is the main one.
     pub(crate) fn ready(&self, world: u64, keys: &Keys) -> Ready {
         let root = &self.root;
-        let id = (world != 0).then(|| hub::id(world));
+        let id = (world != 0).then(|| world_id(world));
         Ready {
-            base_url: format!("{root}/api/v1"),
+            base_url: format!("{root}{REST_PREFIX}"),
             mcp_url: format!("{root}/mcp"),
-            control_url: id
-                .as_ref()
-                .map_or(format!("{root}/_mock"), |id| format!("{root}/_mock/worlds/{id}")),
+            control_url: id.as_ref().map_or(format!("{root}{CONTROL_PREFIX}"), |id| {
+                format!("{root}{CONTROL_PREFIX}/worlds/{id}")
+            }),
             console_url: id.as_ref().map_or(format!("{root}/"), |id| format!("{root}/?world={id}")),
             keys: ReadyKeys { live: keys.live.clone(), test: keys.test.clone() },
             id,

@@ -46,7 +46,7 @@ async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
         assert_eq!(found.items.len(), traced.len(), "{era:?}");
 
         let sent = traced.iter().find(|entry| entry.method == "POST").expect("the create");
-        let line = control.line(&sent.id).await.steps;
+        let line = control.trace(&sent.id).await.steps;
         assert_eq!(line[0].traceparent, Some(traceparent()), "{era:?}: {line:?}");
     }
 }

@@ -5,8 +5,8 @@ use shared_inbox::{BookingId, DocumentId, ReplyResult};
 use super::{Control, Controlled};
 use crate::world::{
     Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking,
-    NewDocument, Noted, OutboxMail, Reading, Received, RequestEntry, SentMail, Snooze, Sorting, StatusChange,
-    Stop, TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
+    NewDocument, NoteAdded, OutboxMail, Reading, Received, RequestEntry, SentMail, Snooze, Sorting,
+    StatusChange, Stop, TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
 };
 
 impl Control {
@@ -79,7 +79,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a note that is empty or too long, 404 for an unknown conversation or person.
-    pub async fn add_note(&self, conversation: impl AsRef<str>, note: TeamNote) -> Controlled<Noted> {
+    pub async fn add_note(&self, conversation: impl AsRef<str>, note: TeamNote) -> Controlled<NoteAdded> {
         self.act("notes", |world, now| world.note_by_team(conversation.as_ref(), note, now))
     }
 

@@ -5,21 +5,22 @@ use shared_inbox::{Document, Tag};
 
 use super::{Control, Controlled};
 use crate::{
-    server::journal::{JournalEntry, RequestFilter},
+    runtime::journal::{JournalEntry, RequestFilter},
     world::{
         ConversationEntry, ConversationFilter, ConversationView, DeliveryDetail, DeliveryFilter,
-        DeliveryView, DocumentFilter, LineStep, Page, Part, Refusal, StepKind,
+        DeliveryView, DocumentFilter, Page, Refusal, Section, StepKind, TraceStep,
     },
 };
 
 /// What led to something, and what it led to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Line")]
 #[non_exhaustive]
-pub struct Line {
+pub struct Trace {
     /// What was asked about.
     pub id: String,
     /// The steps, oldest first; then the jobs that still wait. Empty when nothing is known.
-    pub steps: Vec<LineStep>,
+    pub steps: Vec<TraceStep>,
 }
 
 impl Control {
@@ -31,7 +32,7 @@ impl Control {
     pub async fn conversations(
         &self,
         filter: ConversationFilter,
-        part: Part,
+        part: Section,
     ) -> Controlled<Page<ConversationEntry>> {
         self.read(|world, _| world.browse(&filter, part))
     }
@@ -50,7 +51,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a part or a kind that there is not.
-    pub async fn documents(&self, filter: DocumentFilter, part: Part) -> Controlled<Page<Document>> {
+    pub async fn documents(&self, filter: DocumentFilter, part: Section) -> Controlled<Page<Document>> {
         self.read(|world, _| world.browse_documents(&filter, part))
     }
 
@@ -64,7 +65,11 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a part or a status that there is not.
-    pub async fn find_requests(&self, filter: RequestFilter, part: Part) -> Controlled<Page<JournalEntry>> {
+    pub async fn find_requests(
+        &self,
+        filter: RequestFilter,
+        part: Section,
+    ) -> Controlled<Page<JournalEntry>> {
         part.check()?;
         filter.check()?;
         self.look_at_requests(filter, part.or_whole()).await
@@ -74,10 +79,10 @@ impl Control {
     pub(super) async fn look_at_requests(
         &self,
         filter: RequestFilter,
-        part: Part,
+        part: Section,
     ) -> Controlled<Page<JournalEntry>> {
         const MANY: usize = 200;
-        let requests = self.realm.journal(|journal| journal.requests());
+        let requests = self.runtime.journal(|journal| journal.requests());
         let mut page = self.apart(requests.len() > MANY, move || requests.browse(&filter, part)).await?;
         self.recognize(&mut page.items);
         Ok(page)
@@ -101,7 +106,7 @@ impl Control {
     ///
     /// 404 when the journal does not have it, or no longer.
     pub async fn request(&self, id: &str) -> Controlled<JournalEntry> {
-        let found = self.realm.journal(|journal| journal.find(id));
+        let found = self.runtime.journal(|journal| journal.find(id));
         let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
         self.recognize(std::slice::from_mut(&mut found));
         Ok(found)
@@ -116,7 +121,7 @@ impl Control {
         &self,
         webhook: impl AsRef<str>,
         filter: DeliveryFilter,
-        part: Part,
+        part: Section,
     ) -> Controlled<Page<DeliveryView>> {
         part.check()?;
         let found = self.deliveries(webhook, filter).await?;
@@ -137,10 +142,10 @@ impl Control {
     }
 
     /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.
-    pub async fn line(&self, id: impl AsRef<str>) -> Line {
+    pub async fn trace(&self, id: impl AsRef<str>) -> Trace {
         let id = id.as_ref();
-        let mut steps = self.read(|world, _| world.line(id));
-        self.realm.journal(|journal| {
+        let mut steps = self.read(|world, _| world.trace(id));
+        self.runtime.journal(|journal| {
             for step in steps.iter_mut().filter(|step| step.kind == StepKind::Request) {
                 if let Some(entry) = journal.find(&step.id) {
                     (step.method, step.path, step.status) =
@@ -149,6 +154,6 @@ impl Control {
                 }
             }
         });
-        Line { id: id.to_owned(), steps }
+        Trace { id: id.to_owned(), steps }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Control, Controlled};
 use crate::{
-    server::faults::{Bundle, Fault, FaultRule, Faults},
+    faults::{Bundle, Fault, FaultRule, Faults},
     world::Refusal,
 };
 
@@ -14,20 +14,20 @@ impl Control {
     /// 400 for a rule that makes no sense.
     pub async fn add_fault(&self, rule: FaultRule) -> Controlled<Fault> {
         rule.check().map_err(|problem| Refusal::new(400, problem))?;
-        let added = self.realm.faults(|faults, now| faults.add(rule, now));
-        self.realm.say("faults");
+        let added = self.runtime.faults(|faults, now| faults.add(rule, now));
+        self.runtime.notify_control_change("faults");
         Ok(added)
     }
 
     /// The rules, and how often each has fired.
     pub async fn faults(&self) -> Vec<Fault> {
-        self.realm.faults(|faults, _| faults.list())
+        self.runtime.faults(|faults, _| faults.list())
     }
 
     /// Removes all rules.
     pub async fn clear_faults(&self) {
-        self.realm.faults(|faults, _| faults.clear());
-        self.realm.say("faults");
+        self.runtime.faults(|faults, _| faults.clear());
+        self.runtime.notify_control_change("faults");
     }
 
     /// Removes one rule.
@@ -36,14 +36,14 @@ impl Control {
     ///
     /// 404 when there is none with this id.
     pub async fn remove_fault(&self, id: &str) -> Controlled<()> {
-        let removed = self.realm.faults(|faults, _| faults.remove(id));
-        self.realm.say("faults");
+        let removed = self.runtime.faults(|faults, _| faults.remove(id));
+        self.runtime.notify_control_change("faults");
         if removed { Ok(()) } else { Err(Refusal::new(404, "There is no such fault.")) }
     }
 
     /// The sets of rules that can be switched on by name.
     pub async fn bundles(&self) -> Vec<Bundle> {
-        self.realm.faults(|faults, _| faults.bundles())
+        self.runtime.faults(|faults, _| faults.bundles())
     }
 
     /// Switches a bundle on: `bad-day`, `flaky-network` or `deploy`. One that is on already begins anew.
@@ -52,8 +52,8 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn switch_on(&self, bundle: &str) -> Controlled<Vec<Fault>> {
-        let on = self.realm.faults(|faults, now| faults.switch_on(bundle, now));
-        self.realm.say("faults");
+        let on = self.runtime.faults(|faults, now| faults.switch_on(bundle, now));
+        self.runtime.notify_control_change("faults");
         on.ok_or_else(no_bundle)
     }
 
@@ -63,8 +63,8 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn switch_off(&self, bundle: &str) -> Controlled<()> {
-        let off = self.realm.faults(|faults, _| faults.switch_off(bundle));
-        self.realm.say("faults");
+        let off = self.runtime.faults(|faults, _| faults.switch_off(bundle));
+        self.runtime.notify_control_change("faults");
         off.ok_or_else(no_bundle)
     }
 }

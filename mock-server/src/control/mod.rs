@@ -6,8 +6,12 @@
 
 mod actions;
 mod browse;
+mod call;
+pub(crate) mod calls;
 mod expect;
 mod faults;
+pub(crate) mod input;
+pub(crate) mod openapi;
 mod people;
 mod snapshots;
 mod webhooks;
@@ -19,12 +23,12 @@ use shared_inbox::Timestamp;
 
 use crate::{
     ready::Addresses,
-    server::{hub::Hub, realm::Realm},
+    runtime::{WorldRuntime, registry::WorldRegistry},
     world::{Behalf, Refusal, World},
 };
 
-pub use browse::Line;
-pub use expect::{ExpectTime, Expectation, Expected, Met};
+pub use browse::Trace;
+pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
 
@@ -54,20 +58,24 @@ pub type Controlled<T> = Result<T, Refusal>;
 /// ```
 #[derive(Clone)]
 pub struct Control {
-    hub: Arc<Hub>,
-    realm: Arc<Realm>,
+    registry: Arc<WorldRegistry>,
+    runtime: Arc<WorldRuntime>,
     addresses: Arc<Addresses>,
 }
 
 impl std::fmt::Debug for Control {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Control").field("world", &self.realm.number()).finish_non_exhaustive()
+        f.debug_struct("Control").field("world", &self.runtime.number()).finish_non_exhaustive()
     }
 }
 
 impl Control {
-    pub(crate) fn new(hub: Arc<Hub>, realm: Arc<Realm>, addresses: Arc<Addresses>) -> Self {
-        Self { hub, realm, addresses }
+    pub(crate) fn new(
+        registry: Arc<WorldRegistry>,
+        runtime: Arc<WorldRuntime>,
+        addresses: Arc<Addresses>,
+    ) -> Self {
+        Self { registry, runtime, addresses }
     }
 
     /// Does what may take long where it keeps nobody waiting.
@@ -76,12 +84,12 @@ impl Control {
         long: bool,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Controlled<R> {
-        self.realm.apart(long, work).await
+        self.runtime.apart(long, work).await
     }
 
     /// Reads the world.
     fn read<R>(&self, act: impl FnOnce(&World, Timestamp) -> R) -> R {
-        self.realm.enter(|world, now| act(world, now))
+        self.runtime.enter(|world, now| act(world, now))
     }
 
     /// A copy of all that the document has, to be looked at without keeping others waiting; and the time.
@@ -95,6 +103,6 @@ impl Control {
         what: &'static str,
         act: impl FnOnce(&mut World, Timestamp) -> Controlled<R>,
     ) -> Controlled<R> {
-        self.realm.change(Behalf::Control(what), act)
+        self.runtime.change(Behalf::Control(what), act)
     }
 }

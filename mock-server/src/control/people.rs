@@ -1,7 +1,7 @@
 //! People, inboxes, keys and the plan.
 
 use super::{Control, Controlled};
-use crate::world::{KeyEntry, MadeKey, MailboxEntry, NewKey, NewMailbox, NewUser, Plan, User};
+use crate::world::{CreatedKey, KeyEntry, MailboxEntry, NewKey, NewMailbox, NewUser, Plan, User};
 
 impl Control {
     /// A new person on the team.
@@ -37,9 +37,9 @@ impl Control {
     /// # Errors
     ///
     /// 400 for bad input, 404 for an unknown maker.
-    pub async fn create_key(&self, new: NewKey) -> Controlled<MadeKey> {
+    pub async fn create_key(&self, new: NewKey) -> Controlled<CreatedKey> {
         let made = self.act("keys", |world, _| world.create_key(new))?;
-        self.hub.index(&self.realm);
+        self.registry.index(&self.runtime);
         Ok(made)
     }
 

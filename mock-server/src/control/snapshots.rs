@@ -6,10 +6,8 @@ use shared_inbox::Timestamp;
 
 use super::{Control, Controlled};
 use crate::{
-    server::{
-        difference::{self, Changed},
-        realm::LARGE_DOCUMENT,
-    },
+    json::difference::{self, Changed},
+    runtime::plan::LARGE_DOCUMENT,
     world::Refusal,
 };
 
@@ -66,15 +64,15 @@ impl Control {
             return Err(Refusal::field("name", "must be 1 to 80 letters, digits, `-`, `_` and `.`"));
         }
         let document = self.document().await?;
-        let at = self.realm.clock().now;
+        let at = self.runtime.clock().now;
         let entry = SnapshotEntry { name: name.to_owned(), at, bytes: document.len() };
-        self.realm.snapshots(|all| all.put(name, at, document.into()))?;
+        self.runtime.snapshots(|all| all.put(name, at, document.into()))?;
         Ok(entry)
     }
 
     /// The snapshots, by name.
     pub async fn snapshots(&self) -> Vec<SnapshotEntry> {
-        self.realm.snapshots(|all| {
+        self.runtime.snapshots(|all| {
             let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
             all.list().map(entry).collect()
         })
@@ -86,7 +84,7 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn snapshot(&self, name: &str) -> Controlled<String> {
-        let document = self.realm.snapshots(|all| all.get(name))?;
+        let document = self.runtime.snapshots(|all| all.get(name))?;
         String::from_utf8(document.to_vec()).map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
@@ -96,7 +94,7 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn restore_snapshot(&self, name: &str) -> Controlled<()> {
-        let document = self.realm.snapshots(|all| all.get(name))?;
+        let document = self.runtime.snapshots(|all| all.get(name))?;
         self.put(document).await
     }
 
@@ -106,9 +104,9 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn compare(&self, from: &str, to: Option<&str>) -> Controlled<WorldDifference> {
-        let was = self.realm.snapshots(|all| all.get(from))?;
+        let was = self.runtime.snapshots(|all| all.get(from))?;
         let is = match to {
-            Some(to) => self.realm.snapshots(|all| all.get(to))?,
+            Some(to) => self.runtime.snapshots(|all| all.get(to))?,
             None => self.document().await?.into(),
         };
         let long = was.len().max(is.len()) > LARGE_DOCUMENT;
@@ -127,6 +125,6 @@ impl Control {
     ///
     /// 404 when there is none of this name.
     pub async fn delete_snapshot(&self, name: &str) -> Controlled<()> {
-        self.realm.snapshots(|all| all.remove(name))
+        self.runtime.snapshots(|all| all.remove(name))
     }
 }

@@ -1,8 +1,8 @@
-//! What an owner does with a webhook, and the exam of its receiver.
+//! What an owner does with a webhook, and the check of its receiver.
 
 use super::{Control, Controlled};
 use crate::{
-    server::exam::{self, ExamReport},
+    receiver_check::{self, ReceiverReport},
     world::{
         CreateWebhook, CreatedWebhook, DeliveryFilter, DeliveryView, RotatedSecret, TestSent, WebhookView,
     },
@@ -15,7 +15,7 @@ impl Control {
     ///
     /// 400 for an address that may not be sent to, 404 for an unknown owner.
     pub async fn create_webhook(&self, new: CreateWebhook) -> Controlled<CreatedWebhook> {
-        self.realm.deliverer().targets().admit(&new.url).await?;
+        self.runtime.deliverer().targets().admit(&new.url).await?;
         self.act("webhooks", |world, _| world.create_webhook(new))
     }
 
@@ -97,8 +97,8 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is no such webhook.
-    pub async fn exam(&self, webhook: impl AsRef<str>) -> Controlled<ExamReport> {
-        let examinee = self.read(|world, now| world.examinee(webhook.as_ref(), now))?;
-        Ok(exam::run(self.realm.deliverer(), examinee).await)
+    pub async fn check_receiver(&self, webhook: impl AsRef<str>) -> Controlled<ReceiverReport> {
+        let receiver = self.read(|world, now| world.receiver_under_test(webhook.as_ref(), now))?;
+        Ok(receiver_check::run(self.runtime.deliverer(), receiver).await)
     }
 }

@@ -15,14 +15,15 @@ use tokio::{
 use super::{Control, Controlled};
 use crate::{
     ready::Ready,
-    server::{
+    runtime::{
+        WorldRuntime,
+        advance::{Advanced, ClockReading, Until},
+        change::Change,
         clock::ClockMode,
         document::Origin,
         journal::{JournalEntry, RequestFilter},
-        realm::{Advanced, ClockReading, Realm, Until},
-        sse::Change,
     },
-    world::{JobEntry, Part, Refusal},
+    world::{JobEntry, Refusal, Section},
 };
 
 /// How a new world starts.
@@ -78,7 +79,7 @@ impl NewWorld {
 impl Control {
     /// The addresses and keys of this world.
     pub fn ready(&self) -> Ready {
-        self.addresses.ready(self.realm.number(), self.realm.keys())
+        self.addresses.ready(self.runtime.number(), self.runtime.keys())
     }
 
     /// The world as it was at the start, its clock too; no faults, an empty journal.
@@ -87,8 +88,8 @@ impl Control {
     ///
     /// None that a world that has started could give.
     pub async fn reset(&self) -> Controlled<()> {
-        self.realm.reset()?;
-        self.hub.index(&self.realm);
+        self.runtime.reset()?;
+        self.registry.index(&self.runtime);
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl Control {
     }
 
     pub(crate) async fn document(&self) -> Controlled<Vec<u8>> {
-        self.realm.document().await
+        self.runtime.document().await
     }
 
     /// The world becomes what the document says.
@@ -115,14 +116,14 @@ impl Control {
     }
 
     pub(crate) async fn put(&self, document: Bytes) -> Controlled<()> {
-        self.realm.restore(document).await?;
-        self.hub.index(&self.realm);
+        self.runtime.restore(document).await?;
+        self.registry.index(&self.runtime);
         Ok(())
     }
 
     /// What the clock shows.
     pub async fn clock(&self) -> ClockReading {
-        self.realm.clock()
+        self.runtime.clock()
     }
 
     /// Moves the clock ahead. Everything that falls due on the way happens in order, each at its own time; webhook
@@ -154,7 +155,7 @@ impl Control {
     }
 
     pub(crate) async fn move_clock(&self, until: Until) -> Controlled<Advanced> {
-        self.realm.advance(until).await
+        self.runtime.advance(until).await
     }
 
     /// Looks until there is enough to see, or the span is over, in real time. Then what there is.
@@ -169,10 +170,10 @@ impl Control {
     {
         let until = Instant::now() + span;
         loop {
-            let mut stirred = std::pin::pin!(self.realm.stirred());
-            stirred.as_mut().enable();
+            let mut woken = std::pin::pin!(self.runtime.woken());
+            woken.as_mut().enable();
             let found = look().await?;
-            if enough(&found) || timeout_at(until, stirred).await.is_err() {
+            if enough(&found) || timeout_at(until, woken).await.is_err() {
                 return Ok(found);
             }
         }
@@ -180,14 +181,14 @@ impl Control {
 
     /// The requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
-        let all = self.look_at_requests(RequestFilter::default(), Part::default().or_whole()).await;
+        let all = self.look_at_requests(RequestFilter::default(), Section::default().or_whole()).await;
         all.map(|page| page.items).unwrap_or_default()
     }
 
     /// Forgets the requests so far.
     pub async fn clear_requests(&self) {
-        self.realm.journal(|journal| journal.clear());
-        self.realm.say("requests");
+        self.runtime.journal(|journal| journal.clear());
+        self.runtime.notify_control_change("requests");
     }
 
     /// What is due and when, soonest first.
@@ -197,12 +198,12 @@ impl Control {
 
     /// Every change of the world from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
-        self.realm.follow()
+        self.runtime.follow()
     }
 
     /// How many requests to the service have ended, as it changes.
     pub(crate) fn ended_requests(&self) -> watch::Receiver<u64> {
-        self.realm.follow_journal()
+        self.runtime.follow_journal()
     }
 
     /// A new world beside this one, with keys, data, clock, faults, journal and limits of its own.
@@ -217,19 +218,19 @@ impl Control {
             (None, true) => Origin::Empty,
             (None, false) => Origin::Demo,
         };
-        let realm = self.hub.begin(origin, new.clock).await?;
-        Ok(Self { realm, ..self.clone() })
+        let runtime = self.registry.begin(origin, new.clock).await?;
+        Ok(Self { runtime, ..self.clone() })
     }
 
     /// The addresses and keys of all worlds of this server, the main one first.
     pub async fn worlds(&self) -> Vec<Ready> {
-        let ready = |realm: Arc<Realm>| self.addresses.ready(realm.number(), realm.keys());
-        self.hub.all().into_iter().map(ready).collect()
+        let ready = |runtime: Arc<WorldRuntime>| self.addresses.ready(runtime.number(), runtime.keys());
+        self.registry.all().into_iter().map(ready).collect()
     }
 
     /// The OpenAPI document of the control API itself, as JSON.
     pub fn openapi(&self) -> String {
-        crate::server::control::openapi::document().to_string()
+        super::openapi::document().to_string()
     }
 
     /// The control of the world with this id.
@@ -238,7 +239,7 @@ impl Control {
     ///
     /// 404 when there is none.
     pub fn world(&self, id: &str) -> Controlled<Control> {
-        Ok(Self { realm: self.hub.world(id)?, ..self.clone() })
+        Ok(Self { runtime: self.registry.world(id)?, ..self.clone() })
     }
 
     /// Ends a world beside the main one; its keys are wrong from now on.
@@ -247,6 +248,6 @@ impl Control {
     ///
     /// 404 when there is none.
     pub async fn delete_world(&self, id: &str) -> Controlled<()> {
-        self.hub.delete(id)
+        self.registry.delete(id)
     }
 }

@@ -8,20 +8,20 @@ use shared_inbox::{Problem, Problems, Scope};
 /// What a call answers.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Answer {
+pub struct ServiceResponse {
     /// The HTTP status.
     pub status: u16,
     /// The body, as JSON.
     pub body: Vec<u8>,
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for ServiceResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+        f.debug_struct("ServiceResponse").field("status", &self.status).finish_non_exhaustive()
     }
 }
 
-impl Answer {
+impl ServiceResponse {
     /// An answer with this body.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
         // Most answers fit.

@@ -28,14 +28,14 @@ pub struct Page<T> {
 /// Which part of a list.
 ///
 /// ```
-/// use shared_inbox_mock::world::Part;
-/// let part: Part = serde_json::from_str(r#"{ "offset": "200", "limit": "50" }"#)?;
-/// assert_eq!(part, Part::new(200, 50));
+/// use shared_inbox_mock::world::Section;
+/// let part: Section = serde_json::from_str(r#"{ "offset": "200", "limit": "50" }"#)?;
+/// assert_eq!(part, Section::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
-pub struct Part {
+pub struct Section {
     /// So many are left out first.
     #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
@@ -56,7 +56,7 @@ where
     }
 }
 
-impl Part {
+impl Section {
     /// This part; the whole when no part was named, as lists were before they had parts.
     pub(crate) fn or_whole(self) -> Self {
         if self == Self::default() { Self::new(0, usize::MAX) } else { self }
@@ -256,7 +256,7 @@ impl World {
     pub fn browse(
         &self,
         filter: &ConversationFilter,
-        part: Part,
+        part: Section,
     ) -> Result<Page<ConversationEntry>, Refusal> {
         part.check()?;
         if let Some(View::Unknown(view)) = &filter.view {
@@ -327,7 +327,11 @@ impl World {
     }
 
     /// Documents of all inboxes, newest first.
-    pub fn browse_documents(&self, filter: &DocumentFilter, part: Part) -> Result<Page<Document>, Refusal> {
+    pub fn browse_documents(
+        &self,
+        filter: &DocumentFilter,
+        part: Section,
+    ) -> Result<Page<Document>, Refusal> {
         part.check()?;
         if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
             return Err(Refusal::field("kind", format!("{kind} is none of the kinds of documents")));

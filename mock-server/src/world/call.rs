@@ -9,7 +9,7 @@ use shared_inbox::{
     },
 };
 
-use super::{Answer, Refusal, World, people::Plan};
+use super::{Refusal, ServiceResponse, World, people::Plan};
 
 /// What came with a call.
 pub enum CallInput<'a> {
@@ -109,7 +109,7 @@ impl World {
         id: Option<&str>,
         input: CallInput<'_>,
         now: Timestamp,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ServiceResponse, Refusal> {
         self.admit(agent, now)?;
         self.perform(agent, op, id, input, now)
     }
@@ -134,7 +134,7 @@ impl World {
         id: Option<&str>,
         mut input: CallInput<'_>,
         now: Timestamp,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ServiceResponse, Refusal> {
         let key = self.key_of(agent)?;
         if op == Operation::SandboxInbound && !self.keys[key].livemode {
             self.limits.check_inbound(now)?;
@@ -149,7 +149,7 @@ impl World {
                     let key = &self.keys[key];
                     let agent = shared_inbox::Agent { id: key.agent_id.clone(), name: key.name.clone() };
                     let me = Me { agent, scopes: key.scopes.clone(), livemode: Some(key.livemode) };
-                    Answer::json(200, &me)
+                    ServiceResponse::json(200, &me)
                 }
                 Operation::ListConversations => self.list(key, &input.read::<ListConversations>()?),
                 Operation::ListMailboxes => {
@@ -164,11 +164,11 @@ impl World {
                 Operation::RecordSent => {
                     let mail = input.read::<RecordSent>()?;
                     self.record_sent(self.keys[key].livemode, mail, now);
-                    Answer::json(201, &done)
+                    ServiceResponse::json(201, &done)
                 }
                 Operation::SandboxInbound => {
                     let receipt = self.sandbox_inbound(key, input.read::<SandboxInbound>()?, now)?;
-                    Answer::json(201, &receipt)
+                    ServiceResponse::json(201, &receipt)
                 }
                 _ => Err(Refusal::new(404, "There is no such operation.")),
             };
@@ -185,35 +185,35 @@ impl World {
                 let (id, note) = both(id, input.read::<AddNote>())?;
                 let at = self.conversation_for(key, &id)?;
                 self.add_note(at, self.agent_of(key).as_ref(), note, now);
-                Answer::json(201, &done)
+                ServiceResponse::json(201, &done)
             }
             Operation::SetStatus => {
                 let (id, change) = both(id, input.read::<SetStatus>())?;
                 let at = self.conversation_for(key, &id)?;
                 self.set_status(at, self.agent_of(key).as_ref(), change.status, now);
-                Answer::json(200, &done)
+                ServiceResponse::json(200, &done)
             }
             Operation::TagConversation => {
                 let (id, change) = both(id, input.read::<TagConversation>())?;
                 let at = self.conversation_for(key, &id)?;
                 self.tag(at, self.agent_of(key).as_ref(), change, now);
-                Answer::json(200, &done)
+                ServiceResponse::json(200, &done)
             }
             Operation::AssignConversation => {
                 let (id, change) = both(id, input.read::<AssignConversation>())?;
                 let at = self.conversation_for(key, &id)?;
                 self.assign(at, change.to, self.agent_of(key).as_ref(), now)?;
-                Answer::json(200, &done)
+                ServiceResponse::json(200, &done)
             }
             Operation::Reply => {
                 let (id, reply) = both(id, input.read::<Reply>())?;
                 let at = self.conversation_for(key, &id)?;
-                Answer::json(201, &self.reply(at, self.agent_of(key), reply, now))
+                ServiceResponse::json(201, &self.reply(at, self.agent_of(key), reply, now))
             }
             Operation::RequestDocuments => {
                 let (id, request) = both(id, input.read::<RequestDocuments>())?;
                 let at = self.conversation_for(key, &id)?;
-                Answer::json(201, &self.request_documents(at, self.agent_of(key), request, now))
+                ServiceResponse::json(201, &self.request_documents(at, self.agent_of(key), request, now))
             }
             _ => Err(Refusal::new(404, "There is no such operation.")),
         }

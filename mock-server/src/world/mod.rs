@@ -5,7 +5,7 @@
 //! [`World::prepare`] builds it anew. A copy of a world costs next to nothing (`store`).
 //!
 //! Things happen to a world in two ways: someone asks for them (`call`), or their time has come (`run`, from the queue
-//! in `jobs`); `line` knows which led to which. `browse` shows everything to whoever may see it all. The rooms follow a mail on its way; each uses only those above it:
+//! in `jobs`); `trace` knows which led to which. `browse` shows everything to whoever may see it all. The rooms follow a mail on its way; each uses only those above it:
 //!
 //! | room | holds |
 //! |---|---|
@@ -23,12 +23,12 @@ mod conversation;
 mod documents;
 mod ids;
 mod jobs;
-mod line;
 mod mail;
 mod people;
 mod run;
 mod seed;
 mod store;
+mod trace;
 pub mod webhooks;
 
 use std::{
@@ -41,36 +41,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, Timestamp};
 
-pub use answer::{Answer, Refusal};
-pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Part};
+pub use answer::{Refusal, ServiceResponse};
+pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
 pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;
 pub use conversation::{
-    Assignment, Item, MessageRecord, Noted, Snooze, Sorting, StatusChange, TagChange, TagRecord, TeamNote,
-    Thread,
+    Assignment, ConversationRecord, Item, MessageRecord, NoteAdded, Snooze, Sorting, StatusChange, TagChange,
+    TagRecord, TeamNote,
 };
 pub use documents::{
-    DocumentRequest, Filed, InboundFile, NewDocument, Reading, RequestEntry, RequestedItem, Upload, Uploaded,
+    DocumentRequest, FiledDocument, InboundFile, NewDocument, Reading, RequestEntry, RequestedItem, Upload,
+    Uploaded,
 };
 pub use ids::{Fresh, Ids};
 pub use jobs::{Job, JobEntry, Jobs};
-pub(crate) use line::{Behalf, call_id};
-pub use line::{LineDelivery, LineStep, StepKind};
 pub use mail::{
     AppMail, AppMails, Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail,
     Outcome, Received, SentMail, Stop, TeamReply, Waiting,
 };
 pub use people::{
-    BookingRecord, By, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, MailboxEntry, MailboxRecord,
+    Actor, BookingRecord, CreatedKey, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, MailboxRecord,
     NewBooking, NewKey, NewMailbox, NewUser, Plan, TEST_KEY, User, Workspace,
 };
 pub use run::{Fired, FiredJob};
 pub use seed::InvalidWorld;
+pub(crate) use trace::{Behalf, call_id};
+pub use trace::{StepKind, TraceDelivery, TraceStep};
 pub(crate) use webhooks::ReceiverResponse;
 pub use webhooks::{
-    CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope,
-    HookState, RotatedSecret, SentTry, Signed, StampClock, TestSent, Try, TryOutcome, TryRequest,
-    WebhookView, Webhooks,
+    Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
+    DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope, HookState, RotatedSecret, Signed, TestSent,
+    TimestampSource, WebhookView, Webhooks,
 };
 
 use conversation::Words;
@@ -95,9 +96,9 @@ pub struct World {
     #[serde(default)]
     pub(crate) tags: Vec<TagRecord>,
     #[serde(default)]
-    pub(crate) conversations: Shared<Thread>,
+    pub(crate) conversations: Shared<ConversationRecord>,
     #[serde(default)]
-    pub(crate) documents: Shared<Filed>,
+    pub(crate) documents: Shared<FiledDocument>,
     #[serde(default)]
     pub(crate) document_requests: Shared<DocumentRequest>,
     #[serde(default)]
@@ -115,7 +116,7 @@ pub struct World {
     pub(crate) webhooks: Webhooks,
     /// The last events, whether or not a webhook heard them.
     #[serde(skip)]
-    told: VecDeque<Arc<Event>>,
+    emitted: VecDeque<Arc<Event>>,
     #[serde(skip)]
     index: conversation::Index,
     #[serde(skip)]
@@ -123,7 +124,7 @@ pub struct World {
     #[serde(skip)]
     limits: people::Limits,
     #[serde(skip)]
-    lines: line::Lines,
+    traces: trace::Traces,
 }
 
 impl fmt::Debug for World {
@@ -167,11 +168,11 @@ impl World {
             complaints: self.complaints.clone(),
             jobs: self.jobs.clone(),
             webhooks: self.webhooks.data(),
-            told: VecDeque::new(),
+            emitted: VecDeque::new(),
             index: conversation::Index::default(),
             library: documents::Library::default(),
             limits: people::Limits::default(),
-            lines: line::Lines::default(),
+            traces: trace::Traces::default(),
         };
         data.index.words = self.index.words.started_with();
         data.library.words = self.library.words.started_with();
@@ -228,11 +229,11 @@ impl World {
             complaints: BTreeSet::new(),
             jobs: Jobs::default(),
             webhooks: Webhooks::default(),
-            told: VecDeque::new(),
+            emitted: VecDeque::new(),
             index: conversation::Index::default(),
             library: documents::Library::default(),
             limits: people::Limits::default(),
-            lines: line::Lines::default(),
+            traces: trace::Traces::default(),
         }
     }
 }

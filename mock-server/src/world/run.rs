@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-use super::{Job, World, webhooks::TryRequest};
+use super::{Job, World, webhooks::AttemptRequest};
 
 /// A job that fell due.
 #[derive(Debug)]
 pub enum Fired {
     /// It was done.
     Done(FiredJob),
-    /// A webhook is to be tried over HTTP; the outcome comes back through [`World::finish_try`].
-    Try(FiredJob, TryRequest),
+    /// A webhook is to be tried over HTTP; the outcome comes back through [`World::finish_attempt`].
+    Attempt(FiredJob, AttemptRequest),
 }
 
 /// What was done, as the control API tells it.
@@ -32,7 +32,7 @@ impl Fired {
     /// What was done.
     pub fn job(&self) -> &FiredJob {
         match self {
-            Fired::Done(job) | Fired::Try(job, _) => job,
+            Fired::Done(job) | Fired::Attempt(job, _) => job,
         }
     }
 }
@@ -44,8 +44,8 @@ impl World {
             let (at, job, cause) = self.jobs.pop_due(now)?;
             let fired = FiredJob { at, job: job.kind().to_owned(), subject: job.subject().to_owned() };
             if let Job::WebhookTry { endpoint, event } = &job {
-                match self.start_try(endpoint, event, at) {
-                    Some(request) => return Some(Fired::Try(fired, request)),
+                match self.start_attempt(endpoint, event, at) {
+                    Some(request) => return Some(Fired::Attempt(fired, request)),
                     // Not to be made, or not yet: nothing happened.
                     None => continue,
                 }

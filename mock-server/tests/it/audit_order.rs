@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
-use shared_inbox_mock::{MockServer, Targets};
+use shared_inbox_mock::{MockServer, WebhookTargets};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::kit::{Kit, text};
@@ -78,7 +78,7 @@ async fn plain_http_is_for_this_machine_alone_also_when_the_name_cannot_be_found
         "public.example" => vec!["203.0.113.7".parse::<IpAddr>().expect("an address")],
         _ => Vec::new(),
     };
-    let targets = Targets::loopback().names(names);
+    let targets = WebhookTargets::loopback().names(names);
     let kit = Kit::with(MockServer::builder().manual_clock().empty().webhook_targets(targets)).await;
     let add = |url: &str| json!({ "url": url, "livemode": true, "scope": "team" });
     for url in [

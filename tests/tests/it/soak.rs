@@ -23,7 +23,7 @@ use axum::{
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use shared_inbox::Event;
-use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, StampClock};
+use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, TimestampSource};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,
     replay::{Answer, Delivery, Handlers, Mark, MemoryGuard, TransactionalInbox},
@@ -273,7 +273,7 @@ async fn soak(events: usize) {
         socket.set_nonblocking(true).unwrap();
         let address = socket.local_addr().unwrap();
         // The receiver goes by the time of day; its store by the mock's.
-        let new = CreateWebhook::new(format!("http://{address}/")).timestamps(StampClock::Real);
+        let new = CreateWebhook::new(format!("http://{address}/")).timestamps(TimestampSource::Real);
         let webhook = control.create_webhook(new).await.unwrap();
         let clock = hand.clone();
         let guard = MemoryGuard::new().clock(move || Duration::from_secs(clock.load(Ordering::SeqCst)));

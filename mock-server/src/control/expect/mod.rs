@@ -11,7 +11,7 @@ use shared_inbox::{Timestamp, WebhookId};
 
 use super::{Control, Controlled};
 use crate::{
-    server::{clock::ClockMode, realm::Until},
+    runtime::{advance::Until, clock::ClockMode},
     world::{DeliveryFilter, Refusal},
 };
 
@@ -108,8 +108,9 @@ fn some() -> Count {
 
 /// An expectation that was met.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Met")]
 #[non_exhaustive]
-pub struct Met {
+pub struct ExpectationMet {
     /// How many there were.
     pub count: usize,
     /// They themselves, oldest first.
@@ -236,8 +237,8 @@ impl Control {
     /// # Errors
     ///
     /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long.
-    pub async fn expect(&self, expectation: Expectation) -> Controlled<Met> {
-        let mode = self.realm.clock().mode;
+    pub async fn expect(&self, expectation: Expectation) -> Controlled<ExpectationMet> {
+        let mode = self.runtime.clock().mode;
         let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
         let time = expectation.time.unwrap_or(unsaid);
         let longest = LONGEST[usize::from(time == ExpectTime::Virtual)];
@@ -248,7 +249,7 @@ impl Control {
                 Refusal::field("withinSeconds", format!("must be from 0 to {longest} in {time:?} time"))
             })?;
         let control = self.clone();
-        self.realm
+        self.runtime
             .run(async move {
                 let found = match time {
                     ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
@@ -259,13 +260,13 @@ impl Control {
                             .await?
                     }
                 };
-                let now = control.realm.clock().now;
+                let now = control.runtime.clock().now;
                 if expectation.judge(&found, true) != Some(true) {
                     return Err(Refusal::new(409, expectation.report(&found, now)));
                 }
                 let matches: Vec<Value> =
                     found.into_iter().filter(|item| expectation.misses(item).is_empty()).collect();
-                Ok(Met { count: matches.len(), matches, now })
+                Ok(ExpectationMet { count: matches.len(), matches, now })
             })
             .await
     }
@@ -279,7 +280,7 @@ impl Control {
             if now >= end || expectation.judge(&found, false).is_some() {
                 return Ok(found);
             }
-            let next = self.realm.next_due().filter(|due| *due <= end).unwrap_or(end);
+            let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
             now = self.move_clock(Until::Time(next.max(now))).await?.now;
         }
     }
@@ -314,8 +315,8 @@ impl Control {
                 all
             }
             Expected::Events => {
-                let told = self.read(|world, _| world.latest_told());
-                told.iter().map(|event| json!(event)).collect()
+                let emitted = self.read(|world, _| world.latest_events());
+                emitted.iter().map(|event| json!(event)).collect()
             }
         };
         if let Some(since) = expectation.since {

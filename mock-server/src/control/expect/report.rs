@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use super::{Expectation, Expected};
-use crate::server::matching::{self, Difference};
+use crate::json::matching::{self, Difference};
 
 impl Expectation {
     /// What is different in one of them; nothing when it is what is expected.

@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::{ActorId, AssignTo, Timestamp};
 
 use super::Item;
-use crate::world::{By, Refusal, World};
+use crate::world::{Actor, Refusal, World};
 
 /// A person gives a conversation to someone.
 ///
@@ -25,7 +25,7 @@ pub struct Assignment {
     pub to: AssignTo,
     /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 impl Assignment {
@@ -35,7 +35,7 @@ impl Assignment {
     }
 
     /// By this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }
@@ -69,7 +69,7 @@ impl World {
         let shown = to.as_ref().map(|who| self.assignee(who));
         self.conversations[at].assignee = to;
         self.append(at, Item::event(now, &actor, "assigned", [("assignee", json!(shown))]));
-        self.tell_assigned(at, by, now);
+        self.emit_assigned(at, by, now);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use shared_inbox::{
 };
 
 use super::{
-    Item, MessageRecord, Thread,
+    ConversationRecord, Item, MessageRecord,
     search::{Searched, Words},
 };
 use crate::world::{
@@ -79,7 +79,7 @@ pub(in crate::world) struct Index {
     pub(in crate::world) tags: HashMap<String, usize>,
     pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
     pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
-    pub(in crate::world) words: Words<Thread>,
+    pub(in crate::world) words: Words<ConversationRecord>,
 }
 
 impl Index {
@@ -163,7 +163,7 @@ impl Iterator for Newest<'_> {
     }
 }
 
-impl Searched for Thread {
+impl Searched for ConversationRecord {
     fn texts(&self, tell: &mut dyn FnMut(&str)) {
         tell(&self.subject);
         self.messages().for_each(|message| tell(&message.text));
@@ -231,7 +231,7 @@ impl World {
     }
 
     /// Puts a conversation that has just begun into the list of all.
-    pub(in crate::world) fn begin_conversation(&mut self, thread: Thread) -> usize {
+    pub(in crate::world) fn begin_conversation(&mut self, thread: ConversationRecord) -> usize {
         let at = self.conversations.len();
         self.conversations.push(thread);
         self.index_conversation(at);

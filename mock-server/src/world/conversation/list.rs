@@ -11,7 +11,7 @@ use super::{
     read::{ShownAssignee, start},
     search::{Plan, Query},
 };
-use crate::world::{Answer, ConversationFilter, Refusal, World};
+use crate::world::{ConversationFilter, Refusal, ServiceResponse, World};
 
 /// Characters of a snippet.
 const SNIPPET: usize = 140;
@@ -56,7 +56,11 @@ fn slots(view: &View) -> Vec<Slot> {
 }
 
 impl World {
-    pub(in crate::world) fn list(&self, key: usize, asked: &ListConversations) -> Result<Answer, Refusal> {
+    pub(in crate::world) fn list(
+        &self,
+        key: usize,
+        asked: &ListConversations,
+    ) -> Result<ServiceResponse, Refusal> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         let narrowed = Narrowed {
             mailboxes: self
@@ -83,7 +87,7 @@ impl World {
             }
         };
         let summaries: Vec<_> = found.into_iter().map(|at| self.summary(at)).collect();
-        Answer::json(200, &summaries)
+        ServiceResponse::json(200, &summaries)
     }
 
     /// Walks the lists newest first.
@@ -173,7 +177,7 @@ impl World {
         self.newest(&narrowed).filter(fits).collect()
     }
 
-    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<Answer, Refusal> {
+    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse, Refusal> {
         let shown = |at: usize| {
             let record = &self.mailboxes[at];
             Mailbox {
@@ -185,6 +189,6 @@ impl World {
             }
         };
         let found: Vec<_> = self.inboxes_of(key).map(shown).collect();
-        Answer::json(200, &found)
+        ServiceResponse::json(200, &found)
     }
 }

@@ -12,11 +12,11 @@ mod tags;
 mod thread;
 
 pub use assign::Assignment;
-pub use notes::{Noted, StatusChange, TeamNote};
+pub use notes::{NoteAdded, StatusChange, TeamNote};
 pub use snooze::Snooze;
 pub use sorting::Sorting;
 pub use tags::{TagChange, TagRecord};
-pub use thread::{Item, MessageRecord, Thread};
+pub use thread::{ConversationRecord, Item, MessageRecord};
 
 pub(super) use index::{Index, Newest, Rank, Ranked, rank};
 pub(super) use read::start;

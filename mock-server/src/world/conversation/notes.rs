@@ -11,13 +11,13 @@ use shared_inbox::{
 };
 
 use super::Item;
-use crate::world::{By, Refusal, World};
+use crate::world::{Actor, Refusal, World};
 
 /// A note that someone on the team writes in the app.
 ///
 /// ```
-/// use shared_inbox_mock::world::{By, TeamNote};
-/// let note = TeamNote::new("Called them back.").by(By::System);
+/// use shared_inbox_mock::world::{Actor, TeamNote};
+/// let note = TeamNote::new("Called them back.").by(Actor::System);
 /// assert_eq!(serde_json::to_value(note)?, serde_json::json!({ "body": "Called them back.", "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -29,7 +29,7 @@ pub struct TeamNote {
     pub body: String,
     /// Who writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 impl fmt::Debug for TeamNote {
@@ -45,7 +45,7 @@ impl TeamNote {
     }
 
     /// Written by this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }
@@ -54,8 +54,9 @@ impl TeamNote {
 /// A note that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Noted")]
 #[non_exhaustive]
-pub struct Noted {
+pub struct NoteAdded {
     /// The note.
     pub note_id: NoteId,
 }
@@ -78,7 +79,7 @@ pub struct StatusChange {
     pub status: Status,
     /// Who sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 impl StatusChange {
@@ -88,7 +89,7 @@ impl StatusChange {
     }
 
     /// Set by this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }
@@ -96,12 +97,12 @@ impl StatusChange {
 
 impl World {
     /// Someone on the team writes a note.
-    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<Noted, Refusal> {
+    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded, Refusal> {
         let at = self.conversation(id)?;
         let by = self.doer(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
-        Ok(Noted { note_id: self.add_note(at, by.as_ref(), note, now) })
+        Ok(NoteAdded { note_id: self.add_note(at, by.as_ref(), note, now) })
     }
 
     /// Someone on the team sets the status.

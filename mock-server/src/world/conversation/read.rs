@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use shared_inbox::{ActorId, Contact, ConversationId, Json, Status, Timestamp, Urgency, limits};
 
 use super::Item;
-use crate::world::{Answer, Refusal, World, people::kind_of};
+use crate::world::{Refusal, ServiceResponse, World, people::kind_of};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -122,8 +122,8 @@ impl World {
         who.map(show)
     }
 
-    pub(in crate::world) fn read_conversation(&self, at: usize) -> Result<Answer, Refusal> {
-        Answer::json(200, &self.reading(at))
+    pub(in crate::world) fn read_conversation(&self, at: usize) -> Result<ServiceResponse, Refusal> {
+        ServiceResponse::json(200, &self.reading(at))
     }
 
     /// The conversation as a read gives it.

@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::Timestamp;
 
 use super::Item;
-use crate::world::{By, Job, Refusal, World};
+use crate::world::{Actor, Job, Refusal, World};
 
 /// Until when to put a conversation off.
 ///
@@ -26,7 +26,7 @@ pub struct Snooze {
     pub until: Option<Timestamp>,
     /// Who does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 impl Snooze {
@@ -36,7 +36,7 @@ impl Snooze {
     }
 
     /// By this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }

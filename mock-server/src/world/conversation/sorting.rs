@@ -118,7 +118,7 @@ impl World {
             (Some(_), None) => std::mem::take(&mut thread.risk_reasons),
         };
         if found.held {
-            self.tell_held(at, now);
+            self.emit_held(at, now);
         }
         Ok(())
     }

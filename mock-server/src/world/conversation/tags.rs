@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::{ActorId, Input, Tag, TagId, Timestamp, UserId, input::TagConversation};
 
 use super::Item;
-use crate::world::{Answer, By, Refusal, World};
+use crate::world::{Actor, Refusal, ServiceResponse, World};
 
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct TagChange {
     pub remove: Vec<String>,
     /// Who does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 impl TagChange {
@@ -64,7 +64,7 @@ impl TagChange {
     }
 
     /// By this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }
@@ -81,7 +81,7 @@ impl World {
         Ok(())
     }
 
-    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<Answer, Refusal> {
+    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<ServiceResponse, Refusal> {
         let key_record = &self.keys[key];
         let inboxes: Vec<_> = self.inboxes_of(key).collect();
         let count = |tag: usize| {
@@ -95,7 +95,7 @@ impl World {
         let found: Vec<_> = tags
             .map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) })
             .collect();
-        Answer::json(200, &found)
+        ServiceResponse::json(200, &found)
     }
 
     /// Adds names, then takes names away. What is there already is not added twice.

@@ -16,7 +16,8 @@ use shared_inbox::{
 /// A conversation.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Thread {
+#[schemars(rename = "Thread")]
+pub struct ConversationRecord {
     /// Its id.
     pub id: ConversationId,
     /// The inbox that it is in.
@@ -74,9 +75,9 @@ fn open() -> Status {
     Status::Open
 }
 
-impl fmt::Debug for Thread {
+impl fmt::Debug for ConversationRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Thread")
+        f.debug_struct("ConversationRecord")
             .field("id", &self.id)
             .field("mailbox", &self.mailbox)
             .field("status", &self.status)
@@ -256,7 +257,7 @@ impl Item {
     }
 }
 
-impl Thread {
+impl ConversationRecord {
     /// Its messages, oldest first.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
         self.timeline.iter().filter_map(|item| if let Item::Message(m) = item { Some(m) } else { None })

@@ -10,23 +10,27 @@ use shared_inbox::{
 
 use super::NewDocument;
 use crate::world::{
-    Answer, Refusal, StepKind, World,
+    Refusal, ServiceResponse, StepKind, World,
     conversation::{Newest, Plan, Query, Rank, Ranked, Searched, Words, rank},
 };
 
 /// A document and where it was filed.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Filed {
+#[schemars(rename = "Filed")]
+pub struct FiledDocument {
     /// The inbox whose viewers see it.
     pub mailbox: MailboxId,
     /// The document.
     pub document: Document,
 }
 
-impl fmt::Debug for Filed {
+impl fmt::Debug for FiledDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filed").field("mailbox", &self.mailbox).field("document", &self.document).finish()
+        f.debug_struct("FiledDocument")
+            .field("mailbox", &self.mailbox)
+            .field("document", &self.document)
+            .finish()
     }
 }
 
@@ -37,10 +41,10 @@ type Shelf = (usize, Option<DocumentKind>);
 #[derive(Debug, Clone, Default)]
 pub(in crate::world) struct Library {
     shelves: HashMap<Shelf, Ranked>,
-    pub(in crate::world) words: Words<Filed>,
+    pub(in crate::world) words: Words<FiledDocument>,
 }
 
-impl Searched for Filed {
+impl Searched for FiledDocument {
     fn texts(&self, tell: &mut dyn FnMut(&str)) {
         let Document { title, filename, fields, .. } = &self.document;
         tell(title);
@@ -72,8 +76,8 @@ impl World {
             created_at: now,
         };
         let at_end = self.documents.len();
-        self.documents.push(Filed { mailbox: new.mailbox, document });
-        self.shelve(at_end);
+        self.documents.push(FiledDocument { mailbox: new.mailbox, document });
+        self.add_to_index(at_end);
         self.library.words.reread(at_end, &self.documents[at_end]);
         self.step(StepKind::Document, id.as_str(), "filed", conversation, now);
         id
@@ -81,17 +85,17 @@ impl World {
 
     /// Puts all documents into the index.
     pub(in crate::world) fn index_documents(&mut self) {
-        (0..self.documents.len()).for_each(|at| self.shelve(at));
+        (0..self.documents.len()).for_each(|at| self.add_to_index(at));
         self.library.words = Words::of(&self.documents);
     }
 
-    pub(super) fn shelve(&mut self, at: usize) {
+    pub(super) fn add_to_index(&mut self, at: usize) {
         let (shelf, rank) = self.shelf(at);
         Arc::make_mut(self.library.shelves.entry(shelf).or_default()).insert(rank);
     }
 
     /// Takes a document from its shelf, before something about it changes.
-    pub(super) fn unshelve(&mut self, at: usize) {
+    pub(super) fn remove_from_index(&mut self, at: usize) {
         let (shelf, rank) = self.shelf(at);
         if let Some(shelf) = self.library.shelves.get_mut(&shelf) {
             Arc::make_mut(shelf).remove(&rank);
@@ -99,7 +103,7 @@ impl World {
     }
 
     fn shelf(&self, at: usize) -> (Shelf, Rank) {
-        let Filed { mailbox, document } = &self.documents[at];
+        let FiledDocument { mailbox, document } = &self.documents[at];
         ((self.index.mailboxes[mailbox], document.kind.clone()), rank(document.created_at, at))
     }
 
@@ -107,7 +111,7 @@ impl World {
         &self,
         key: usize,
         asked: &SearchDocuments,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ServiceResponse, Refusal> {
         let key = &self.keys[key];
         let fits = |mailbox: usize, kind: &Option<DocumentKind>| {
             key.sees(&self.mailboxes[mailbox]) && (asked.kind.is_none() || *kind == asked.kind)
@@ -123,7 +127,7 @@ impl World {
             match query.as_ref().map(|query| words.plan(query, limit, self.documents.len())) {
                 Some(Plan::Few(some)) => {
                     let filed = |at: &usize| {
-                        let Filed { mailbox, document } = &self.documents[*at];
+                        let FiledDocument { mailbox, document } = &self.documents[*at];
                         fits(self.index.mailboxes[mailbox], &document.kind)
                     };
                     let some = some.into_iter().map(|at| at as usize);
@@ -135,7 +139,7 @@ impl World {
                 _ => newest.filter(matches).take(limit).collect(),
             };
         let found: Vec<&Document> = found.into_iter().map(|at| &self.documents[at].document).collect();
-        Answer::json(200, &found)
+        ServiceResponse::json(200, &found)
     }
 
     /// Documents of all inboxes, newest first.

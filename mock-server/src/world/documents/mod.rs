@@ -4,7 +4,7 @@ mod library;
 mod reading;
 mod requests;
 
-pub use library::Filed;
+pub use library::FiledDocument;
 pub use reading::{InboundFile, NewDocument, Reading};
 pub use requests::{DocumentRequest, RequestEntry, RequestedItem, Upload, Uploaded};
 

@@ -223,7 +223,7 @@ impl World {
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("document"))?;
         self.helpers_run_in(self.index.mailboxes[&self.documents[at].mailbox])?;
-        self.unshelve(at);
+        self.remove_from_index(at);
         let document = &mut self.documents[at].document;
         if let Some(title) = found.title {
             document.title = title;
@@ -234,7 +234,7 @@ impl World {
         if let Some(fields) = found.fields {
             document.fields = fields;
         }
-        self.shelve(at);
+        self.add_to_index(at);
         self.library.words.reread(at, &self.documents[at]);
         Ok(())
     }

@@ -371,7 +371,7 @@ impl World {
         self.append(conversation, Item::event(now, &actor, "upload", data));
         if first_time {
             self.jobs.remove(|job| matches!(job, Job::Reminder { request, .. } if *request == ask));
-            self.tell_ask_completed(conversation, &ask, now);
+            self.emit_ask_completed(conversation, &ask, now);
         }
         Ok(Uploaded { document_id, complete })
     }

@@ -10,7 +10,7 @@ use shared_inbox::{
 };
 
 use super::Outcome;
-use crate::world::{By, Job, Refusal, StepKind, World, conversation::Item, people::SERVICE};
+use crate::world::{Actor, Job, Refusal, StepKind, World, conversation::Item, people::SERVICE};
 
 /// A person approves a draft.
 ///
@@ -26,7 +26,7 @@ use crate::world::{By, Job, Refusal, StepKind, World, conversation::Item, people
 pub struct Approval {
     /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
     /// The text as they changed it first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -39,7 +39,7 @@ impl Approval {
     }
 
     /// By this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }
@@ -69,14 +69,14 @@ pub struct Approved {
 pub struct Stop {
     /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 /// A person throws a draft away.
 ///
 /// ```
-/// use shared_inbox_mock::world::{By, Discard};
-/// assert_eq!(serde_json::to_value(Discard::new().by(By::System))?, serde_json::json!({ "by": "system" }));
+/// use shared_inbox_mock::world::{Actor, Discard};
+/// assert_eq!(serde_json::to_value(Discard::new().by(Actor::System))?, serde_json::json!({ "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ pub struct Stop {
 pub struct Discard {
     /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
 }
 
 impl Discard {
@@ -95,7 +95,7 @@ impl Discard {
     }
 
     /// By this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }
@@ -144,7 +144,7 @@ impl World {
     fn message_for_person(
         &self,
         id: &str,
-        by: Option<&By>,
+        by: Option<&Actor>,
     ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
         let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
         Ok((place, self.doer(place.0, by)?))
@@ -176,7 +176,7 @@ impl World {
             self.reread(place.0);
         }
         let sends_at = self.schedule(&message_id, now);
-        self.tell_approved(place.0, &message_id, by.as_ref(), edited, now);
+        self.emit_approved(place.0, &message_id, by.as_ref(), edited, now);
         Ok(Approved { status: MessageStatus::Scheduled, sends_at })
     }
 

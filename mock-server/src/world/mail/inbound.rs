@@ -12,7 +12,7 @@ use shared_inbox::{
 use super::{quoted, scam};
 use crate::world::{
     Job, Refusal, World,
-    conversation::{Item, MessageRecord, Thread},
+    conversation::{ConversationRecord, Item, MessageRecord},
     documents::{InboundFile, unknown_kind},
 };
 
@@ -314,11 +314,11 @@ impl World {
         let files = mail.attachments.into_iter().map(|file| file.document(mailbox.clone()));
         let document_ids = files.map(|file| self.file(file, Some(at), now)).collect();
         if mail.held {
-            self.tell_held(at, now);
+            self.emit_held(at, now);
         }
         // Held or not, someone wrote back.
         if replied && !mail.auto_reply {
-            self.tell_client_replied(at, &message_id, mail.secure, now);
+            self.emit_client_replied(at, &message_id, mail.secure, now);
         }
         self.turn(at, Turn::Ours, now);
         let conversation_id = self.conversations[at].id.clone();
@@ -328,7 +328,7 @@ impl World {
     fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
         let subject = mail.subject.clone().filter(|subject| !subject.trim().is_empty());
         let id = self.ids.fresh();
-        self.begin_conversation(Thread {
+        self.begin_conversation(ConversationRecord {
             id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),

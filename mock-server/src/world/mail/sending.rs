@@ -204,7 +204,7 @@ impl World {
             outcome,
         });
         if sent {
-            self.tell_sent(place.0, id, now);
+            self.emit_sent(place.0, id, now);
         }
         sent
     }

@@ -10,7 +10,7 @@ use shared_inbox::{
 };
 
 use super::sending::{Author, Writing};
-use crate::world::{By, Refusal, World};
+use crate::world::{Actor, Refusal, World};
 
 /// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept
 /// as a draft.
@@ -32,7 +32,7 @@ pub struct TeamReply {
     pub body: String,
     /// Who writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<Actor>,
     /// `false` keeps it as a draft.
     #[serde(default = "yes")]
     pub send: bool,
@@ -68,7 +68,7 @@ impl TeamReply {
     }
 
     /// Written by this one.
-    pub fn by(mut self, by: impl Into<By>) -> Self {
+    pub fn by(mut self, by: impl Into<Actor>) -> Self {
         self.by = Some(by.into());
         self
     }

@@ -94,7 +94,7 @@ impl World {
             cancelled: false,
         });
         self.step(StepKind::Booking, id.as_str(), "made", None, now);
-        self.tell_booking(self.bookings.len() - 1, now);
+        self.emit_booking(self.bookings.len() - 1, now);
         Ok(id)
     }
 
@@ -107,7 +107,7 @@ impl World {
         }
         self.bookings[at].cancelled = true;
         self.step(StepKind::Booking, id, "cancelled", None, now);
-        self.tell_booking(at, now);
+        self.emit_booking(at, now);
         Ok(())
     }
 }

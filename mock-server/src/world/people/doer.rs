@@ -14,15 +14,15 @@ pub(in crate::world) const SERVICE: &str = "Shared inbox";
 /// Who does something: `usr_…`, `agt_…` or `system`.
 ///
 /// ```
-/// use shared_inbox_mock::world::By;
-/// assert_eq!("system".parse(), Ok(By::System));
-/// assert_eq!(serde_json::to_value(By::User("usr_anna".parse()?))?, "usr_anna");
-/// assert!("anna".parse::<By>().is_err());
+/// use shared_inbox_mock::world::Actor;
+/// assert_eq!("system".parse(), Ok(Actor::System));
+/// assert_eq!(serde_json::to_value(Actor::User("usr_anna".parse()?))?, "usr_anna");
+/// assert!("anna".parse::<Actor>().is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum By {
+pub enum Actor {
     /// A person.
     User(UserId),
     /// The agent of a key.
@@ -31,54 +31,54 @@ pub enum By {
     System,
 }
 
-impl fmt::Display for By {
+impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            By::User(id) => id.fmt(f),
-            By::Agent(id) => id.fmt(f),
-            By::System => f.write_str("system"),
+            Actor::User(id) => id.fmt(f),
+            Actor::Agent(id) => id.fmt(f),
+            Actor::System => f.write_str("system"),
         }
     }
 }
 
-impl FromStr for By {
+impl FromStr for Actor {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "system" {
-            return Ok(By::System);
+            return Ok(Actor::System);
         }
         UserId::parse(text)
-            .map(By::User)
-            .or_else(|_| AgentId::parse(text).map(By::Agent))
+            .map(Actor::User)
+            .or_else(|_| AgentId::parse(text).map(Actor::Agent))
             .map_err(|_| "must be `usr_…`, `agt_…` or `system`")
     }
 }
 
-impl From<UserId> for By {
+impl From<UserId> for Actor {
     fn from(id: UserId) -> Self {
-        By::User(id)
+        Actor::User(id)
     }
 }
 
-impl From<AgentId> for By {
+impl From<AgentId> for Actor {
     fn from(id: AgentId) -> Self {
-        By::Agent(id)
+        Actor::Agent(id)
     }
 }
 
-impl Serialize for By {
+impl Serialize for Actor {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for By {
+impl<'de> Deserialize<'de> for Actor {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         String::deserialize(d)?.parse().map_err(D::Error::custom)
     }
 }
 
-impl JsonSchema for By {
+impl JsonSchema for Actor {
     fn schema_name() -> Cow<'static, str> {
         "By".into()
     }
@@ -93,19 +93,19 @@ impl JsonSchema for By {
 impl World {
     /// Who does something to a conversation; `None` is the service itself. When nobody is named it is the inbox's owner,
     /// or else the first person of the workspace.
-    pub(in crate::world) fn doer(&self, at: usize, by: Option<&By>) -> Result<Option<ActorId>, Refusal> {
+    pub(in crate::world) fn doer(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>, Refusal> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {
-            Some(By::System) => return Ok(None),
+            Some(Actor::System) => return Ok(None),
             None => {
                 let owner = mailbox.owner.as_ref().or(self.users.first().map(|user| &user.id));
                 return Ok(owner.cloned().map(ActorId::User));
             }
-            Some(By::User(id)) => {
+            Some(Actor::User(id)) => {
                 let user = self.user(id)?;
                 (ActorId::User(id.clone()), user.sees(mailbox) || mailbox.sandbox)
             }
-            Some(By::Agent(id)) => {
+            Some(Actor::Agent(id)) => {
                 let key = self.index.agents.get(id).map(|key| &self.keys[*key]);
                 let key = key.ok_or_else(|| Refusal::no_such("agent"))?;
                 (ActorId::Agent(id.clone()), !key.revoked && key.sees(mailbox))

@@ -191,17 +191,18 @@ impl NewKey {
 /// A key that was made.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MadeKey")]
 #[non_exhaustive]
-pub struct MadeKey {
+pub struct CreatedKey {
     /// The key, shown this once.
     pub key: String,
     /// Its agent.
     pub agent_id: AgentId,
 }
 
-impl fmt::Debug for MadeKey {
+impl fmt::Debug for CreatedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MadeKey").field("agent_id", &self.agent_id).finish_non_exhaustive()
+        f.debug_struct("CreatedKey").field("agent_id", &self.agent_id).finish_non_exhaustive()
     }
 }
 
@@ -245,7 +246,7 @@ fn settle_scopes(asked: &[Scope]) -> Vec<Scope> {
 
 impl World {
     /// Makes a key.
-    pub fn create_key(&mut self, new: NewKey) -> Result<MadeKey, Refusal> {
+    pub fn create_key(&mut self, new: NewKey) -> Result<CreatedKey, Refusal> {
         let mut problems = Problems::default();
         if new.name.trim().is_empty() {
             problems.push("name", "must not be empty");
@@ -260,7 +261,7 @@ impl World {
         let prefix = if new.livemode { "rk_live_" } else { "rk_test_" };
         let secret = format!("{prefix}{}", self.draw_key());
         let agent_id = self.add_key(&secret, new);
-        Ok(MadeKey { key: secret, agent_id })
+        Ok(CreatedKey { key: secret, agent_id })
     }
 
     /// The part of a new key behind its prefix. Worlds that begin alike draw the same series; the keys that each was handed

@@ -9,8 +9,8 @@ mod visibility;
 mod workspace;
 
 pub use bookings::{BookingRecord, NewBooking};
-pub use doer::By;
-pub use keys::{Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MadeKey, NewKey, TEST_KEY};
+pub use doer::Actor;
+pub use keys::{CreatedKey, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, NewKey, TEST_KEY};
 pub use workspace::{MailboxEntry, MailboxRecord, NewMailbox, NewUser, Plan, User, Workspace};
 
 pub(super) use doer::SERVICE;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use shared_inbox::{MessageStatus, Problems, Timestamp, limits};
 
-use crate::world::{Job, World, conversation::Thread, people::Keys};
+use crate::world::{Job, World, conversation::ConversationRecord, people::Keys};
 
 /// A document in which something does not fit together: the field, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,10 +47,11 @@ impl World {
         let snoozed = self.conversations.iter().filter_map(|thread| {
             Some((thread.snoozed_until?, Job::Wake { conversation: thread.id.clone() }))
         });
-        let scheduled = self.conversations.iter().flat_map(Thread::messages).filter_map(|message| {
-            let is = message.status == Some(MessageStatus::Scheduled);
-            Some((message.sends_at.filter(|_| is)?, Job::Send { message: message.id.clone() }))
-        });
+        let scheduled =
+            self.conversations.iter().flat_map(ConversationRecord::messages).filter_map(|message| {
+                let is = message.status == Some(MessageStatus::Scheduled);
+                Some((message.sends_at.filter(|_| is)?, Job::Send { message: message.id.clone() }))
+            });
         let unanswered = self.app_mail.iter().filter(|mail| mail.conversation.is_none()).map(|mail| {
             let (message_id, livemode) = (mail.message_id.clone(), mail.livemode);
             (mail.recorded_at + limits::APP_MAIL_KEPT, Job::ForgetAppMail { message_id, livemode })

@@ -9,8 +9,8 @@ use serde::{
 
 use crate::world::{
     World,
-    conversation::Thread,
-    documents::Filed,
+    conversation::ConversationRecord,
+    documents::FiledDocument,
     store::{Like, Shared},
 };
 
@@ -46,8 +46,8 @@ impl<'de> Visitor<'de> for Reader<'_> {
 struct Fields<'a, A> {
     map: A,
     like: &'a World,
-    conversations: &'a mut Option<Shared<Thread>>,
-    documents: &'a mut Option<Shared<Filed>>,
+    conversations: &'a mut Option<Shared<ConversationRecord>>,
+    documents: &'a mut Option<Shared<FiledDocument>>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {

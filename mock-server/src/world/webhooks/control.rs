@@ -6,19 +6,20 @@ use shared_inbox::{Event, EventId, EventKind, Timestamp, WebhookId, WorkspaceId,
 use shared_inbox_webhooks::Secret;
 
 use super::{
-    CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, HookState,
-    Notice, RotatedSecret, SentTry, TestSent, Try, TryOutcome, TryRequest, WebhookView, Webhooks,
+    Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
+    DeliveryFilter, DeliveryOutcome, DeliveryView, HookState, Notice, RotatedSecret, TestSent, WebhookView,
+    Webhooks,
     endpoint::{Endpoint, Keys},
 };
 use crate::world::{
-    Job, Jobs, LineDelivery, Refusal, StepKind, World,
+    Job, Jobs, Refusal, StepKind, TraceDelivery, World,
     mail::{OutboxKind, OutboxMail, Outcome},
     people::Plan,
 };
 
 /// What an exam of a receiver needs to know of its webhook.
 #[derive(Debug, Clone)]
-pub struct Examinee {
+pub struct ReceiverUnderTest {
     pub(crate) id: WebhookId,
     pub(crate) url: String,
     pub(crate) livemode: bool,
@@ -160,21 +161,21 @@ impl World {
                 created_at: it.created_at(),
                 outcome: delivery.outcome,
                 next_try_at: delivery.next_try_at,
-                tries: delivery.tries.iter().map(Try::unsigned).collect(),
+                tries: delivery.tries.iter().map(Attempt::unsigned).collect(),
             })
         };
         Ok(self.webhooks.log.values().rev().filter_map(|it| view(it)).collect())
     }
 
     /// The way of an event to each webhook that hears it.
-    pub(in crate::world) fn ways_of(&self, event: &str) -> Vec<LineDelivery> {
+    pub(in crate::world) fn ways_of(&self, event: &str) -> Vec<TraceDelivery> {
         let recorded = EventId::parse(event).ok().and_then(|event| self.webhooks.recorded(&event));
-        let way = |(id, delivery): (&WebhookId, &super::Delivery)| LineDelivery {
+        let way = |(id, delivery): (&WebhookId, &super::Delivery)| TraceDelivery {
             webhook_id: id.clone(),
             url: self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()).unwrap_or_default(),
             outcome: delivery.outcome,
             next_try_at: delivery.next_try_at,
-            tries: delivery.tries.iter().map(Try::unsigned).collect(),
+            tries: delivery.tries.iter().map(Attempt::unsigned).collect(),
         };
         recorded.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
     }
@@ -193,7 +194,7 @@ impl World {
             created_at: it.created_at(),
             outcome: delivery.outcome,
             next_try_at: delivery.next_try_at,
-            tries: delivery.tries.iter().map(|made| SentTry::of(made, &it.event.id)).collect(),
+            tries: delivery.tries.iter().map(|made| AttemptSent::of(made, &it.event.id)).collect(),
             body: String::from_utf8(it.body()).unwrap_or_default(),
         })
     }
@@ -210,10 +211,10 @@ impl World {
     }
 
     /// What an exam of this webhook's receiver needs.
-    pub fn examinee(&self, id: &str, now: Timestamp) -> Result<Examinee, Refusal> {
+    pub fn receiver_under_test(&self, id: &str, now: Timestamp) -> Result<ReceiverUnderTest, Refusal> {
         let id = self.webhook(id)?;
         let endpoint = self.webhooks.endpoints.get(&id).ok_or_else(|| Refusal::no_such("webhook"))?;
-        Ok(Examinee {
+        Ok(ReceiverUnderTest {
             url: endpoint.url.clone(),
             livemode: endpoint.livemode,
             workspace: self.workspace.id.clone(),
@@ -230,24 +231,24 @@ impl World {
     }
 
     /// Takes in what came of a try.
-    pub fn finish_try(&mut self, outcome: TryOutcome) {
+    pub fn finish_attempt(&mut self, outcome: AttemptOutcome) {
         let event = outcome.event.clone();
         if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
             self.follow_on(&event);
             let what = if notice.state == HookState::Off { "turned off" } else { "paused" };
             self.step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
             self.end();
-            self.tell_owner(&notice);
+            self.notify_owner(&notice);
         }
     }
 
     /// Starts the try that fell due; `None` when it is not to be made now.
-    pub(crate) fn start_try(
+    pub(crate) fn start_attempt(
         &mut self,
         id: &WebhookId,
         event: &EventId,
         due: Timestamp,
-    ) -> Option<TryRequest> {
+    ) -> Option<AttemptRequest> {
         if self.workspace.plan == Plan::Free {
             self.webhooks.give_up(id, event, &mut self.jobs);
             return None;
@@ -256,11 +257,11 @@ impl World {
     }
 
     /// Bad luck puts off a try that has just been started: by so much, or until the next event has been tried.
-    pub(crate) fn hold_try(&mut self, request: &TryRequest, by: Duration, swapped: bool) {
+    pub(crate) fn hold_attempt(&mut self, request: &AttemptRequest, by: Duration, swapped: bool) {
         self.webhooks.hold(request, request.due + by, swapped, &mut self.jobs);
     }
 
-    fn tell_owner(&mut self, notice: &Notice) {
+    fn notify_owner(&mut self, notice: &Notice) {
         let owner = notice.owner.as_ref().or(self.users.first().map(|user| &user.id));
         // People have no address in this API; this one says whom it is for.
         let to = owner.map_or_else(|| "owner@people.test".to_owned(), |id| format!("{id}@people.test"));

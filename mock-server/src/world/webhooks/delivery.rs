@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, WebhookId, limits};
 
-use super::endpoint::{Keys, StampClock};
+use super::endpoint::{Keys, TimestampSource};
 
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +33,9 @@ pub enum DeliveryOutcome {
 /// One try of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Try")]
 #[non_exhaustive]
-pub struct Try {
+pub struct Attempt {
     /// When it was sent, on the mock's clock.
     pub at: Timestamp,
     /// The status it was answered with.
@@ -107,7 +108,7 @@ impl super::Webhooks {
     }
 }
 
-impl Try {
+impl Attempt {
     /// As lists show it: what it was signed with is for those who look at the one delivery.
     pub(super) fn unsigned(&self) -> Self {
         Self { signed: None, response: None, ..self.clone() }
@@ -136,7 +137,7 @@ pub(super) struct Delivery {
     pub(super) outcome: DeliveryOutcome,
     /// While it is pending: when the next try is due, or was, if that one is under way.
     pub(super) next_try_at: Option<Timestamp>,
-    pub(super) tries: Vec<Try>,
+    pub(super) tries: Vec<Attempt>,
     /// How many of the tries were made before the event was redelivered; a redelivery starts the schedule anew.
     #[serde(default)]
     pub(super) earlier: usize,
@@ -186,7 +187,7 @@ impl Token {
 
 /// A try that is to be made now.
 #[derive(Clone)]
-pub struct TryRequest {
+pub struct AttemptRequest {
     pub(super) token: Token,
     /// To which endpoint.
     pub endpoint: WebhookId,
@@ -201,14 +202,14 @@ pub struct TryRequest {
     pub(crate) url: String,
     pub(crate) body: Bytes,
     pub(crate) keys: Keys,
-    pub(crate) timestamps: StampClock,
+    pub(crate) timestamps: TimestampSource,
     pub(crate) slow: bool,
 }
 
 /// The receiver's address may carry a password of its own, so it is left out.
-impl fmt::Debug for TryRequest {
+impl fmt::Debug for AttemptRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryRequest")
+        f.debug_struct("AttemptRequest")
             .field("endpoint", &self.endpoint)
             .field("event", &self.event)
             .field("due", &self.due)
@@ -218,37 +219,37 @@ impl fmt::Debug for TryRequest {
 
 /// What came of a try.
 #[derive(Debug, Clone)]
-pub struct TryOutcome {
+pub struct AttemptOutcome {
     token: Token,
     pub(super) endpoint: WebhookId,
     pub(super) event: EventId,
-    pub(super) made: Try,
+    pub(super) made: Attempt,
     pub(super) timed_out: bool,
 }
 
-impl TryOutcome {
+impl AttemptOutcome {
     /// The try made for `request` at `at` was answered with `status` after `duration_ms`.
-    pub fn answered(request: &TryRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
+    pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
         Self::of(
             request,
-            Try { at, status: Some(status), error: None, duration_ms, signed: None, response: None },
+            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None },
         )
     }
 
     /// The try made for `request` at `at` got no answer.
     pub fn unanswered(
-        request: &TryRequest,
+        request: &AttemptRequest,
         at: Timestamp,
         error: impl Into<String>,
         duration_ms: u64,
     ) -> Self {
         let error = Some(error.into());
-        Self::of(request, Try { at, status: None, error, duration_ms, signed: None, response: None })
+        Self::of(request, Attempt { at, status: None, error, duration_ms, signed: None, response: None })
     }
 
     /// The same, because the time for an answer was over.
     pub fn timed_out(
-        request: &TryRequest,
+        request: &AttemptRequest,
         at: Timestamp,
         error: impl Into<String>,
         duration_ms: u64,
@@ -268,7 +269,7 @@ impl TryOutcome {
         self
     }
 
-    fn of(request: &TryRequest, made: Try) -> Self {
+    fn of(request: &AttemptRequest, made: Attempt) -> Self {
         let (endpoint, event) = (request.endpoint.clone(), request.event.clone());
         Self { token: request.token, endpoint, event, made, timed_out: false }
     }

@@ -36,8 +36,9 @@ pub enum HookState {
 /// Which clock the `webhook-timestamp` header is read from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "StampClock")]
 #[non_exhaustive]
-pub enum StampClock {
+pub enum TimestampSource {
     /// The mock's, like every other time.
     #[default]
     Mock,
@@ -57,7 +58,7 @@ pub(super) struct Endpoint {
     /// The kinds it hears; all when `None`.
     pub(super) events: Option<Vec<String>>,
     #[serde(default)]
-    pub(super) timestamps: StampClock,
+    pub(super) timestamps: TimestampSource,
     pub(super) state: HookState,
     pub(super) keys: Keys,
     /// The first failure since the last success.
@@ -69,7 +70,7 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// The one place of the scoping rule.
-    pub(super) fn hears(&self, event: &Event, audience: &Audience) -> bool {
+    pub(super) fn subscribes_to(&self, event: &Event, audience: &Audience) -> bool {
         let inbox = match (&audience.inbox, self.scope) {
             (Inbox::Team | Inbox::Workspace, HookScope::Team) => true,
             (Inbox::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),

@@ -22,7 +22,7 @@ use crate::world::{
 };
 
 /// Events that are kept for those who look at what happened.
-const TOLD_KEPT: usize = 10_000;
+const MAX_EVENTS_KEPT: usize = 10_000;
 
 /// Where the app would show a conversation.
 fn url(conversation: &ConversationId) -> String {
@@ -60,20 +60,20 @@ impl World {
 
     /// Keeps an event for those who look at what happened, whether or not a webhook hears it.
     pub(in crate::world) fn remember(&mut self, event: Event) {
-        if self.told.len() >= TOLD_KEPT {
-            self.told.pop_front();
+        if self.emitted.len() >= MAX_EVENTS_KEPT {
+            self.emitted.pop_front();
         }
-        self.told.push_back(Arc::new(event));
+        self.emitted.push_back(Arc::new(event));
     }
 
     /// The last events of the service, oldest first, whether or not a webhook heard them. Not part of the document.
-    pub fn told(&self) -> impl Iterator<Item = &Event> {
-        self.told.iter().map(Arc::as_ref)
+    pub fn emitted(&self) -> impl Iterator<Item = &Event> {
+        self.emitted.iter().map(Arc::as_ref)
     }
 
     /// The same, to be looked at without keeping others waiting.
-    pub(crate) fn latest_told(&self) -> Vec<Arc<Event>> {
-        self.told.iter().cloned().collect()
+    pub(crate) fn latest_events(&self) -> Vec<Arc<Event>> {
+        self.emitted.iter().cloned().collect()
     }
 
     /// An event about a conversation, for those who may hear of its inbox.
@@ -97,7 +97,7 @@ impl World {
         EventActor { kind, id: who.cloned(), name: self.name_of_doer(who) }
     }
 
-    pub(in crate::world) fn tell_ask_completed(
+    pub(in crate::world) fn emit_ask_completed(
         &mut self,
         at: usize,
         ask: &DocumentRequestId,
@@ -111,7 +111,7 @@ impl World {
         self.emit_in(at, "Everything that was asked for is in", EventKind::AskCompleted(data), now);
     }
 
-    pub(in crate::world) fn tell_client_replied(
+    pub(in crate::world) fn emit_client_replied(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -129,7 +129,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::ClientReplied(data), now);
     }
 
-    pub(in crate::world) fn tell_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
+    pub(in crate::world) fn emit_assigned(&mut self, at: usize, by: Option<&ActorId>, now: Timestamp) {
         let assignee = self.event_assignee(at);
         let to = assignee.as_ref().and_then(|who| who.name.as_deref()).unwrap_or("nobody");
         let assigned_by = self.event_actor(by);
@@ -156,7 +156,7 @@ impl World {
         self.emit_in(at, summary, EventKind::TurnChanged(data), now);
     }
 
-    pub(in crate::world) fn tell_approved(
+    pub(in crate::world) fn emit_approved(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -177,7 +177,7 @@ impl World {
         self.emit_in(at, &summary, EventKind::DraftApproved(data), now);
     }
 
-    pub(in crate::world) fn tell_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
+    pub(in crate::world) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
         // The drafting helper is an agent without an id; the service's own mail has no author.
         let helper = record.helper.then_some(EventAuthor { kind: ActorType::Agent, id: None });
@@ -194,13 +194,13 @@ impl World {
         self.emit_in(at, &summary, EventKind::MessageSent(data), now);
     }
 
-    pub(in crate::world) fn tell_held(&mut self, at: usize, now: Timestamp) {
+    pub(in crate::world) fn emit_held(&mut self, at: usize, now: Timestamp) {
         let data = ScoutHeld { conversation_id: self.conversations[at].id.clone() };
         let summary = format!("A likely scam to {} was held", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::ScoutHeld(data), now);
     }
 
-    pub(in crate::world) fn tell_booking(&mut self, booking: usize, now: Timestamp) {
+    pub(in crate::world) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
         let record = &self.bookings[booking];
         let data = Booking {
             booking_id: record.id.clone(),

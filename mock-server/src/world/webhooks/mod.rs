@@ -1,5 +1,5 @@
 //! Webhooks as plain data: endpoints, the events on their way to them, and the rules of section "delivery". No I/O: a
-//! try goes out as a [`TryRequest`] and comes back as a [`TryOutcome`].
+//! try goes out as a [`AttemptRequest`] and comes back as a [`AttemptOutcome`].
 //!
 //! Each endpoint has at most one try under way, so a receiver hears of things in the order in which they fell due, and
 //! what a 410 or a pause cuts off is exact.
@@ -21,13 +21,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
 
-pub use control::Examinee;
+pub use control::ReceiverUnderTest;
 pub(crate) use delivery::ReceiverResponse;
-pub use delivery::{DeliveryOutcome, Signed, Try, TryOutcome, TryRequest};
-pub use endpoint::{HookScope, HookState, StampClock};
+pub use delivery::{Attempt, AttemptOutcome, AttemptRequest, DeliveryOutcome, Signed};
+pub use endpoint::{HookScope, HookState, TimestampSource};
 pub(crate) use view::USER_AGENT;
 pub use view::{
-    CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, RotatedSecret, SentTry,
+    AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, RotatedSecret,
     TestSent, WebhookView,
 };
 
@@ -114,7 +114,7 @@ impl Webhooks {
         let to: Vec<WebhookId> = self
             .endpoints
             .iter()
-            .filter(|(_, endpoint)| endpoint.hears(&event, audience))
+            .filter(|(_, endpoint)| endpoint.subscribes_to(&event, audience))
             .map(|(id, _)| id.clone())
             .collect();
         self.send(event, to, jobs, now);
@@ -143,7 +143,7 @@ impl Webhooks {
         event_id: &EventId,
         due: Timestamp,
         jobs: &mut Jobs,
-    ) -> Option<TryRequest> {
+    ) -> Option<AttemptRequest> {
         let it = self.numbers.get(event_id).and_then(|number| self.log.get(number));
         let pending = it.and_then(|it| it.deliveries.get(id).filter(|d| d.is_pending()).map(|d| (it, d)));
         let (Some((it, delivery)), Some(endpoint)) = (pending, self.endpoints.get(id)) else {
@@ -162,7 +162,7 @@ impl Webhooks {
         }
         let token = Token::new();
         lane.flying = Some(Flying { token, event: event_id.clone(), again: None });
-        Some(TryRequest {
+        Some(AttemptRequest {
             token,
             endpoint: id.clone(),
             event: event_id.clone(),
@@ -178,7 +178,13 @@ impl Webhooks {
     }
 
     /// Puts a try off that has just been started; when it is swapped, until the next event has been tried.
-    pub(crate) fn hold(&mut self, request: &TryRequest, until: Timestamp, swapped: bool, jobs: &mut Jobs) {
+    pub(crate) fn hold(
+        &mut self,
+        request: &AttemptRequest,
+        until: Timestamp,
+        swapped: bool,
+        jobs: &mut Jobs,
+    ) {
         let (id, event) = (&request.endpoint, &request.event);
         if let Some(lane) = self.lanes.get_mut(id) {
             lane.flying = None;
@@ -218,8 +224,8 @@ impl Webhooks {
     }
 
     /// Takes in what came of a try; the notice that its owner is to be sent, if any.
-    pub(crate) fn finish(&mut self, outcome: TryOutcome, jobs: &mut Jobs) -> Option<Notice> {
-        let TryOutcome { endpoint: id, event, made, timed_out, .. } = &outcome;
+    pub(crate) fn finish(&mut self, outcome: AttemptOutcome, jobs: &mut Jobs) -> Option<Notice> {
+        let AttemptOutcome { endpoint: id, event, made, timed_out, .. } = &outcome;
         let lane = self.lanes.get_mut(id)?;
         let flying = lane.flying.take_if(|flying| flying.token == outcome.token())?;
         let (at, status) = (made.at, made.status);
@@ -256,7 +262,7 @@ impl Webhooks {
         &mut self,
         id: &WebhookId,
         event: &EventId,
-        made: Try,
+        made: Attempt,
         again: Option<Timestamp>,
         jobs: &mut Jobs,
     ) {

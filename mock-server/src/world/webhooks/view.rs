@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, EventKind, Problems, Timestamp, UserId, WebhookId};
 
-use super::{DeliveryOutcome, HookScope, HookState, StampClock, Try};
+use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
 use crate::world::empty_as_none;
 
 /// The longest address of a receiver.
@@ -50,7 +50,7 @@ pub struct CreateWebhook {
     pub events: Option<Vec<String>>,
     /// Which clock its `webhook-timestamp` header shows.
     #[serde(default)]
-    pub timestamps: StampClock,
+    pub timestamps: TimestampSource,
 }
 
 impl CreateWebhook {
@@ -62,7 +62,7 @@ impl CreateWebhook {
             scope: HookScope::Team,
             owner: None,
             events: None,
-            timestamps: StampClock::Mock,
+            timestamps: TimestampSource::Mock,
         }
     }
 
@@ -91,7 +91,7 @@ impl CreateWebhook {
     }
 
     /// Shows this clock in its `webhook-timestamp` header.
-    pub fn timestamps(mut self, clock: StampClock) -> Self {
+    pub fn timestamps(mut self, clock: TimestampSource) -> Self {
         self.timestamps = clock;
         self
     }
@@ -168,7 +168,7 @@ pub struct WebhookView {
     /// The kinds of event it hears.
     pub events: Vec<String>,
     /// Which clock its `webhook-timestamp` header shows.
-    pub timestamps: StampClock,
+    pub timestamps: TimestampSource,
     /// Whether it is sent anything.
     pub state: HookState,
 }
@@ -252,7 +252,7 @@ pub struct DeliveryView {
     /// When it is tried next, or again.
     pub next_try_at: Option<Timestamp>,
     /// Every try so far, oldest first.
-    pub tries: Vec<Try>,
+    pub tries: Vec<Attempt>,
 }
 
 /// One event in the log of a webhook, with exactly what was sent.
@@ -272,7 +272,7 @@ pub struct DeliveryDetail {
     /// When it is tried next, or again.
     pub next_try_at: Option<Timestamp>,
     /// Every try so far, oldest first.
-    pub tries: Vec<SentTry>,
+    pub tries: Vec<AttemptSent>,
     /// The body of every try, to the byte.
     pub body: String,
 }
@@ -291,8 +291,9 @@ impl fmt::Debug for DeliveryDetail {
 /// A try with its headers, and what the receiver answered.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SentTry")]
 #[non_exhaustive]
-pub struct SentTry {
+pub struct AttemptSent {
     /// When it was sent, on the mock's clock.
     pub at: Timestamp,
     /// The status it was answered with.
@@ -312,10 +313,10 @@ pub struct SentTry {
     pub response_cut: bool,
 }
 
-impl fmt::Debug for SentTry {
+impl fmt::Debug for AttemptSent {
     /// Without what the receiver said.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SentTry")
+        f.debug_struct("AttemptSent")
             .field("at", &self.at)
             .field("status", &self.status)
             .field("error", &self.error)
@@ -323,8 +324,8 @@ impl fmt::Debug for SentTry {
     }
 }
 
-impl SentTry {
-    pub(super) fn of(made: &Try, event: &EventId) -> Self {
+impl AttemptSent {
+    pub(super) fn of(made: &Attempt, event: &EventId) -> Self {
         let headers = |signed: &super::Signed| {
             [
                 ("content-type", "application/json"),
@@ -336,7 +337,7 @@ impl SentTry {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into()
         };
-        let Try { at, status, error, duration_ms, signed, response } = made.clone();
+        let Attempt { at, status, error, duration_ms, signed, response } = made.clone();
         Self {
             at,
             status,

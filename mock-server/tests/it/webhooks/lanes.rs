@@ -5,7 +5,7 @@ use std::time::Duration;
 use shared_inbox::{EventId, Timestamp};
 use shared_inbox_mock::{
     CreateWebhook, DeliveryFilter, DeliveryOutcome, NewBooking, World,
-    world::{Fired, TryOutcome, TryRequest},
+    world::{AttemptOutcome, AttemptRequest, Fired},
 };
 
 const START: i64 = 1_800_000_000_000;
@@ -26,18 +26,18 @@ fn world(webhooks: usize) -> (World, Vec<String>) {
 }
 
 /// All tries that can be made at `now`.
-fn due(world: &mut World, now: Timestamp) -> Vec<TryRequest> {
+fn due(world: &mut World, now: Timestamp) -> Vec<AttemptRequest> {
     let mut tries = Vec::new();
     while let Some(fired) = world.run_due(now) {
-        if let Fired::Try(_, request) = fired {
+        if let Fired::Attempt(_, request) = fired {
             tries.push(request);
         }
     }
     tries
 }
 
-fn finish(world: &mut World, request: &TryRequest, status: u16) {
-    world.finish_try(TryOutcome::answered(request, request.due, status, 1));
+fn finish(world: &mut World, request: &AttemptRequest, status: u16) {
+    world.finish_attempt(AttemptOutcome::answered(request, request.due, status, 1));
 }
 
 fn outcomes(world: &World, id: &str) -> Vec<DeliveryOutcome> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use shared_inbox_mock::{MockServer, Targets};
+use shared_inbox_mock::{MockServer, WebhookTargets};
 
 use super::{
     kit::{Hook, Mock},
@@ -54,7 +54,7 @@ async fn public_mode_refuses_this_machine_private_networks_and_names_that_point_
             _ => Vec::new(),
         }
     };
-    let targets = Targets::public().names(names);
+    let targets = WebhookTargets::public().names(names);
     let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_targets(targets)).await;
     assert_eq!(add(&mock, "https://hooks.example.com/in").await.0, 201);
     let refused = [
@@ -84,7 +84,7 @@ async fn public_mode_refuses_this_machine_private_networks_and_names_that_point_
 async fn the_rule_is_applied_again_to_the_address_that_is_connected_to() {
     let receiver = Receiver::start().await;
     let asked = AtomicUsize::new(0);
-    let targets = Targets::public().names(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+    let targets = WebhookTargets::public().names(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
         // Once when it is added, once when the send looks whether it may be sent; the third is for connecting.
         0 | 1 => vec!["93.184.216.34".parse().unwrap()],
         _ => vec!["127.0.0.1".parse().unwrap()],

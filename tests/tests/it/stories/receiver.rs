@@ -13,7 +13,7 @@ use axum::{
     routing::post,
 };
 use shared_inbox::{Event, EventKind};
-use shared_inbox_mock::{Control, CreateWebhook, StampClock};
+use shared_inbox_mock::{Control, CreateWebhook, TimestampSource};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,
     replay::{Handlers, MemoryGuard},
@@ -67,7 +67,7 @@ impl Listener {
         let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/webhooks", socket.local_addr().unwrap());
         // The receiver goes by the time of day, as it would in life, however far the mock's clock is moved.
-        let new = CreateWebhook::new(url).timestamps(StampClock::Real);
+        let new = CreateWebhook::new(url).timestamps(TimestampSource::Real);
         let webhook = control.create_webhook(change(new)).await.unwrap();
         let verifier = Verifier::new([Secret::parse(&webhook.secret).unwrap()]);
         let state = App {

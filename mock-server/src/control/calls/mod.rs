@@ -1,0 +1,47 @@
+//! The table of calls, one file for each family.
+
+mod actions;
+mod browse;
+mod expect;
+mod faults;
+mod people;
+mod webhooks;
+mod world;
+
+use super::call::Call;
+
+/// The calls of one family.
+pub(crate) struct Family {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) calls: Vec<Call>,
+}
+
+/// Every call of the control API, in the order in which a reader meets them.
+pub(crate) fn all() -> Vec<Family> {
+    vec![
+        Family {
+            name: "World",
+            about: "The world as a whole: its document, its clock, its journal, and worlds beside it.",
+            calls: world::calls(),
+        },
+        Family { name: "People", about: "People, inboxes, keys and the plan.", calls: people::calls() },
+        Family {
+            name: "Actions",
+            about: "What people do in the app, what its helpers do, and what customers do.",
+            calls: actions::calls(),
+        },
+        Family {
+            name: "Browse",
+            about: "Everything there is, whoever it belongs to.",
+            calls: browse::calls(),
+        },
+        Family { name: "Webhooks", about: "What an owner does with a webhook.", calls: webhooks::calls() },
+        Family { name: "Failures", about: "Failures on demand.", calls: faults::calls() },
+        Family {
+            name: "Expecting",
+            about: "Saying what must happen, and snapshots to come back to and to compare.",
+            calls: expect::calls(),
+        },
+    ]
+}

@@ -1,0 +1,212 @@
+//! What the calls of the control API take in: ids, queries and bodies, and everything that is wrong with a body.
+
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, Query},
+    http::{Extensions, Uri, request::Parts},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use shared_inbox::Problems;
+use tokio::sync::watch;
+
+use super::Control;
+use crate::{
+    http::{connection::Phase, response},
+    json::numbers,
+    runtime::document,
+    world::Refusal,
+};
+
+/// What came with a call.
+pub(super) struct Asked {
+    pub(super) ids: std::vec::IntoIter<String>,
+    pub(super) uri: Uri,
+    pub(super) extensions: Extensions,
+}
+
+/// What a call takes, for the document.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// The schema of the query, an object.
+    pub(super) query: Vec<Schema>,
+    /// The schema of the body, and whether there must be one.
+    pub(super) body: Option<(Schema, bool)>,
+}
+
+/// Something that a call takes in.
+pub(super) trait Take: Sized + Send + 'static {
+    fn describe(_taken: &mut Taken, _generator: &mut SchemaGenerator) {}
+    fn take(asked: &mut Asked) -> Result<Self, Refusal>;
+}
+
+impl Take for () {
+    fn take(_: &mut Asked) -> Result<Self, Refusal> {
+        Ok(())
+    }
+}
+
+impl<A: Take, B: Take> Take for (A, B) {
+    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+        A::describe(taken, generator);
+        B::describe(taken, generator);
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        Ok((A::take(asked)?, B::take(asked)?))
+    }
+}
+
+/// The next id in the path.
+#[derive(Clone)]
+pub(super) struct Id(pub(super) String);
+
+impl Take for Id {
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        asked.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
+    }
+}
+
+/// The query.
+#[derive(Clone)]
+pub(super) struct Search<T>(pub(super) T);
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Search<T> {
+    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+        taken.query.push(T::json_schema(generator));
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        let Query(query) = Query::try_from_uri(&asked.uri).map_err(|rejection| {
+            let text = rejection.body_text();
+            Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
+        })?;
+        Ok(Self(query))
+    }
+}
+
+/// The body, which has been read whole before a call is looked for.
+#[derive(Clone)]
+pub(crate) struct Whole(pub(crate) Bytes);
+
+impl Asked {
+    pub(super) fn body(&self) -> Bytes {
+        self.extensions.get().map(|Whole(body)| body.clone()).unwrap_or_default()
+    }
+}
+
+/// A world document, which is read by whoever uses it.
+impl Take for Whole {
+    fn describe(taken: &mut Taken, _: &mut SchemaGenerator) {
+        taken.body = Some((world_document(), true));
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        Ok(Self(asked.body()))
+    }
+}
+
+/// Its own schema is as large as the rest of the control API's together, and can be had by itself.
+pub(super) fn world_document() -> Schema {
+    json_schema!({
+        "type": "object",
+        "title": "WorldDocument",
+        "description": "The whole world as one document. `shared-inbox-mock schema` prints its JSON Schema.",
+        "additionalProperties": true,
+    })
+}
+
+/// When the server stops.
+pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
+
+impl Take for Stopping {
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        asked.extensions.get().cloned().map(Self).ok_or_else(|| Refusal::new(500, "The server is stopping."))
+    }
+}
+
+/// A JSON body; an empty one is `{}`.
+pub(super) struct Input<T>(pub(super) T);
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Input<T> {
+    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+        let required = schemars::schema_for!(T).get("required").is_some();
+        taken.body = Some((generator.subschema_for::<T>(), required));
+    }
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        let body = asked.body();
+        let body = if body.is_empty() { &b"{}"[..] } else { &body };
+        read(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
+            Err(problems) => problems.into(),
+            Ok(()) => first.into(),
+        })
+    }
+}
+
+/// Reads JSON; says with the field's name what went wrong first.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Wrong> {
+    // The types would also take a list of their fields' values, which nobody means.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Wrong {
+            missing: false,
+            field: String::new(),
+            reason: "must be a JSON object".to_owned(),
+        });
+    }
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let whole = error.path().iter().next().is_none();
+        let (field, reason) = document::explain(&error);
+        Wrong { missing: whole && !field.is_empty(), field, reason }
+    })?;
+    json.end().map_err(|error| Wrong { missing: false, field: String::new(), reason: error.to_string() })?;
+    Ok(value)
+}
+
+struct Wrong {
+    /// Whether a field of the body itself is missing.
+    missing: bool,
+    /// Empty: the body as a whole.
+    field: String,
+    reason: String,
+}
+
+impl From<Wrong> for Refusal {
+    fn from(wrong: Wrong) -> Self {
+        Refusal::field(if wrong.field.is_empty() { "body" } else { &wrong.field }, wrong.reason)
+    }
+}
+
+/// Reading stops at the first problem, and the service names them all. So each field is read by itself, and the schema
+/// says which ones are missing.
+fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
+    let mut problems = Problems::default();
+    let Ok(fields) = numbers::read::<Map<String, Value>>(body) else { return problems };
+    for (name, value) in &fields {
+        let alone = serde_json::json!({ name: value }).to_string();
+        if let Err(Wrong { missing: false, field, reason }) = read::<T>(alone.as_bytes()) {
+            // It is valid JSON, so this is about one of a few words where something else stands.
+            let reason = if reason == "expected value" { "must be a string".to_owned() } else { reason };
+            problems.push(if field.is_empty() { name.clone() } else { field }, reason);
+        }
+    }
+    let schema = schemars::schema_for!(T);
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for name in required.filter_map(Value::as_str).filter(|name| !fields.contains_key(*name)) {
+        problems.push(name, "is required");
+    }
+    problems
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Control {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        parts.extensions.get().cloned().ok_or_else(|| Refusal::new(404, "There is no such world."))
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        response::refusal(&self).map(Body::from)
+    }
+}

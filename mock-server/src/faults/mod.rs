@@ -1,0 +1,224 @@
+//! Failures on demand: rules that say which requests and webhooks go wrong, and how.
+//!
+//! A rule is looked up once a request has been read and before anything is done with it, so that what a client sees is
+//! the same on REST and MCP; and once a webhook's try has fallen due. [`rule`] says which, [`effect`] what goes
+//! wrong, [`latency`] how late; [`bundles`] has sets of rules to switch on by name. Chance comes from seeded generators, one for each rule: the
+//! same calls fail in every run.
+
+mod bundles;
+mod effect;
+mod latency;
+mod rule;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use shared_inbox::{AgentId, Timestamp};
+
+use crate::json::{matching, numbers};
+use crate::world::{AttemptRequest, Ids};
+
+pub use bundles::Bundle;
+pub use effect::Effect;
+pub(crate) use effect::{Act, When};
+pub use latency::Latency;
+pub use rule::FaultRule;
+
+impl FaultRule {
+    fn matches(&self, asked: &RequestParts<'_>) -> bool {
+        self.webhook.is_none()
+            && self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(asked.method))
+            && self.path.as_ref().is_none_or(|pattern| path_matches(pattern, asked.path))
+            && self.agent_id.as_ref().is_none_or(|wanted| asked.agent == Some(wanted))
+            && self.query.iter().all(|(name, wanted)| asked.has_query(name, wanted))
+            && self.tool.as_ref().is_none_or(|wanted| asked.tool().as_ref() == Some(wanted))
+            && self.body.as_ref().is_none_or(|wanted| asked.has_body(wanted))
+    }
+
+    fn matches_delivery(&self, request: &AttemptRequest) -> bool {
+        self.webhook.as_ref().is_some_and(|wanted| matching::text_matches(wanted, request.endpoint.as_str()))
+            && self.event.as_ref().is_none_or(|wanted| *wanted == request.kind)
+    }
+}
+
+/// A request as rules look at it.
+pub(crate) struct RequestParts<'a> {
+    pub(crate) method: &'a str,
+    /// The one behind the base URL.
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+    pub(crate) agent: Option<&'a AgentId>,
+    pub(crate) body: &'a [u8],
+}
+
+impl RequestParts<'_> {
+    fn has_query(&self, name: &str, wanted: &str) -> bool {
+        form_urlencoded::parse(self.query.as_bytes())
+            .any(|(given, value)| given == name && matching::text_matches(wanted, &value))
+    }
+
+    fn json(&self) -> Value {
+        numbers::read(self.body).unwrap_or_default()
+    }
+
+    fn tool(&self) -> Option<String> {
+        let message = (self.path == "/mcp").then(|| self.json())?;
+        (message["method"] == "tools/call").then(|| message["params"]["name"].as_str().map(str::to_owned))?
+    }
+
+    fn has_body(&self, wanted: &Value) -> bool {
+        if let Value::String(text) = wanted {
+            return String::from_utf8_lossy(self.body).contains(text.as_str());
+        }
+        let json = self.json();
+        let body = if self.path == "/mcp" { &json["params"]["arguments"] } else { &json };
+        matching::matches(wanted, body)
+    }
+}
+
+fn path_matches(pattern: &str, path: &str) -> bool {
+    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (pattern.next(), path.next()) {
+            (None, None) => return true,
+            (Some("*"), Some(segment)) if !segment.is_empty() => {}
+            (Some(wanted), Some(segment)) if wanted == segment => {}
+            _ => return false,
+        }
+    }
+}
+
+/// A rule that was added, and how often it has fired.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::{Effect, FaultRule, MockServer};
+///
+/// let mock = MockServer::start().await;
+/// mock.control().add_fault(FaultRule::new(Effect::status(500)).path("/me").times(2)).await?;
+/// mock.client().me().await?; // The client tries again until it gets through.
+/// assert_eq!(mock.control().faults().await[0].fired, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Fault {
+    /// What to remove it by.
+    pub id: String,
+    /// The bundle that it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: FaultRule,
+    /// How often it has fired.
+    pub fired: u64,
+    /// When it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    #[serde(skip)]
+    seen: u64,
+    #[serde(skip)]
+    chance: Ids,
+}
+
+impl Fault {
+    /// Whether it fires for one that matches.
+    fn fires(&mut self) -> bool {
+        self.seen += 1;
+        let rule = &self.rule;
+        if self.seen <= rule.skip || (rule.probability < 1.0 && self.chance.unit() >= rule.probability) {
+            return false;
+        }
+        self.fired += 1;
+        true
+    }
+
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.rule.times.is_some_and(|times| self.fired >= times)
+            || self.until.is_some_and(|until| now >= until)
+    }
+
+    fn matched(&mut self) -> FaultMatch {
+        let Effect { act, latency, headers } = self.rule.effect.clone();
+        let delay = latency.map(|latency| latency.draw(&mut self.chance)).unwrap_or_default();
+        FaultMatch { act, delay, headers }
+    }
+}
+
+/// What goes wrong this time: a rule that fired.
+#[derive(Debug, Clone)]
+pub(crate) struct FaultMatch {
+    pub(crate) act: Act,
+    pub(crate) delay: Duration,
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+/// The rules of one world, in the order in which they were added; the first that fires counts.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    rules: Vec<Fault>,
+    added: u64,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, rule: FaultRule, now: Timestamp) -> Fault {
+        self.put(rule, None, now)
+    }
+
+    fn put(&mut self, rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
+        self.added += 1;
+        let span = rule.for_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let fault = Fault {
+            id: format!("flt_{}", self.added),
+            bundle,
+            fired: 0,
+            until: span.map(|span| now + span),
+            seen: 0,
+            chance: Ids::seeded(rule.seed.unwrap_or(self.added)),
+            rule,
+        };
+        self.rules.push(fault.clone());
+        fault
+    }
+
+    pub(crate) fn list(&self) -> Vec<Fault> {
+        self.rules.clone()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.rules.clear();
+    }
+
+    /// Whether there was one with this id.
+    pub(crate) fn remove(&mut self, id: &str) -> bool {
+        let before = self.rules.len();
+        self.rules.retain(|fault| fault.id != id);
+        self.rules.len() < before
+    }
+
+    /// What goes wrong with this request, if anything.
+    pub(crate) fn match_request(&mut self, asked: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
+        let mut rules = self.rules.iter_mut();
+        rules.find_map(|it| (!it.is_over(now) && it.rule.matches(asked) && it.fires()).then(|| it.matched()))
+    }
+
+    /// What goes wrong with this try of a webhook, if anything. One that was held back already is not held back again.
+    pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
+        let mut rules = self.rules.iter_mut();
+        rules.find_map(|it| {
+            let again = request.held && matches!(it.rule.effect.act, Act::Swap | Act::Late(_));
+            (!again && !it.is_over(now) && it.rule.matches_delivery(request) && it.fires())
+                .then(|| it.matched())
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! The bytes of one connection: gives up on a client that takes nothing, notices when an answer is written, and puts
+//! the service's error body where hyper answers by itself.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::body::Body;
+use bytes::{Buf, Bytes};
+use hyper::body::Frame;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::Sleep,
+};
+
+use super::places::Client;
+use crate::http::response;
+
+/// How much is read and thrown away after a refusal, and for how long, so that a client that is still sending hears it.
+const DRAINED: usize = 1 << 20;
+const LINGER: Duration = Duration::from_millis(200);
+
+pub(super) struct Stream {
+    stream: TcpStream,
+    patience: Duration,
+    client: Arc<Client>,
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// What goes out instead of what hyper wrote.
+    instead: Bytes,
+    lingering: Option<(Pin<Box<Sleep>>, usize)>,
+}
+
+impl Stream {
+    pub(super) fn new(stream: TcpStream, patience: Duration, client: Arc<Client>) -> Self {
+        Self { stream, patience, client, stalled: None, instead: Bytes::new(), lingering: None }
+    }
+
+    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        ready!(stalled.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Nobody has asked anything, and hyper has something to say: it could not read what came.
+    fn refuse(&mut self, said: &[u8]) -> bool {
+        let refused = self.client.idle().is_some();
+        if refused && self.lingering.is_none() {
+            let status = said.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
+            self.instead = response::unreadable(status.and_then(|status| status.parse().ok()).unwrap_or(400));
+            self.lingering = Some((Box::pin(tokio::time::sleep(LINGER)), 0));
+        }
+        refused
+    }
+
+    fn poll_instead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.instead.is_empty() {
+            let written = Pin::new(&mut self.stream).poll_write(cx, &self.instead);
+            let written = ready!(self.watch(cx, written))?;
+            self.instead.advance(written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads what the client still sends, for a while.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some((until, drained)) = &mut self.lingering else { return Poll::Ready(()) };
+        let mut buffer = [0; 8_192];
+        while *drained < DRAINED {
+            let mut read = ReadBuf::new(&mut buffer);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut read) {
+                Poll::Ready(Ok(())) if !read.filled().is_empty() => *drained += read.filled().len(),
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return until.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if self.refuse(buf) {
+            return Poll::Ready(Ok(buf.len()));
+        }
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.watch(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.refuse(bufs.first().map_or(&[], |first| first)) {
+            return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
+        }
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.watch(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_instead(cx))?;
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        self.client.written();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_instead(cx))?;
+        ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        ready!(self.poll_linger(cx));
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A body that goes on: its connection is busy until it ends.
+pub(super) struct Held {
+    body: Body,
+    client: Arc<Client>,
+}
+
+impl Held {
+    pub(super) fn new(body: Body, client: Arc<Client>) -> Self {
+        Self { body, client }
+    }
+}
+
+impl hyper::body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.client.answered();
+    }
+}

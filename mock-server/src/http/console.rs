@@ -1,0 +1,113 @@
+//! The console at `/`: a page on the control API, for a person beside the program under test.
+//!
+//! What is served is what stands in `console/`, file by file, without indentation and comments: no other program builds
+//! anything, and nothing comes from elsewhere. The files hold no data; the page asks the control API for it, like
+//! everyone else.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, header};
+
+use super::response;
+
+/// The file at a path, and its media type.
+#[cfg(feature = "console")]
+fn file(path: &str) -> Option<(&'static str, &'static str)> {
+    macro_rules! embed {
+        ($name:literal) => {{
+            const TEXT: &[u8] = include_bytes!(concat!("../../console/", $name));
+            static STRIPPED: [u8; strip::<0>(TEXT).1] = strip(TEXT).0;
+            str::from_utf8(&STRIPPED).unwrap_or_default()
+        }};
+    }
+    macro_rules! files {
+        ($kind:literal: $($name:literal)*) => {
+            match path {
+                $(concat!("/console/", $name) => return Some((embed!($name), $kind)),)*
+                _ => {}
+            }
+        };
+    }
+    if path == "/" {
+        return Some((embed!("index.html"), "text/html; charset=utf-8"));
+    }
+    files!("text/css; charset=utf-8": "style.css");
+    files!("image/svg+xml": "icon.svg");
+    files!("text/javascript; charset=utf-8":
+        "api.js" "approvals.js" "bookings.js" "calls.js" "clock.js" "compose.js" "conversation.js" "copy.js"
+        "deliveries.js" "documents.js" "dom.js" "faults.js" "inbox.js" "keys.js" "line.js" "list.js" "live.js"
+        "main.js" "outbox.js" "panel.js" "requests.js" "route.js" "rules.js" "start.js" "time.js" "timeline.js"
+        "ui.js" "uploads.js" "webhooks.js" "worlds.js"
+    );
+    None
+}
+
+/// Leaves out indentation, empty lines, and comments that begin a line, when the crate is compiled. Returns as much of
+/// the text as fits, and its length.
+#[cfg(feature = "console")]
+const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
+    let (mut out, mut length, mut at) = ([0; N], 0, 0);
+    while at < text.len() {
+        // At the beginning of a line.
+        let next = if at + 1 < text.len() { text[at + 1] } else { 0 };
+        if matches!(text[at], b'\t' | b'\n' | b' ') {
+            at += 1;
+        } else if text[at] == b'/' && next == b'/' {
+            while at < text.len() && text[at] != b'\n' {
+                at += 1;
+            }
+        } else if text[at] == b'/' && next == b'*' {
+            at += 3;
+            while at < text.len() && !(text[at - 1] == b'*' && text[at] == b'/') {
+                at += 1;
+            }
+            at += 1;
+        } else {
+            let mut ended = false;
+            while at < text.len() && !ended {
+                if length < N {
+                    out[length] = text[at];
+                }
+                ended = text[at] == b'\n';
+                length += 1;
+                at += 1;
+            }
+        }
+    }
+    (out, length)
+}
+
+#[cfg(not(feature = "console"))]
+fn file(_: &str) -> Option<(&'static str, &'static str)> {
+    None
+}
+
+/// Only what this server itself sends is run, shown or asked for; no page may frame it, and no text becomes markup.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+    trusted-types 'none'";
+
+/// The answer, when the path is the console's.
+pub(crate) fn respond(method: &Method, path: &str) -> Option<Response<Bytes>> {
+    let (text, kind) = file(path)?;
+    if method != Method::GET && method != Method::HEAD {
+        return Some(response::wrong_method("GET"));
+    }
+    let mut response = Response::new(Bytes::from_static(text.as_bytes()));
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        // Another version of the server may listen here tomorrow.
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    let isolated =
+        [("cross-origin-opener-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin")];
+    for (name, value) in isolated {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Some(response)
+}

@@ -1,0 +1,67 @@
+//! The control API over HTTP: the way from a request to its call in the table.
+
+use axum::{Router, body::Body, extract::Request, response::IntoResponse};
+
+use super::{App, body, response};
+use crate::{
+    control::{Control, calls, input::Whole},
+    ready::CONTROL_PREFIX,
+    world::Refusal,
+};
+
+/// Whether a path is below the prefix.
+pub(crate) fn owns(path: &str) -> bool {
+    path.strip_prefix(CONTROL_PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Answers a request below the prefix.
+pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http::Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    let path = parts.uri.path().strip_prefix(CONTROL_PREFIX).unwrap_or_default();
+    // Whoever probes a container has no token, and learns nothing by this.
+    let probe = parts.method == http::Method::GET && path == "/health";
+    let allowed = if probe { app.guard.own(&parts) } else { app.guard.control(&parts) };
+    if let Err(refused) = allowed {
+        return refused.into_response();
+    }
+    let (control, path) = match of_world(app, path) {
+        Ok(found) => found,
+        Err(refused) => return refused.into_response(),
+    };
+    let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    parts.uri = match format!("{path}{query}").parse() {
+        Ok(uri) => uri,
+        Err(_) => return response::error(404, "There is nothing at this path.").map(Body::from),
+    };
+    // Only now: whoever may not use the control API cannot make the server read a large document.
+    let body = match body::read(body, body::DOCUMENT_LIMIT, app.limits.patience).await {
+        Ok(body) => body,
+        Err(refused) => return refused.into_response(),
+    };
+    parts.extensions.insert(Whole(body));
+    parts.extensions.insert(control);
+    parts.extensions.insert(app.stop.clone());
+    match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// The world that a path below the prefix is about, and the rest of the path.
+fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str), Refusal> {
+    let main = app.control();
+    let Some(rest) = path.strip_prefix("/worlds/") else { return Ok((main, path)) };
+    match rest.split_once('/') {
+        Some((id, rest)) => Ok((main.world(id)?, &path[path.len() - rest.len() - 1..])),
+        None => Ok((main, path)),
+    }
+}
+
+/// Everything below the prefix, for one world: each call of the table at its place.
+pub(crate) fn routes() -> Router {
+    let calls = calls::all().into_iter().flat_map(|family| family.calls);
+    calls
+        .fold(Router::new(), |routes, call| routes.route(call.path, call.route))
+        .fallback(|| async { Refusal::new(404, "There is nothing at this path.") })
+        .method_not_allowed_fallback(|| async { Refusal::new(405, "This path does not take this method.") })
+}

@@ -1,0 +1,177 @@
+//! The OpenAPI 3.1 document of the service, written from the catalogue that also serves the requests.
+//!
+//! Paths, parameters, limits, scopes and schemas come from [`Operation`] and the types; only words, examples and
+//! links are written here. A document kept by hand would drift from what the server does.
+
+mod components;
+mod events;
+mod examples;
+mod links;
+mod words;
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+use shared_inbox::{Method, Operation, Repeat, Scope, input::Field};
+
+use self::{examples::Examples, words::Words};
+use crate::json::schema_names;
+
+/// The name of the security scheme.
+const KEY: &str = "apiKey";
+
+static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
+
+/// The document of a service that is reached under `base_url`.
+pub(crate) fn document(base_url: &str) -> Value {
+    let mut document = DOCUMENT.clone();
+    document["servers"] = json!([{ "url": base_url, "description": "This server." }]);
+    document
+}
+
+fn build() -> Value {
+    let (answers, mut parts) = Operation::output_schemas("/components/schemas");
+    let (webhooks, more_parts) = events::webhooks();
+    parts.extend(more_parts);
+    let mut paths = Map::new();
+    for (operation, answer) in answers {
+        let path = paths.entry(operation.path()).or_insert_with(|| json!({}));
+        path[operation.method().as_str().to_lowercase()] = describe(operation, answer);
+    }
+    let mut document = json!({
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Shared-Inbox Conversation API",
+            "version": "1.0.0",
+            "summary": "Work in a shared customer-email inbox: read, note, sort, reply.",
+            "description": words::ABOUT,
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "tags": words::tags(),
+        "security": [{ KEY: [] }],
+        "paths": paths,
+        "webhooks": webhooks,
+        "components": components::components(parts),
+    });
+    schema_names::name_all(&mut document);
+    document
+}
+
+fn describe(operation: Operation, answer: Value) -> Value {
+    let Words { tag, id, summary, about } = words::of(operation);
+    let examples = examples::of(operation);
+    let mut described = json!({
+        "tags": [tag],
+        "operationId": id,
+        "summary": summary,
+        "description": format!("{about}\n\n{} {}", needs(operation), repeat(operation)),
+        "security": security(operation),
+        "responses": responses(operation, answer, &examples),
+    });
+    let parameters = parameters(operation, &examples);
+    if !parameters.is_empty() {
+        described["parameters"] = parameters.into();
+    }
+    if operation.method() == Method::Post {
+        described["requestBody"] = json!({
+            "required": operation.fields().iter().any(|field| field.required),
+            "content": { "application/json": {
+                "schema": operation.input_schema(),
+                "examples": examples.requests,
+            } },
+        });
+    }
+    described
+}
+
+fn parameters(operation: Operation, examples: &Examples) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    if operation.takes_conversation() {
+        parameters.push(json!({ "$ref": "#/components/parameters/ConversationId" }));
+    }
+    if operation.method() == Method::Get {
+        parameters.extend(operation.fields().iter().map(|field| parameter(field, examples)));
+    }
+    parameters
+}
+
+fn parameter(field: &Field, examples: &Examples) -> Value {
+    let mut schema = field.schema();
+    let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+    let mut parameter = json!({
+        "name": field.name,
+        "in": "query",
+        "required": field.required,
+        "description": about,
+        "schema": schema,
+    });
+    if let Some(example) = examples.query.get(field.name) {
+        parameter["example"] = example.clone();
+    }
+    parameter
+}
+
+/// OpenAPI 3.1 lets a bearer scheme name the roles that a call needs: ours are the scopes.
+fn security(operation: Operation) -> Value {
+    let scopes = [Some(operation.scope()), operation.scope_when_sending()];
+    scopes.into_iter().flatten().map(|scope| json!({ KEY: [scope] })).collect()
+}
+
+fn needs(operation: Operation) -> String {
+    match (operation.scope(), operation.scope_when_sending()) {
+        (scope, Some(sending)) => {
+            format!("Needs the scope `{scope}`, or `{sending}` when `send` is true.")
+        }
+        (Scope::Write, None) if operation == Operation::SandboxInbound => {
+            "Needs a test key with the scope `write`.".to_owned()
+        }
+        (scope, None) => format!("Needs the scope `{scope}`."),
+    }
+}
+
+fn repeat(operation: Operation) -> &'static str {
+    match operation.repeat() {
+        Repeat::Harmless => "Repeating the same request is harmless.",
+        Repeat::Verify => {
+            "Repeating the same request makes a second item: after a timeout, read the conversation and look at the \
+             end of its timeline first."
+        }
+        _ => "Repeating the same request makes a second item.",
+    }
+}
+
+fn responses(operation: Operation, answer: Value, examples: &Examples) -> Value {
+    let mut done = json!({
+        "description": examples.answer_is,
+        "content": { "application/json": { "schema": answer, "example": examples.answer } },
+    });
+    let links = links::of(operation);
+    if !links.is_empty() {
+        done["links"] = links.into();
+    }
+    let mut responses = json!({ operation.success().to_string(): done });
+    for (status, name) in errors(operation) {
+        responses[status] = json!({ "$ref": format!("#/components/responses/{name}") });
+    }
+    responses
+}
+
+/// Every error that the operation can answer, by the name of its shared description.
+fn errors(operation: Operation) -> Vec<(&'static str, &'static str)> {
+    let mut errors = vec![
+        ("401", "Unauthorized"),
+        ("403", "Forbidden"),
+        ("429", "TooManyRequests"),
+        ("500", "ServerError"),
+    ];
+    if !operation.fields().is_empty() {
+        errors.push(("400", "BadRequest"));
+    }
+    if operation.takes_conversation() || operation == Operation::SandboxInbound {
+        errors.push(("404", "NotFound"));
+    }
+    if operation.method() == Method::Post {
+        errors.extend([("408", "TooSlow"), ("413", "TooLarge")]);
+    }
+    errors
+}

@@ -1,0 +1,260 @@
+//! The way of a request to the service, REST or MCP: its body is read, a fault may be applied, the answer is made, and
+//! the journal and the log are told.
+
+use std::{
+    collections::BTreeMap,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
+use hyper::body::Incoming;
+use shared_inbox::Timestamp;
+
+use super::{
+    App, body,
+    caller::Caller,
+    connection::{Phase, Reply, stopped},
+    log, mcp, response, rest,
+};
+use crate::{
+    faults::{Act, RequestParts, When},
+    ready::REST_PREFIX,
+    runtime::{
+        WorldRuntime,
+        journal::{Entry, KeptResponse, Transport, parted},
+    },
+    world::Refusal,
+};
+
+/// What is being asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Target<'a> {
+    /// The path behind the prefix of the REST API.
+    Rest(&'a str),
+    Mcp,
+}
+
+impl<'a> Target<'a> {
+    /// `None` when the path is not the service's.
+    pub(crate) fn of(path: &'a str) -> Option<Self> {
+        if path == "/mcp" {
+            return Some(Target::Mcp);
+        }
+        let rest = path.strip_prefix(REST_PREFIX)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(Target::Rest(rest))
+    }
+
+    /// Whether this may be a search.
+    fn may_search(self, parts: &Parts) -> bool {
+        matches!(self, Target::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
+    }
+
+    /// The path as fault rules name it.
+    fn path(self) -> &'a str {
+        match self {
+            Target::Rest(path) => path,
+            Target::Mcp => "/mcp",
+        }
+    }
+}
+
+pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
+    let (parts, body) = request.into_parts();
+    let (caller, mut record) = Record::begin(app, &parts);
+    let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
+    record.body = body.clone().unwrap_or_default();
+    let asked = RequestParts {
+        method: parts.method.as_str(),
+        path: Target::of(parts.uri.path()).map_or("", Target::path),
+        query: parts.uri.query().unwrap_or_default(),
+        agent: caller.as_ref().ok().map(Caller::agent),
+        body: &record.body,
+    };
+    let Some(fault) = record.runtime.match_fault(&asked) else {
+        return record.answered(perform(app, caller, parts, body).await);
+    };
+    let reply = match fault.act {
+        Act::Drop(When::Before) => Reply::Drop,
+        Act::Status { status, when: When::Before } => {
+            record.answered(with_headers(response::of_status(status), &fault.headers))
+        }
+        act => {
+            let response = with_headers(perform(app, caller, parts, body).await, &fault.headers);
+            match act {
+                Act::Drop(_) => Reply::Drop,
+                Act::Status { status, .. } => {
+                    record.answered(with_headers(response::of_status(status), &fault.headers))
+                }
+                Act::Truncate(bytes) => {
+                    // Cutting off nothing would be an answer like any other.
+                    let bytes = bytes.min(response.body().len().saturating_sub(1));
+                    Reply::Truncated(record.keep(response, bytes), bytes)
+                }
+                Act::Body(text) => record.answered(with_body(response, text)),
+                // The rest is about webhooks.
+                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) => record.answered(response),
+            }
+        }
+    };
+    if fault.delay > Duration::ZERO {
+        // A server that stops does not make anyone wait; one that is gone has no answer.
+        let mut stop = app.stop.clone();
+        let _ = tokio::time::timeout(fault.delay, stopped(&mut stop)).await;
+        if *stop.borrow() == Phase::Over {
+            return Reply::Drop;
+        }
+    }
+    reply
+}
+
+/// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
+async fn perform(
+    app: &App,
+    caller: Result<Caller, Refusal>,
+    parts: Parts,
+    body: Result<Bytes, Refusal>,
+) -> Response<Bytes> {
+    if let Err(refused) = app.guard.own(&parts) {
+        return response::refusal(&refused);
+    }
+    if let Ok(caller) = &caller
+        && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
+    {
+        caller.runtime().searchable().await;
+    }
+    let performed = async move {
+        match Target::of(parts.uri.path()) {
+            Some(Target::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
+            Some(Target::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
+            Some(Target::Mcp) => match caller {
+                // Apart, so that other requests do not carry its size along.
+                Ok(caller) => Box::pin(mcp::handle(caller, parts, body)).await,
+                Err(refused) => response::refusal(&refused),
+            },
+            None => response::error(404, "There is nothing at this path."),
+        }
+    };
+    AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::of_status(500))
+}
+
+/// The same answer with more headers.
+fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String>) -> Response<Bytes> {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+/// Another text with the same status.
+fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
+    let page = text.trim_start().starts_with('<');
+    let mut response = response.map(|_| Bytes::from(text));
+    if page {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    }
+    response
+}
+
+/// Writes the journal and the log when the request is over, also when its client has gone away before.
+struct Record {
+    runtime: Arc<WorldRuntime>,
+    log: bool,
+    number: u64,
+    at: Timestamp,
+    started: Instant,
+    transport: Transport,
+    method: http::Method,
+    target: Box<str>,
+    agent: Option<shared_inbox::AgentId>,
+    traceparent: Option<Box<str>>,
+    status: Option<u16>,
+    body: Bytes,
+    response: Option<KeptResponse>,
+}
+
+impl Record {
+    /// Who asks, and the record of it. Without a valid key it is one of the main world.
+    fn begin(app: &App, parts: &Parts) -> (Result<Caller, Refusal>, Self) {
+        let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
+            Ok((caller, at)) => {
+                let (runtime, number) = (Arc::clone(caller.runtime()), caller.request());
+                (Ok(caller), runtime, number, at)
+            }
+            Err(refused) => {
+                let (number, at) = app.registry.main().arrive();
+                (Err(refused), Arc::clone(app.registry.main()), number, at)
+            }
+        };
+        let record = Self {
+            runtime,
+            log: app.log,
+            number,
+            at,
+            started: Instant::now(),
+            transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
+            method: parts.method.clone(),
+            // A copy: what came in is a part of the buffer that the connection reads into.
+            target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
+            agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
+            traceparent: traceparent(parts),
+            status: None,
+            body: Bytes::new(),
+            response: None,
+        };
+        (caller, record)
+    }
+
+    fn answered(&mut self, response: Response<Bytes>) -> Reply {
+        let received = if self.method == http::Method::HEAD { 0 } else { usize::MAX };
+        self.keep(response, received).into()
+    }
+
+    /// Keeps a response of which the client receives so many bytes of the body.
+    fn keep(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
+        // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
+        if let Some(date) = self.runtime.http_date() {
+            response.headers_mut().insert(header::DATE, date);
+        }
+        self.status = Some(response.status().as_u16());
+        self.response = Some(KeptResponse::new(&response, received));
+        response
+    }
+}
+
+/// The trace that a request is a part of, if its header has a length that such headers have.
+fn traceparent(parts: &Parts) -> Option<Box<str>> {
+    const MAX_LENGTH: usize = 256;
+    let header = parts.headers.get("traceparent")?.to_str().ok()?;
+    (header.len() <= MAX_LENGTH).then(|| header.into())
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let duration = self.started.elapsed();
+        if self.log {
+            let (path, _) = parted(&self.target);
+            log::request(&self.method, path, self.status, duration, self.agent.as_ref());
+        }
+        let entry = Entry {
+            number: self.number,
+            at: self.at,
+            transport: self.transport,
+            method: self.method.clone(),
+            target: std::mem::take(&mut self.target),
+            agent: self.agent.take(),
+            traceparent: self.traceparent.take(),
+            status: self.status,
+            duration,
+            body: self.body.clone(),
+        };
+        self.runtime.enter_in_journal(entry, self.response.take());
+    }
+}

@@ -1,0 +1,192 @@
+//! Moving a world's clock, and the driver that makes things happen as a running one goes on.
+//!
+//! Everything that falls due on the way happens at its own time. Others are let in between: a year of a large world takes
+//! a while.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use shared_inbox::Timestamp;
+
+use super::{WorldRuntime, change::Cause, clock::ClockMode};
+use crate::world::{FiredJob, Refusal};
+
+/// A suspended machine does not run its timers; look at the clock now and then.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// How long a clock that is moved keeps others out of its world.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Where the clock stands after it was moved, and what happened on the way.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use shared_inbox_mock::MockServer;
+///
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// let id = mock.client().conversations().await?[0].id.clone();
+/// mock.client().conversation(&id).reply("On its way.").and_send().await?;
+/// let moved = mock.control().advance(Duration::from_secs(600)).await?;
+/// assert!(moved.fired.iter().any(|fired| fired.job == "send"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Advanced {
+    /// What the clock shows now.
+    pub now: Timestamp,
+    /// What happened, in order.
+    pub fired: Vec<FiredJob>,
+}
+
+/// What the clock shows, and how it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ClockReading {
+    /// What it shows.
+    pub now: Timestamp,
+    /// How it runs.
+    pub mode: ClockMode,
+}
+
+/// How far a clock is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// By so much.
+    By(Duration),
+    /// To this time.
+    Time(Timestamp),
+    /// To the time of the next job; nowhere when there is none.
+    NextJob,
+}
+
+enum Step {
+    Ran,
+    Wait,
+    Arrived,
+    Replaced,
+}
+
+impl WorldRuntime {
+    pub(super) fn drive(self: &Arc<Self>) {
+        let (runtime, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
+        self.plan.runtime.spawn(async move {
+            loop {
+                let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
+                match wait {
+                    Some(wait) => drop(tokio::time::timeout(wait.min(LONGEST_SLEEP), wake.notified()).await),
+                    None => wake.notified().await,
+                }
+            }
+        });
+    }
+
+    /// Lets happen what is due; says how long to wait for the next.
+    fn tick(self: &Arc<Self>) -> Option<Duration> {
+        let mut state = self.lock();
+        let now = state.clock.now();
+        let tries = self.run_due(&mut state, now);
+        let next = state.world.next_due();
+        state.planned = next;
+        let wait = next.and_then(|due| state.clock.until(due));
+        self.leave(state, tries);
+        wait
+    }
+
+    pub(crate) fn clock(&self) -> ClockReading {
+        let mut state = self.lock();
+        ClockReading { now: state.clock.now(), mode: state.clock.mode() }
+    }
+
+    /// Moves the clock ahead; everything that falls due on the way happens at its own time, and every webhook try
+    /// that fell due or was under way has ended.
+    ///
+    /// Runs to its end even when nobody waits for it any more.
+    pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
+        let runtime = Arc::clone(self);
+        self.run(async move { runtime.advance_now(until).await }).await
+    }
+
+    async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
+        let _turn = self.moving.lock().await;
+        let (target, epoch) = {
+            let mut state = self.lock();
+            let now = state.clock.now();
+            let target = match until {
+                Until::By(by) => now + by,
+                Until::Time(time) if time < now => {
+                    return Err(Refusal::field("to", format!("has passed: the clock shows {now}")));
+                }
+                Until::Time(time) => time,
+                Until::NextJob => now,
+            };
+            state.fired = Some(Vec::new());
+            (target, state.epoch)
+        };
+        self.walk(target, epoch).await?;
+        if until == Until::NextJob {
+            // Only now: a try that was under way may have put something before all others.
+            let next = self.next_due();
+            self.walk(next.unwrap_or(target), epoch).await?;
+        }
+        let mut state = self.lock();
+        let mut fired = state.fired.take().unwrap_or_default();
+        // Tries that waited for a slow receiver come after what fell due later.
+        fired.sort_by_key(|job| job.at);
+        self.notify_change(&mut state, Cause::Clock, "advance");
+        Ok(Advanced { now: state.clock.now(), fired })
+    }
+
+    async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<(), Refusal> {
+        let mut began = Instant::now();
+        loop {
+            let mut ended = std::pin::pin!(self.attempt_ended.notified());
+            ended.as_mut().enable();
+            match self.step(target, epoch) {
+                Step::Ran if began.elapsed() < TURN => {}
+                Step::Ran => {
+                    tokio::task::yield_now().await;
+                    if self.waiting.load(Ordering::Relaxed) > 0 {
+                        // The lock goes to whoever asks first, and that would be us.
+                        tokio::time::sleep(TURN).await;
+                    }
+                    began = Instant::now();
+                }
+                Step::Wait => ended.await,
+                Step::Arrived => return Ok(()),
+                Step::Replaced => {
+                    return Err(Refusal::new(409, "The world was replaced while its clock was being moved."));
+                }
+            }
+        }
+    }
+
+    /// One step on the way to `target`: to the next job, unless a try under way could still cause something earlier.
+    fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Step {
+        let mut state = self.lock();
+        if state.epoch != epoch {
+            return Step::Replaced;
+        }
+        let horizon = state.world.webhooks_horizon();
+        match state.world.next_due() {
+            Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
+                state.clock.move_to(due);
+                let now = state.clock.now();
+                let tries = self.run_due(&mut state, now);
+                self.leave(state, tries);
+                Step::Ran
+            }
+            _ if horizon.is_some() => Step::Wait,
+            _ => {
+                state.clock.move_to(target);
+                Step::Arrived
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Makes webhook tries over HTTP, outside of every lock.
+//!
+//! How much goes on at once is bounded here. An endpoint has one try under way at a time (the world sees to that);
+//! endpoints that did not answer in time last time share a smaller number of places of their own, so that dead
+//! receivers cannot keep the places that living ones need.
+
+use std::{
+    error::Error as _,
+    fmt, io,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use reqwest::{
+    Client,
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    redirect,
+};
+use shared_inbox::Timestamp;
+use shared_inbox_webhooks::{SignedHeaders, Signer};
+use tokio::sync::Semaphore;
+
+use super::{
+    journal::present_headers,
+    targets::{Forbidden, Route, WebhookTargets},
+};
+use crate::{
+    faults::{Act, FaultMatch, When},
+    json::redact::redact,
+    world::{
+        AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
+        webhooks::{TimestampSource, USER_AGENT},
+    },
+};
+
+/// Tries at once.
+const AT_ONCE: usize = 192;
+/// Tries at once to endpoints whose last try timed out.
+const SLOW_AT_ONCE: usize = 64;
+/// How much of a response is read: more than is kept, so that a receiver can finish in peace.
+const MAX_RESPONSE_READ: usize = 64 * 1024;
+/// How much of a response's body is kept.
+const MAX_RESPONSE_KEPT: usize = 4 * 1024;
+
+/// Makes the tries of all worlds of a server. Clones share their limits.
+#[derive(Clone)]
+pub(crate) struct Deliverer(Arc<Inner>);
+
+struct Inner {
+    targets: WebhookTargets,
+    answer_within: Duration,
+    local: Lazy,
+    public: Lazy,
+    prompt: Semaphore,
+    slow: Semaphore,
+}
+
+/// A client, made when it is first needed: reading the machine's certificates takes longer than the server's start.
+type Lazy = OnceLock<Option<Client>>;
+
+impl fmt::Debug for Deliverer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deliverer").field("targets", &self.0.targets).finish_non_exhaustive()
+    }
+}
+
+/// What came back for one request.
+pub(crate) struct PostOutcome {
+    pub(crate) result: Result<u16, NoResponse>,
+    pub(crate) took: Duration,
+    /// What the receiver said beside the status.
+    response: Option<ReceiverResponse>,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoResponse {
+    #[error("no answer within {} seconds", .0.as_secs_f64())]
+    TimedOut(Duration),
+    #[error("not sent: the address {0}")]
+    Forbidden(Forbidden),
+    #[error("the connection was refused: nothing listens there")]
+    Refused,
+    #[error("the connection was closed before an answer came")]
+    Closed,
+    #[error("the connection broke while the event was being sent")]
+    Cut,
+    #[error("no secure connection could be made: look at the receiver's certificate")]
+    Tls,
+    #[error("the receiver could not be reached")]
+    Unreachable,
+    #[error("the answer was not HTTP")]
+    NotHttp,
+}
+
+impl Deliverer {
+    /// Sends where `targets` lets it, and waits so long for each answer.
+    pub(crate) fn new(targets: WebhookTargets, answer_within: Duration) -> Self {
+        provide_crypto();
+        Self(Arc::new(Inner {
+            targets,
+            answer_within,
+            local: OnceLock::new(),
+            public: OnceLock::new(),
+            prompt: Semaphore::new(AT_ONCE),
+            slow: Semaphore::new(SLOW_AT_ONCE),
+        }))
+    }
+
+    /// The rule about where it sends.
+    pub(crate) fn targets(&self) -> &WebhookTargets {
+        &self.0.targets
+    }
+
+    /// Makes a try. `at` is asked for the time on the mock's clock when the try's turn has come.
+    pub(crate) async fn perform(
+        &self,
+        request: AttemptRequest,
+        fault: Option<FaultMatch>,
+        at: impl FnOnce() -> Timestamp,
+    ) -> AttemptOutcome {
+        let places = if request.slow { &self.0.slow } else { &self.0.prompt };
+        // Never closed; were it so, the try would simply be made.
+        let _place = places.acquire().await.ok();
+        let at = at();
+        let stamp = match request.timestamps {
+            TimestampSource::Mock => at,
+            TimestampSource::Real => Timestamp::now(),
+        };
+        let headers = Signer::new(request.keys.signing(at)).sign(
+            request.event.as_str(),
+            u64::try_from(stamp.as_secs()).unwrap_or(0),
+            &request.body,
+        );
+        let PostOutcome { result, took, response } = match fault {
+            None => self.post(&request.url, &headers, request.body.clone()).await,
+            Some(fault) => self.deliver_with_fault(&request, &headers, fault).await,
+        };
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let outcome = match result {
+            Ok(status) => AttemptOutcome::answered(&request, at, status, took),
+            Err(why @ NoResponse::TimedOut(_)) => {
+                AttemptOutcome::timed_out(&request, at, why.to_string(), took)
+            }
+            Err(why) => AttemptOutcome::unanswered(&request, at, why.to_string(), took),
+        };
+        outcome.signed(Signed::new(&headers.timestamp, &headers.signature)).responded(response)
+    }
+
+    /// A try that something happens to on its way.
+    async fn deliver_with_fault(
+        &self,
+        request: &AttemptRequest,
+        headers: &SignedHeaders,
+        fault: FaultMatch,
+    ) -> PostOutcome {
+        let nothing = |result| PostOutcome { result, took: Duration::ZERO, response: None };
+        tokio::time::sleep(fault.delay).await;
+        match fault.act {
+            Act::Drop(When::Before) => return nothing(Err(NoResponse::Refused)),
+            Act::Status { status, when: When::Before } => return nothing(Ok(status)),
+            Act::Truncate(bytes) => {
+                return self.cut(&request.url, headers, request.body.clone(), bytes).await;
+            }
+            _ => {}
+        }
+        let answer = self.post(&request.url, headers, request.body.clone()).await;
+        match fault.act {
+            Act::Drop(_) => {
+                PostOutcome { result: answer.result.and(Err(NoResponse::Closed)), response: None, ..answer }
+            }
+            Act::Status { status, .. } => {
+                PostOutcome { result: answer.result.and(Ok(status)), response: None, ..answer }
+            }
+            Act::Twice => {
+                self.post(&request.url, headers, request.body.clone()).await;
+                answer
+            }
+            _ => answer,
+        }
+    }
+
+    /// Posts only the first bytes of a body and then goes away.
+    async fn cut(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> PostOutcome {
+        let started = Instant::now();
+        let exchange = async {
+            let length = body.len();
+            let start = body.slice(..bytes.min(length.saturating_sub(1)));
+            let gone = Err(io::Error::from(io::ErrorKind::ConnectionAborted));
+            let parts = StreamBody::new(futures_util::stream::iter([Ok(Frame::data(start)), gone]));
+            let request = self.request(url, headers).await?;
+            let request = request.header(CONTENT_LENGTH, length).body(reqwest::Body::wrap(parts));
+            // Whatever a receiver makes of half a body, nobody is there to hear it.
+            let _ = request.send().await;
+            Err(NoResponse::Cut)
+        };
+        let result =
+            tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoResponse::Cut));
+        PostOutcome { result, took: started.elapsed(), response: None }
+    }
+
+    /// Posts a body with these headers; never longer than the time for an answer.
+    pub(crate) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> PostOutcome {
+        let started = Instant::now();
+        let within = self.0.answer_within;
+        let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
+        let (result, response) = match answer.unwrap_or(Err(NoResponse::TimedOut(within))) {
+            Ok((status, response)) => (Ok(status), Some(response)),
+            Err(why) => (Err(why), None),
+        };
+        PostOutcome { result, took: started.elapsed(), response }
+    }
+
+    /// A request that may be sent, with its headers.
+    async fn request(
+        &self,
+        url: &str,
+        headers: &SignedHeaders,
+    ) -> Result<reqwest::RequestBuilder, NoResponse> {
+        let route = self.0.targets.route(url).await.map_err(NoResponse::Forbidden)?;
+        let client = self.0.client(route).ok_or(NoResponse::Tls)?;
+        let mut request = client.post(url).header(CONTENT_TYPE, "application/json");
+        for (name, value) in headers.pairs() {
+            // Empty: the header is left out, for a receiver check.
+            if !value.is_empty() {
+                request = request.header(name, value);
+            }
+        }
+        Ok(request)
+    }
+
+    async fn exchange(
+        &self,
+        url: &str,
+        headers: &SignedHeaders,
+        body: Bytes,
+    ) -> Result<(u16, ReceiverResponse), NoResponse> {
+        let mut response =
+            self.request(url, headers).await?.body(body).send().await.map_err(|error| reason(&error))?;
+        let (mut read, mut kept) = (0, Vec::new());
+        while let Ok(Some(chunk)) = response.chunk().await {
+            kept.extend_from_slice(&chunk[..chunk.len().min(MAX_RESPONSE_KEPT - kept.len())]);
+            read += chunk.len();
+            if read > MAX_RESPONSE_READ {
+                break;
+            }
+        }
+        let body = redact(&String::from_utf8_lossy(&kept)).into_owned();
+        let headers = present_headers(response.headers());
+        Ok((response.status().as_u16(), ReceiverResponse { headers, body, cut: read > kept.len() }))
+    }
+}
+
+/// The HTTP library asks the process for its TLS provider, and panics where there is none. Whoever was first has chosen.
+fn provide_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        _ = rustls::crypto::ring::default_provider().install_default();
+    }
+}
+
+impl Inner {
+    fn client(&self, route: Route) -> Option<&Client> {
+        let lazy = match route {
+            Route::Local => &self.local,
+            Route::Public => &self.public,
+        };
+        lazy.get_or_init(|| self.build(route)).as_ref()
+    }
+
+    fn build(&self, route: Route) -> Option<Client> {
+        let builder = Client::builder()
+            .user_agent(USER_AGENT)
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            // A proxy would look the name up by itself.
+            .no_proxy()
+            .dns_resolver(self.targets.resolver(route))
+            // Each send connects anew: a kept connection would go to an address that was checked for an earlier send.
+            .pool_max_idle_per_host(0);
+        match route {
+            // A receiver on the developer's machine has a certificate of its own making, and nothing leaves the machine.
+            Route::Local => builder.tls_danger_accept_invalid_certs(true),
+            Route::Public => builder,
+        }
+        .build()
+        .ok()
+    }
+}
+
+/// Sorts an error by what is at the bottom of it. No text of the error is passed on: it may name the address.
+fn reason(error: &reqwest::Error) -> NoResponse {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = error.source();
+    while let Some(cause) = at {
+        if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
+            return NoResponse::Forbidden(*forbidden);
+        }
+        if let Some(mut io) = cause.downcast_ref::<io::Error>() {
+            // Errors of TLS come wrapped in errors of I/O, one in the other.
+            while let Some(inner) = io.get_ref().and_then(|inner| inner.downcast_ref()) {
+                io = inner;
+            }
+            match io.kind() {
+                io::ErrorKind::ConnectionRefused => return NoResponse::Refused,
+                io::ErrorKind::InvalidData if error.is_connect() => return NoResponse::Tls,
+                io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionAborted => return NoResponse::Closed,
+                _ => {}
+            }
+        }
+        if let Some(hyper) = cause.downcast_ref::<hyper::Error>() {
+            if hyper.is_incomplete_message() || hyper.is_closed() || hyper.is_body_write_aborted() {
+                return NoResponse::Closed;
+            }
+            if hyper.is_parse() {
+                return NoResponse::NotHttp;
+            }
+        }
+        at = cause.source();
+    }
+    NoResponse::Unreachable
+}

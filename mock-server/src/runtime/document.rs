@@ -1,0 +1,182 @@
+//! World documents: where a world starts from, and reading one with errors that say where to look.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, value::RawValue};
+use shared_inbox::{Note, TimelineEvent};
+
+use crate::world::{InvalidWorld, MessageRecord, Refusal, World};
+
+/// What a world is at its start.
+#[derive(Debug, Clone)]
+pub(crate) enum Origin {
+    /// The built-in demo workspace.
+    Demo,
+    /// A workspace with nothing in it.
+    Empty,
+    /// A document.
+    Document(Bytes),
+}
+
+/// Reads a document; what `like` has in the same place is kept once. The refusal gives line, column, field and reason.
+pub(crate) fn read(document: &[u8], like: &World) -> Result<World, Refusal> {
+    if document.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
+    }
+    // Keeping track of where one is takes time, and most documents are right.
+    if let Ok(world) = World::read(document, like) {
+        return Ok(world);
+    }
+    let mut json = serde_json::Deserializer::from_slice(document);
+    let refuse = |error: &serde_json::Error, field: &str, reason: &str| {
+        let field = if field.is_empty() { "the document" } else { field };
+        Refusal::new(400, format!("line {}, column {}: {field}: {reason}", error.line(), error.column()))
+    };
+    let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let (field, reason) = explain(&error);
+        in_item(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
+    })?;
+    json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
+    Ok(world)
+}
+
+/// So many problems of a document are told; the lines of each have to be looked for, and nobody reads a thousand.
+const MAX_PROBLEMS: usize = 20;
+
+/// The refusal of a document that can be read, and in which something does not fit together.
+pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
+    let all = invalid.problems();
+    let problems = all.iter().take(MAX_PROBLEMS).map(|problem| match line(document, &problem.field) {
+        Some(line) => format!("line {line}: {problem}"),
+        None => problem.to_string(),
+    });
+    let mut problems: Vec<String> = problems.collect();
+    if all.len() > MAX_PROBLEMS {
+        problems.push(format!("and {} more", all.len() - MAX_PROBLEMS));
+    }
+    Refusal::new(400, problems.join("; "))
+}
+
+/// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor
+/// line. Reads it once more as what it says it is.
+fn in_item(document: &[u8], field: &str) -> Option<Refusal> {
+    let (text, raw) = find(document, field)?;
+    let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
+    let kind = item.remove("type")?;
+    fn problem<T: DeserializeOwned>(item: Map<String, Value>) -> Option<(String, String)> {
+        serde_path_to_error::deserialize::<_, T>(Value::Object(item)).err().map(|error| explain(&error))
+    }
+    let (inner, reason) = match kind.as_str()? {
+        "message" => problem::<MessageRecord>(item),
+        "note" => problem::<Note>(item),
+        "event" => problem::<TimelineEvent>(item),
+        _ => None,
+    }?;
+    let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
+    let line = line(document, &field).unwrap_or_else(|| line_of(text, raw));
+    Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
+}
+
+/// The line on which a field such as `conversations[3].mailbox` stands, or as much of its path as there is.
+fn line(document: &[u8], field: &str) -> Option<usize> {
+    find(document, field).map(|(text, raw)| line_of(text, raw))
+}
+
+fn line_of(text: &str, part: &RawValue) -> usize {
+    let before = (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
+}
+
+/// The document as text, and the part of it that a path leads to, or as far as it leads.
+fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> {
+    let text = std::str::from_utf8(document).ok()?;
+    let mut at: &RawValue = serde_json::from_str(text).ok()?;
+    for name in field.split(['.', '[']) {
+        let inner = match name.strip_suffix(']') {
+            Some(index) => serde_json::from_str::<Vec<&RawValue>>(at.get())
+                .ok()
+                .and_then(|items| items.get(index.parse::<usize>().ok()?).copied()),
+            None => serde_json::from_str::<HashMap<&str, &RawValue>>(at.get())
+                .ok()
+                .and_then(|fields| fields.get(name).copied()),
+        };
+        let Some(inner) = inner else { break };
+        at = inner;
+    }
+    Some((text, at))
+}
+
+/// The field that an error is about, empty for the whole, and what is wrong with it.
+pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> (String, String) {
+    let inner = error.inner();
+    let message = inner.to_string();
+    // The place has been told by then, or does not help: the body of a request is often one line.
+    let place = format!(" at line {} column {}", inner.line(), inner.column());
+    let reason = message.strip_suffix(&place).unwrap_or(&message);
+    let path = Some(error.path().to_string()).filter(|path| path != ".").unwrap_or_default();
+    match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        Some(missing) if path.is_empty() => (missing.to_owned(), "is required".to_owned()),
+        Some(missing) => (format!("{path}.{missing}"), "is required".to_owned()),
+        None => (path, plain(reason)),
+    }
+}
+
+/// What the parser says, in words of JSON: whoever writes a body need not know the types of this program.
+fn plain(reason: &str) -> String {
+    let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
+        .iter()
+        .find(|start| reason.starts_with(**start))
+        .and_then(|_| reason.rsplit_once(", expected ").or_else(|| reason.rsplit_once(" expected ")));
+    if reason.starts_with("data did not match any variant") {
+        return "has none of the forms that it may have".to_owned();
+    }
+    let Some((_, expected)) = expected else { return reason.to_owned() };
+    let words = expected.replace('`', "");
+    match words.as_str() {
+        "f64" | "f32" => "must be a number".to_owned(),
+        "u8" => "must be a whole number from 0 to 255".to_owned(),
+        "u16" => "must be a whole number from 0 to 65535".to_owned(),
+        "u32" => "must be a whole number from 0 to 4294967295".to_owned(),
+        "u64" | "usize" => "must be a whole number, 0 or more".to_owned(),
+        "i64" => "must be a whole number".to_owned(),
+        "a boolean" => "must be true or false".to_owned(),
+        "a sequence" => "must be a list".to_owned(),
+        "a map" => "must be an object".to_owned(),
+        "a borrowed string" => "must be a string".to_owned(),
+        words if words.starts_with("struct ") || words.starts_with("internally tagged enum") => {
+            "must be an object".to_owned()
+        }
+        words if reason.starts_with("unknown variant ") => {
+            let words = words.trim_start_matches("one of ").replace(" or ", ", ");
+            let given = reason.split('`').nth(1).unwrap_or_default();
+            format!("must be one of {words}, not {given}")
+        }
+        words => format!("must be {words}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_the_parser_says_comes_in_words_of_json() {
+        for (said, plainly) in [
+            ("invalid type: string \"x\", expected f64", "must be a number"),
+            ("invalid value: integer `-1`, expected u64", "must be a whole number, 0 or more"),
+            ("invalid type: null, expected a boolean", "must be true or false"),
+            ("invalid type: integer `1`, expected struct NewUser", "must be an object"),
+            (
+                "unknown variant `gold`, expected one of `free`, `pro`, `team`",
+                "must be one of free, pro, team, not gold",
+            ),
+            ("unknown variant `x`, expected `real` or `manual`", "must be one of real, manual, not x"),
+            ("invalid type: map, expected a string", "must be a string"),
+            ("must start with `usr_`", "must start with `usr_`"),
+        ] {
+            assert_eq!(plain(said), plainly);
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! What was asked of the service: the last requests, so that a test can look at what a program did.
+//!
+//! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
+//! not kept in the first place (the header is not), and what looks like one in a path, query, header or body is redacted.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use shared_inbox::{AgentId, ConversationId, Timestamp};
+
+use crate::{
+    json::{
+        numbers,
+        redact::{redact, redact_json},
+    },
+    ready::REST_PREFIX,
+    world::{Page, Refusal, Section, call_id, empty_as_none, from_text},
+};
+
+/// Entries kept; the oldest goes first.
+const MAX_ENTRIES: usize = 10_000;
+/// Bytes kept, of requests and responses together. The oldest responses go first, then the oldest requests.
+const MAX_BYTES: usize = 32 << 20;
+
+/// How a request came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Transport {
+    /// The REST API.
+    Rest,
+    /// The MCP endpoint.
+    Mcp,
+}
+
+/// A request of the journal.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mock = shared_inbox_mock::MockServer::start().await;
+/// mock.client().me().await?;
+/// let request = &mock.control().requests().await[0];
+/// assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/api/v1/me"));
+/// assert_eq!(request.status, Some(200));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct JournalEntry {
+    /// Its id, such as `call_17`.
+    pub id: String,
+    /// When it came in, by the world's clock.
+    pub at: Timestamp,
+    /// How it came in.
+    pub transport: Transport,
+    /// The HTTP method.
+    pub method: String,
+    /// The whole path.
+    pub path: String,
+    /// The query behind `?`, as it came; empty when there was none.
+    pub query: String,
+    /// The MCP tool that was called, if one was.
+    pub tool: Option<String>,
+    /// Whose key it was; `None` when it had no valid key.
+    pub agent_id: Option<AgentId>,
+    /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
+    pub traceparent: Option<String>,
+    /// The status of the answer; `None` when the connection closed without one.
+    pub status: Option<u16>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The body: JSON as such, anything else as text, null when there was none.
+    pub request_body: Value,
+    /// The headers of the response; `None` when there was no response, or when it is no longer kept.
+    pub response_headers: Option<BTreeMap<String, String>>,
+    /// The body of the response as the client received it: JSON as such, anything else as text, null when there was
+    /// none or when it is no longer kept.
+    pub response_body: Value,
+    /// The conversation that the path names, or the `id` of a tool's arguments, or the mail to the sandbox.
+    pub conversation_id: Option<ConversationId>,
+    /// The name or the address of the customer in that conversation; `None` when it does not exist.
+    pub customer: Option<String>,
+    /// The subject of that conversation; `None` when it does not exist.
+    pub subject: Option<String>,
+}
+
+impl std::fmt::Debug for JournalEntry {
+    /// Without the query, the bodies and the names: they hold a mail's words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JournalEntry")
+            .field("at", &self.at)
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .field("tool", &self.tool)
+            .field("agent_id", &self.agent_id)
+            .field("traceparent", &self.traceparent)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which requests to list.
+///
+/// ```
+/// use shared_inbox_mock::{RequestFilter, Transport};
+/// let filter = RequestFilter::default().transport(Transport::Mcp).status("4xx");
+/// assert_eq!(filter.status.as_deref(), Some("4xx"));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RequestFilter {
+    /// Those that came in this way.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Those with this method.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Those with this text in the path, the query, the body or the `traceparent`.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// Oldest first unless said.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// `false` leaves out the headers and bodies of responses, which can be long.
+    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
+    pub responses: Option<bool>,
+}
+
+/// In which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Order {
+    /// The oldest first.
+    Oldest,
+    /// The newest first.
+    Newest,
+}
+
+impl std::fmt::Debug for RequestFilter {
+    /// Without the text, which may be a mail's.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestFilter")
+            .field("transport", &self.transport)
+            .field("method", &self.method)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RequestFilter {
+    /// Those that came in this way.
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// Those with this method.
+    pub fn method(mut self, method: impl Into<String>) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    pub fn status(mut self, status: impl Into<String>) -> Self {
+        self.status = Some(status.into());
+        self
+    }
+
+    /// Those with this text in the path, the query, the body or the `traceparent`.
+    pub fn text(mut self, q: impl Into<String>) -> Self {
+        self.q = Some(q.into());
+        self
+    }
+
+    /// The newest first.
+    pub fn newest(mut self) -> Self {
+        self.order = Some(Order::Newest);
+        self
+    }
+
+    /// Leaves out the headers and bodies of responses.
+    pub fn without_responses(mut self) -> Self {
+        self.responses = Some(false);
+        self
+    }
+
+    fn fits(&self, entry: &Entry) -> bool {
+        self.transport.is_none_or(|transport| transport == entry.transport)
+            && self.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(entry.method.as_str()))
+            && self.status.as_ref().is_none_or(|status| answered(entry.status, status))
+            && self.q.as_ref().is_none_or(|q| entry.has(q))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let good = |status: &String| {
+            let status = status.as_bytes();
+            status == b"none"
+                || (status.len() == 3
+                    && (b'1'..=b'5').contains(&status[0])
+                    && (&status[1..] == b"xx" || status[1..].iter().all(u8::is_ascii_digit)))
+        };
+        match &self.status {
+            Some(status) if !good(status) => {
+                Err(Refusal::field("status", "must be a status, a class such as `4xx`, or `none`"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn answered(status: Option<u16>, wanted: &str) -> bool {
+    match (status, wanted.strip_suffix("xx")) {
+        (None, _) => wanted == "none",
+        (Some(status), Some(class)) => (status / 100).to_string() == class,
+        (Some(status), None) => status.to_string() == wanted,
+    }
+}
+
+/// A request as it is kept.
+pub(crate) struct Entry {
+    /// Its place: requests are entered when they end, and a slow one ends after those that came later.
+    pub(crate) number: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) transport: Transport,
+    pub(crate) method: http::Method,
+    /// The path, and the query behind it.
+    pub(crate) target: Box<str>,
+    pub(crate) agent: Option<AgentId>,
+    /// The header of this name.
+    pub(crate) traceparent: Option<Box<str>>,
+    pub(crate) status: Option<u16>,
+    pub(crate) duration: Duration,
+    pub(crate) body: Bytes,
+}
+
+impl Entry {
+    /// Whether a text is in it, whatever its case.
+    fn has(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let has = |part: &str| part.to_lowercase().contains(&text);
+        has(&self.target)
+            || self.traceparent.as_deref().is_some_and(has)
+            || has(&String::from_utf8_lossy(&self.body))
+    }
+
+    fn size(&self) -> usize {
+        self.target.len() + self.body.len()
+    }
+
+    fn present(&self, response: Option<&KeptResponse>) -> JournalEntry {
+        let request_body = present_body(&self.body);
+        let params = (self.transport == Transport::Mcp).then(|| &request_body["params"]);
+        let call = params.filter(|_| request_body["method"] == "tools/call");
+        let tool = call.and_then(|call| call["name"].as_str()).map(str::to_owned);
+        let in_meta = || params.and_then(|params| params["_meta"]["traceparent"].as_str()).map(str::to_owned);
+        let traceparent = self.traceparent.as_deref().map(|header| redact(header).into_owned());
+        let traceparent = traceparent.or_else(in_meta);
+        let (path, query) = parted(&self.target);
+        let id = match call {
+            Some(call) => call["arguments"]["id"].as_str(),
+            None => match path.strip_prefix(REST_PREFIX) {
+                Some("/sandbox/inbound") => request_body["conversationId"].as_str(),
+                path => path.and_then(|path| path.split('/').nth(2)),
+            },
+        };
+        JournalEntry {
+            id: call_id(self.number),
+            at: self.at,
+            transport: self.transport,
+            method: self.method.to_string(),
+            path: redact(path).into_owned(),
+            query: redact(query).into_owned(),
+            tool,
+            agent_id: self.agent.clone(),
+            traceparent,
+            status: self.status,
+            duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            response_headers: response.map(|response| present_headers(&response.headers)),
+            response_body: response.map_or(Value::Null, |response| present_body(&response.body)),
+            conversation_id: id.and_then(|id| ConversationId::parse(id).ok()),
+            customer: None,
+            subject: None,
+            request_body,
+        }
+    }
+}
+
+/// A body as it is shown.
+fn present_body(body: &[u8]) -> Value {
+    match numbers::read(body) {
+        // Only now: JSON can write any letter of a key in another way.
+        Ok(json) => redact_json(json),
+        Err(_) if body.is_empty() => Value::Null,
+        Err(_) => Value::String(redact(&String::from_utf8_lossy(body)).into_owned()),
+    }
+}
+
+/// Headers as they are shown; several of one name in one value.
+pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut shown = BTreeMap::<String, String>::new();
+    for (name, value) in headers {
+        let value = redact(&String::from_utf8_lossy(value.as_bytes())).into_owned();
+        shown
+            .entry(name.as_str().to_owned())
+            .and_modify(|all| {
+                all.push_str(", ");
+                all.push_str(&value);
+            })
+            .or_insert(value);
+    }
+    shown
+}
+
+/// The response that a client received, as it is kept.
+pub(crate) struct KeptResponse {
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl KeptResponse {
+    /// Keeps a response of which the client receives `received` bytes of the body.
+    pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
+        let body = response.body();
+        let mut headers = response.headers().clone();
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        Self { headers, body: body.slice(..received.min(body.len())) }
+    }
+
+    fn size(&self) -> usize {
+        let headers = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+        headers.sum::<usize>() + self.body.len()
+    }
+}
+
+/// The path of a request's target, and its query.
+pub(crate) fn parted(target: &str) -> (&str, &str) {
+    target.split_once('?').unwrap_or((target, ""))
+}
+
+/// A request, and its response for as long as there is room for it.
+#[derive(Clone)]
+struct Kept {
+    entry: Arc<Entry>,
+    response: Option<Arc<KeptResponse>>,
+}
+
+impl Kept {
+    fn size(&self) -> usize {
+        self.entry.size() + self.response.as_ref().map_or(0, |response| response.size())
+    }
+}
+
+/// The last requests of one world.
+#[derive(Default)]
+pub(crate) struct Journal {
+    entries: VecDeque<Kept>,
+    bytes: usize,
+    /// How many of the oldest entries have lost their responses.
+    forgotten_responses: usize,
+    begun: u64,
+}
+
+impl Journal {
+    /// The number of a request that has just come in.
+    pub(crate) fn begin(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry, response: Option<KeptResponse>) {
+        let kept = Kept { entry: Arc::new(entry), response: response.map(Arc::new) };
+        self.bytes += kept.size();
+        self.entries.push_back(kept);
+        while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
+            let response = self.entries[self.forgotten_responses].response.take();
+            self.bytes -= response.map_or(0, |response| response.size());
+            self.forgotten_responses += 1;
+        }
+        while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.size();
+            self.forgotten_responses = self.forgotten_responses.saturating_sub(1);
+        }
+    }
+
+    /// All of them, to be looked at without keeping others waiting.
+    pub(crate) fn requests(&self) -> Requests {
+        Requests(self.entries.iter().cloned().collect())
+    }
+
+    pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
+        let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
+        Some(kept.entry.present(kept.response.as_deref()))
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self { begun: self.begun, ..Self::default() };
+    }
+}
+
+/// The requests that a journal had at some time.
+pub(crate) struct Requests(Vec<Kept>);
+
+impl Requests {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A part of those that a filter lets through.
+    pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
+        self.0.retain(|kept| filter.fits(&kept.entry));
+        self.0.sort_by_key(|kept| kept.entry.number);
+        if filter.order == Some(Order::Newest) {
+            self.0.reverse();
+        }
+        let responses = filter.responses != Some(false);
+        part.of(&self.0, |kept| kept.entry.present(kept.response.as_deref().filter(|_| responses)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(body: Bytes) -> Entry {
+        Entry {
+            number: 0,
+            at: Timestamp::from_millis(0),
+            transport: Transport::Rest,
+            method: http::Method::GET,
+            target: "/api/v1/me".into(),
+            agent: None,
+            traceparent: None,
+            status: Some(200),
+            duration: Duration::ZERO,
+            body,
+        }
+    }
+
+    #[test]
+    fn the_journal_is_bounded_in_entries_and_in_bytes() {
+        let mut journal = Journal::default();
+        (0..MAX_ENTRIES + 5).for_each(|_| journal.push(entry(Bytes::new()), None));
+        assert_eq!(journal.entries.len(), MAX_ENTRIES);
+        let large = Bytes::from(vec![b'x'; MAX_BYTES / 4]);
+        (0..9).for_each(|_| journal.push(entry(large.clone()), None));
+        assert_eq!(journal.entries.len(), 3, "with their paths, four of these would be too much");
+        assert!(journal.bytes <= MAX_BYTES);
+    }
+
+    #[test]
+    fn responses_share_the_bytes_with_requests_and_are_forgotten_before_them() {
+        let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
+        let mut journal = Journal::default();
+        for _ in 0..9 {
+            let response = KeptResponse::new(&large, usize::MAX);
+            journal.push(entry(Bytes::from_static(b"{}")), Some(response));
+        }
+        let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();
+        assert_eq!((journal.entries.len(), kept(&journal)), (9, 3));
+        assert!(journal.bytes <= MAX_BYTES);
+        (0..MAX_ENTRIES).for_each(|_| journal.push(entry(Bytes::new()), None));
+        assert_eq!((journal.entries.len(), kept(&journal)), (MAX_ENTRIES, 0));
+        assert_eq!(journal.bytes, MAX_ENTRIES * "/api/v1/me".len());
+    }
+}

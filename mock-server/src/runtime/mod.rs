@@ -1,0 +1,356 @@
+//! A world and what surrounds it: its clock, its faults, its journal, and the driver that makes things happen when
+//! they fall due.
+//!
+//! [`WorldRuntime::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
+//! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook tries are made
+//! outside the lock, and what came of them is taken back in.
+//!
+//! Nobody waits for what takes long with a large world: `state` has what is about all of it, `advance` the
+//! clock that is moved.
+
+pub(crate) mod advance;
+pub(crate) mod change;
+pub(crate) mod clock;
+pub(crate) mod delivery;
+pub(crate) mod document;
+pub(crate) mod journal;
+pub(crate) mod plan;
+pub(crate) mod registry;
+pub(crate) mod snapshots;
+mod state;
+pub(crate) mod targets;
+mod worker;
+
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use http::HeaderValue;
+use shared_inbox::{AgentId, Timestamp};
+use tokio::sync::{Notify, broadcast, futures::Notified, watch};
+
+use self::{
+    change::{Cause, Change},
+    clock::{Clock, ClockMode, HttpDate},
+    delivery::Deliverer,
+    journal::{Entry, Journal, KeptResponse},
+    plan::{Beginning, Plan},
+    snapshots::Snapshots,
+    worker::Worker,
+};
+use crate::{
+    faults::{Act, FaultMatch, Faults, RequestParts},
+    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, World},
+};
+
+/// How long a webhook that is to come after the next one waits for that.
+const SWAPPED_FOR: Duration = Duration::from_secs(60);
+/// How many jobs of one moment a clock that is moved runs in one go.
+const JOBS_IN_ONE_GO: usize = 32;
+/// Changes that a follower may be behind.
+const FOLLOWED: usize = 1_024;
+
+pub(crate) struct WorldRuntime {
+    plan: Plan,
+    beginning: Beginning,
+    state: Mutex<State>,
+    /// How many wait for the lock.
+    waiting: AtomicUsize,
+    /// Made for the first follower: its room for changes is many times what an empty world takes.
+    changes: OnceLock<broadcast::Sender<Change>>,
+    /// How many requests have ended, for those who follow the journal.
+    ended: OnceLock<watch::Sender<u64>>,
+    /// Tells the driver that something falls due earlier than it thinks.
+    wake: Arc<Notify>,
+    /// Tells a moving clock that a webhook try has ended.
+    attempt_ended: Notify,
+    /// Tells those who wait for something that the world has changed or a request has ended.
+    woken: Notify,
+    /// One move of the clock at a time.
+    moving: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    world: World,
+    worker: Arc<Worker>,
+    clock: Clock,
+    /// Counts how often the world was replaced.
+    epoch: u64,
+    /// What has happened since the clock began to move, while it does.
+    fired: Option<Vec<FiredJob>>,
+    /// When the driver wants to wake up.
+    planned: Option<Timestamp>,
+    changes: u64,
+    faults: Faults,
+    journal: Journal,
+    snapshots: Snapshots,
+    date: HttpDate,
+}
+
+impl WorldRuntime {
+    fn new(plan: Plan, beginning: Beginning, world: World, clock: Clock, worker: Arc<Worker>) -> Self {
+        let state = State {
+            world,
+            worker,
+            clock,
+            epoch: 0,
+            fired: None,
+            planned: None,
+            changes: 0,
+            faults: Faults::default(),
+            journal: Journal::default(),
+            snapshots: Snapshots::default(),
+            date: HttpDate::default(),
+        };
+        Self {
+            plan,
+            beginning,
+            state: Mutex::new(state),
+            waiting: AtomicUsize::new(0),
+            changes: OnceLock::new(),
+            ended: OnceLock::new(),
+            wake: Arc::default(),
+            attempt_ended: Notify::new(),
+            woken: Notify::new(),
+            moving: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.plan.number
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.plan.keys
+    }
+
+    pub(crate) fn deliverer(&self) -> &Deliverer {
+        &self.plan.deliverer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic is answered with a 500; the world stays usable for the test that wants to look at it.
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.waiting.fetch_add(1, Ordering::Relaxed);
+                let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                state
+            }
+        }
+    }
+
+    /// Lets happen what has fallen due, then acts, then lets happen what is due because of that.
+    pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
+        let mut state = self.lock();
+        let now = state.clock.now();
+        let mut tries = self.run_due(&mut state, now);
+        let result = act(&mut state.world, now);
+        tries.extend(self.run_due(&mut state, now));
+        self.leave(state, tries);
+        result
+    }
+
+    /// The same on someone's behalf, and tells the followers when it was done.
+    pub(crate) fn change<R>(
+        self: &Arc<Self>,
+        behalf: Behalf,
+        act: impl FnOnce(&mut World, Timestamp) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let (cause, what) = match behalf {
+            Behalf::Request(_, what) => (Cause::Request, what),
+            Behalf::Control(what) => (Cause::Control, what),
+        };
+        let result = self.enter(|world, now| {
+            world.begin(behalf);
+            let result = act(world, now);
+            world.end();
+            result
+        });
+        if result.is_ok() {
+            self.notify_change(&mut self.lock(), cause, what);
+        }
+        result
+    }
+
+    fn leave(
+        self: &Arc<Self>,
+        state: MutexGuard<'_, State>,
+        tries: Vec<(AttemptRequest, Option<FaultMatch>)>,
+    ) {
+        let sooner = match (state.world.next_due(), state.planned) {
+            (Some(due), Some(planned)) => due < planned,
+            (due, _) => due.is_some(),
+        };
+        drop(state);
+        if sooner {
+            self.wake.notify_one();
+        }
+        for (request, fault) in tries {
+            let runtime = Arc::clone(self);
+            self.plan.runtime.spawn(async move {
+                let due = request.due;
+                let outcome =
+                    runtime.plan.deliverer.perform(request, fault, || runtime.attempt_time(due)).await;
+                runtime.enter(|world, _| world.finish_attempt(outcome));
+                runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-try-ended");
+                runtime.attempt_ended.notify_waiters();
+            });
+        }
+    }
+
+    /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
+    /// moved it is no more than a few at a time: whoever moves it comes for the rest.
+    fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
+        let most = if state.fired.is_some() { JOBS_IN_ONE_GO } else { usize::MAX };
+        let mut tries = Vec::new();
+        for _ in 0..most {
+            let Some(fired) = state.world.run_due(now) else { break };
+            let job = match fired {
+                Fired::Done(job) => job,
+                Fired::Attempt(job, request) => {
+                    match state.faults.match_delivery(&request, job.at) {
+                        Some(FaultMatch { act: Act::Late(by), .. }) => {
+                            state.world.hold_attempt(&request, by, false);
+                            continue;
+                        }
+                        Some(FaultMatch { act: Act::Swap, .. }) => {
+                            state.world.hold_attempt(&request, SWAPPED_FOR, true);
+                            continue;
+                        }
+                        fault => tries.push((request, fault)),
+                    }
+                    job
+                }
+            };
+            self.notify_change(state, Cause::Job, &job.job);
+            if let Some(log) = &mut state.fired {
+                log.push(job);
+            }
+        }
+        tries
+    }
+
+    fn notify_change(&self, state: &mut State, cause: Cause, what: &str) {
+        state.changes += 1;
+        self.woken.notify_waiters();
+        if let Some(changes) = self.changes.get().filter(|changes| changes.receiver_count() > 0) {
+            let at = state.clock.now();
+            let _ = changes.send(Change { number: state.changes, at, cause, what: what.to_owned() });
+        }
+    }
+
+    /// Tells the followers of something that is beside the world: its faults, its journal.
+    pub(crate) fn notify_control_change(&self, what: &'static str) {
+        self.notify_change(&mut self.lock(), Cause::Control, what);
+    }
+
+    pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
+        self.changes.get_or_init(|| broadcast::Sender::new(FOLLOWED)).subscribe()
+    }
+
+    /// The number of the last request that has ended, as it changes.
+    pub(crate) fn follow_journal(&self) -> watch::Receiver<u64> {
+        self.ended.get_or_init(watch::Sender::default).subscribe()
+    }
+
+    /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.
+    fn attempt_time(&self, due: Timestamp) -> Timestamp {
+        let mut state = self.lock();
+        match state.clock.mode() {
+            ClockMode::Real if state.fired.is_none() => state.clock.now(),
+            _ => due,
+        }
+    }
+
+    /// Runs something on the server's own runtime, to its end, whatever runtime it is asked for on.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let done = self.plan.runtime.spawn(work).await;
+        done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
+    }
+
+    /// Ends when the world changes or a request ends.
+    pub(crate) fn woken(&self) -> Notified<'_> {
+        self.woken.notified()
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.lock().world.next_due()
+    }
+
+    /// What goes wrong with this request, if anything.
+    pub(crate) fn match_fault(&self, asked: &RequestParts<'_>) -> Option<FaultMatch> {
+        let mut state = self.lock();
+        if state.faults.is_empty() {
+            return None;
+        }
+        let now = state.clock.now();
+        state.faults.match_request(asked, now)
+    }
+
+    pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {
+        let mut state = self.lock();
+        let now = state.clock.now();
+        act(&mut state.faults, now)
+    }
+
+    pub(crate) fn snapshots<R>(&self, act: impl FnOnce(&mut Snapshots) -> R) -> R {
+        act(&mut self.lock().snapshots)
+    }
+
+    pub(crate) fn journal<R>(&self, act: impl FnOnce(&mut Journal) -> R) -> R {
+        act(&mut self.lock().journal)
+    }
+
+    /// A request comes in that nobody's key vouches for: its number in the journal, and the time.
+    pub(crate) fn arrive(&self) -> (u64, Timestamp) {
+        let mut state = self.lock();
+        (state.journal.begin(), state.clock.now())
+    }
+
+    /// A request comes in with a key: whose it is too. `None` when the key is worth nothing here.
+    pub(crate) fn arrive_with(&self, key: &KeyHash) -> Option<(AgentId, u64, Timestamp)> {
+        let mut state = self.lock();
+        let agent = state.world.authenticate(key)?;
+        Some((agent, state.journal.begin(), state.clock.now()))
+    }
+
+    /// What the clock shows, as HTTP writes it; `None` outside the years that it can write.
+    pub(crate) fn http_date(&self) -> Option<HeaderValue> {
+        let mut state = self.lock();
+        let now = state.clock.now();
+        state.date.of(now)
+    }
+
+    /// Enters a request that is over, and tells those who wait for one or follow them.
+    pub(crate) fn enter_in_journal(&self, entry: Entry, response: Option<KeptResponse>) {
+        self.lock().journal.push(entry, response);
+        self.woken.notify_waiters();
+        if let Some(ended) = self.ended.get() {
+            ended.send_modify(|ended| *ended += 1);
+        }
+    }
+}
+
+impl Drop for WorldRuntime {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let world = mem::replace(&mut state.world, World::nothing());
+        if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
+            state.worker.take_down(*world);
+        }
+        state.worker.take_down(world);
+        // So that the driver sees that there is nothing left to drive.
+        self.wake.notify_one();
+    }
+}

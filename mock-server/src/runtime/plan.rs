@@ -1,0 +1,84 @@
+//! What a world is made of, and how it starts.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use shared_inbox::Timestamp;
+use tokio::runtime::Handle;
+
+use super::{
+    clock::{Clock, ClockMode},
+    delivery::Deliverer,
+    document::{self, Origin},
+};
+use crate::world::{Keys, Refusal, World};
+
+/// A world of more conversations and documents, or a document of more bytes, is dealt with apart.
+pub(crate) const LARGE_WORLD: usize = 1_000;
+pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
+
+/// What a realm is made of.
+pub(crate) struct Plan {
+    /// 0 is the main world.
+    pub(crate) number: u64,
+    pub(crate) keys: Keys,
+    pub(crate) clock: ClockMode,
+    pub(crate) start: Timestamp,
+    pub(crate) rate_limit: Option<u32>,
+    pub(crate) rate_window: Duration,
+    pub(crate) deliverer: Deliverer,
+    pub(crate) runtime: Handle,
+}
+
+/// The world at its start.
+pub(super) enum Beginning {
+    Demo,
+    Empty,
+    /// That of a document, with the time at which it was written.
+    Read(Box<World>, Option<Timestamp>),
+}
+
+impl Plan {
+    /// The world at its start, a first copy of it, and its clock.
+    pub(super) fn begin(&self, origin: Origin) -> Result<(Beginning, World, Clock), Refusal> {
+        let beginning = match origin {
+            Origin::Demo => Beginning::Demo,
+            Origin::Empty => Beginning::Empty,
+            Origin::Document(document) => {
+                let (world, saved) = self.read(document, &World::nothing())?;
+                Beginning::Read(Box::new(world), saved)
+            }
+        };
+        let (world, clock) = self.begin_again(&beginning)?;
+        Ok((beginning, world, clock))
+    }
+
+    pub(super) fn begin_again(&self, beginning: &Beginning) -> Result<(World, Clock), Refusal> {
+        let (world, saved) = match beginning {
+            Beginning::Demo => self.prepared(World::demo(self.start), b"")?,
+            Beginning::Empty => self.prepared(World::empty(), b"")?,
+            Beginning::Read(world, saved) => (World::clone(world), *saved),
+        };
+        let start = match self.clock {
+            ClockMode::Manual => saved.unwrap_or(self.start),
+            ClockMode::Real => saved.map_or(self.start, |saved| saved.max(self.start)),
+        };
+        Ok((world, Clock::starting(self.clock, start)))
+    }
+
+    /// The world of a document. What `like` has in the same place is kept once.
+    pub(super) fn read(&self, document: Bytes, like: &World) -> Result<(World, Option<Timestamp>), Refusal> {
+        let (mut world, saved) = self.prepared(document::read(&document, like)?, &document)?;
+        world.share_words(like);
+        Ok((world, saved))
+    }
+
+    /// The world with this realm's keys and limits, and the time that its document was written at.
+    fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>), Refusal> {
+        let saved = world.now.take();
+        world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;
+        world.set_rate_limit(self.rate_limit);
+        world.set_rate_window(self.rate_window);
+        Ok((world, saved))
+    }
+}

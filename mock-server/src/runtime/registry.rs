@@ -1,0 +1,235 @@
+//! All worlds of one server, and which of them a key belongs to.
+//!
+//! Test workers share one server without seeing each other: the service API stays at one address, and the key that a
+//! request carries says which world it is about.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::Duration,
+};
+
+use shared_inbox::Timestamp;
+use tokio::runtime::Handle;
+
+use super::{
+    WorldRuntime,
+    clock::ClockMode,
+    delivery::Deliverer,
+    document::Origin,
+    plan::{LARGE_DOCUMENT, Plan},
+    worker::Worker,
+};
+use crate::world::{KeyHash, Keys, Refusal};
+
+/// Worlds beside the main one, at one time: enough for one in each test of a large suite, and an end to one that
+/// forgets to delete them.
+const MAX_WORLDS: usize = 10_000;
+
+/// What all worlds of a server have in common.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) clock: ClockMode,
+    /// Where a manual clock starts; the time of the start when not said.
+    pub(crate) start: Option<Timestamp>,
+    /// Requests a minute for each key.
+    pub(crate) rate_limit: Option<u32>,
+    /// What counts as a minute there.
+    pub(crate) rate_window: Duration,
+    pub(crate) deliverer: Deliverer,
+    pub(crate) runtime: Handle,
+}
+
+pub(crate) struct WorldRegistry {
+    settings: Settings,
+    main: Arc<WorldRuntime>,
+    worlds: RwLock<Worlds>,
+}
+
+struct Worlds {
+    others: BTreeMap<u64, Arc<WorldRuntime>>,
+    /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
+    /// world keeps them.
+    keys: BTreeSet<(KeyHash, u64)>,
+    /// The keys of each world, as they stand in `keys`.
+    held: BTreeMap<u64, Vec<KeyHash>>,
+    made: u64,
+}
+
+impl Worlds {
+    /// These are the keys of a world from now on.
+    fn hold(&mut self, number: u64, hashes: Vec<KeyHash>) {
+        for gone in self.held.remove(&number).into_iter().flatten() {
+            self.keys.remove(&(gone, number));
+        }
+        self.keys.extend(hashes.iter().map(|hash| (*hash, number)));
+        if !hashes.is_empty() {
+            self.held.insert(number, hashes);
+        }
+    }
+}
+
+impl WorldRegistry {
+    pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
+        let main =
+            WorldRuntime::start(settings.plan(0, Keys::fixed(), settings.clock), origin, Arc::default())?;
+        let worlds =
+            Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), held: BTreeMap::new(), made: 0 };
+        let registry = Self { settings, main, worlds: RwLock::new(worlds) };
+        registry.index(&registry.main);
+        Ok(registry)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Worlds> {
+        self.worlds.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Worlds> {
+        self.worlds.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The world that a request without a valid key counts for.
+    pub(crate) fn main(&self) -> &Arc<WorldRuntime> {
+        &self.main
+    }
+
+    /// The world with this id.
+    pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>, Refusal> {
+        let number = number(id).ok_or_else(no_such_world)?;
+        self.read().others.get(&number).cloned().ok_or_else(no_such_world)
+    }
+
+    /// All worlds, the main one first.
+    pub(crate) fn all(&self) -> Vec<Arc<WorldRuntime>> {
+        std::iter::once(&self.main).chain(self.read().others.values()).cloned().collect()
+    }
+
+    /// The world that this key belongs to.
+    pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<WorldRuntime>> {
+        let worlds = self.read();
+        let (found, number) = worlds.keys.range((*key, 0)..).next()?;
+        if found != key {
+            return None;
+        }
+        if *number == 0 { Some(Arc::clone(&self.main)) } else { worlds.others.get(number).cloned() }
+    }
+
+    /// Looks up again which keys this world has.
+    pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
+        let number = runtime.number();
+        // Locked first: of two who look at once, the one who saw less must not be the last to write.
+        let mut worlds = self.write();
+        let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
+        if number != 0 && !worlds.others.contains_key(&number) {
+            return;
+        }
+        worlds.hold(number, hashes);
+    }
+
+    /// A new world beside the others; one that takes long to read is read by its worker.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        origin: Origin,
+        clock: Option<ClockMode>,
+    ) -> Result<Arc<WorldRuntime>, Refusal> {
+        if !matches!(&origin, Origin::Document(document) if document.len() > LARGE_DOCUMENT) {
+            return self.create(origin, clock, Arc::default());
+        }
+        let (registry, worker) = (Arc::clone(self), Arc::<Worker>::default());
+        let its_own = Arc::clone(&worker);
+        worker.run(move || registry.create(origin, clock, its_own)).await?
+    }
+
+    /// A new world beside the others.
+    fn create(
+        &self,
+        origin: Origin,
+        clock: Option<ClockMode>,
+        worker: Arc<Worker>,
+    ) -> Result<Arc<WorldRuntime>, Refusal> {
+        let number = {
+            let mut worlds = self.write();
+            if worlds.others.len() >= MAX_WORLDS {
+                let full = format!("There are {MAX_WORLDS} worlds already; delete those that are done with.");
+                return Err(Refusal::new(409, full));
+            }
+            worlds.made += 1;
+            worlds.made
+        };
+        let clock = clock.unwrap_or(self.settings.clock);
+        let runtime =
+            WorldRuntime::start(self.settings.plan(number, Keys::numbered(number), clock), origin, worker)?;
+        self.write().others.insert(number, Arc::clone(&runtime));
+        self.index(&runtime);
+        Ok(runtime)
+    }
+
+    /// Ends a world; its keys are worth nothing from now on.
+    pub(crate) fn delete(&self, id: &str) -> Result<(), Refusal> {
+        let number = number(id).ok_or_else(no_such_world)?;
+        let mut worlds = self.write();
+        let runtime = worlds.others.remove(&number).ok_or_else(no_such_world)?;
+        worlds.hold(number, Vec::new());
+        // Nobody has to wait while it is taken down.
+        drop(worlds);
+        drop(runtime);
+        Ok(())
+    }
+}
+
+fn number(id: &str) -> Option<u64> {
+    id.strip_prefix("wld_")?.parse().ok()
+}
+
+fn no_such_world() -> Refusal {
+    Refusal::new(404, "There is no such world.")
+}
+
+impl Settings {
+    fn plan(&self, number: u64, keys: Keys, clock: ClockMode) -> Plan {
+        Plan {
+            number,
+            keys,
+            clock,
+            start: self.start.filter(|_| clock == ClockMode::Manual).unwrap_or_else(Timestamp::now),
+            rate_limit: self.rate_limit,
+            rate_window: self.rate_window,
+            deliverer: self.deliverer.clone(),
+            runtime: self.runtime.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ready::world_id;
+    use crate::runtime::targets::WebhookTargets;
+
+    #[tokio::test]
+    async fn a_world_that_was_deleted_leaves_nothing_running() {
+        let runtime = Handle::current();
+        let settings = Settings {
+            clock: ClockMode::Manual,
+            start: None,
+            rate_limit: None,
+            rate_window: Duration::from_secs(60),
+            deliverer: Deliverer::new(WebhookTargets::default(), Duration::from_secs(1)),
+            runtime: runtime.clone(),
+        };
+        let registry = WorldRegistry::new(settings, Origin::Empty).expect("a world");
+        let alone = runtime.metrics().num_alive_tasks();
+        for _ in 0..20 {
+            let world = registry.create(Origin::Demo, None, Arc::default()).expect("a world");
+            tokio::task::yield_now().await;
+            registry.delete(&world_id(world.number())).expect("it was there");
+        }
+        while runtime.metrics().num_alive_tasks() > alone {
+            tokio::task::yield_now().await;
+        }
+        assert!(
+            registry.read().held.len() == 1 && registry.read().keys.len() == 2,
+            "only the main world's keys are left"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! A world as a whole: where it starts, its document, and putting another in its place.
+//!
+//! Nobody waits for what takes long with a large one. Reading a document, writing one and taking a world down are done
+//! by the world's worker and outside the lock, on copies, which cost nothing.
+
+use std::{
+    mem,
+    sync::{Arc, MutexGuard},
+};
+
+use bytes::Bytes;
+
+use super::{
+    State, WorldRuntime,
+    change::Cause,
+    clock::{Clock, ClockMode},
+    document::Origin,
+    plan::{LARGE_DOCUMENT, LARGE_WORLD, Plan},
+    worker::Worker,
+};
+use crate::{
+    faults::Faults,
+    world::{Refusal, World},
+};
+
+impl WorldRuntime {
+    /// Builds the world and starts its driver.
+    pub(crate) fn start(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>, Refusal> {
+        let (beginning, world, clock) = plan.begin(origin)?;
+        let runtime = Arc::new(Self::new(plan, beginning, world, clock, worker));
+        runtime.drive();
+        runtime.read_ahead();
+        Ok(runtime)
+    }
+
+    /// Does what may take long on the thread of the world's worker.
+    pub(crate) async fn apart<R: Send + 'static>(
+        &self,
+        long: bool,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        if !long {
+            return Ok(work());
+        }
+        let worker = Arc::clone(&self.lock().worker);
+        worker.run(work).await
+    }
+
+    /// Reads what the first search needs, before it comes.
+    pub(super) fn read_ahead(&self) {
+        let state = self.lock();
+        if let Some(read) = state.world.unread() {
+            state.worker.begin(read);
+        }
+    }
+
+    /// Waits until everything is read that a search needs, so that it does not keep others waiting.
+    pub(crate) async fn searchable(&self) {
+        let unread = self.lock().world.unread();
+        if let Some(read) = unread {
+            let _ = self.apart(true, read).await;
+        }
+    }
+
+    /// The world as it was at the start, its clock too; no faults, an empty journal.
+    pub(crate) fn reset(self: &Arc<Self>) -> Result<(), Refusal> {
+        let (world, clock) = self.plan.begin_again(&self.beginning)?;
+        let mut state = self.lock();
+        state.faults = Faults::default();
+        state.journal.clear();
+        self.replace(state, world, clock, Arc::default(), "reset");
+        Ok(())
+    }
+
+    /// The whole world as one document.
+    pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>, Refusal> {
+        let world = self.enter(|world, now| world.data(now));
+        let written = self.apart(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
+        written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
+    }
+
+    /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
+    pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<(), Refusal> {
+        let runtime = Arc::clone(self);
+        let long = document.len() > LARGE_DOCUMENT;
+        let read = move || {
+            let old = runtime.enter(|world, now| world.data(now));
+            runtime.plan.read(document, &old)
+        };
+        let worker = Arc::<Worker>::default();
+        let (world, saved) = if long { worker.run(read).await?? } else { read()? };
+        let mut state = self.lock();
+        let now = state.clock.now();
+        let start = match (state.clock.mode(), saved) {
+            (ClockMode::Manual, Some(saved)) => saved,
+            (_, saved) => saved.map_or(now, |saved| saved.max(now)),
+        };
+        let clock = Clock::starting(self.plan.clock, start);
+        self.replace(state, world, clock, worker, "restore");
+        self.read_ahead();
+        Ok(())
+    }
+
+    fn replace(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        world: World,
+        clock: Clock,
+        worker: Arc<Worker>,
+        what: &str,
+    ) {
+        let old = mem::replace(&mut state.world, world);
+        let worker = mem::replace(&mut state.worker, worker);
+        state.clock = clock;
+        state.epoch += 1;
+        state.fired = None;
+        state.planned = None;
+        self.notify_change(&mut state, Cause::State, what);
+        let now = state.clock.now();
+        let tries = self.run_due(&mut state, now);
+        self.leave(state, tries);
+        self.attempt_ended.notify_waiters();
+        worker.take_down(old);
+    }
+}

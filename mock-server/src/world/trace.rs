@@ -1,0 +1,435 @@
+//! What led to what: from a request to what it made, the jobs that it left behind, the events that they caused.
+//!
+//! Whoever goes into the world says on whose behalf ([`World::begin`]); everything that is made until the end has that
+//! cause, and a job keeps it until its time has come. Like the journal, this tells what the server saw: it is not part
+//! of the world document.
+
+use std::collections::{HashSet, VecDeque};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
+
+use super::{Attempt, DeliveryOutcome, Item, Job, World};
+
+/// Steps kept; the oldest go first.
+const STEPS: usize = 50_000;
+
+/// What a step of a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StepKind {
+    /// A request to the service.
+    Request,
+    /// A call of the control API: what people and customers do.
+    Control,
+    /// Something that fell due, or will.
+    Job,
+    /// A message was made, or has come further.
+    Message,
+    /// A note was written.
+    Note,
+    /// Something was done to a conversation.
+    Conversation,
+    /// A document was filed.
+    Document,
+    /// Documents were asked for.
+    DocumentRequest,
+    /// A time was booked, or a booking cancelled.
+    Booking,
+    /// Mail of an app was recorded.
+    AppMail,
+    /// A webhook event happened.
+    Event,
+    /// A webhook was turned off or paused.
+    Webhook,
+}
+
+/// One step of a line.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use shared_inbox_mock::{MockServer, StepKind};
+///
+/// let mock = MockServer::builder().manual_clock().start().await;
+/// let id = mock.client().conversations().await?[0].id.clone();
+/// let sent = mock.client().conversation(&id).reply("On its way.").and_send().await?;
+///
+/// let line = mock.control().trace(&sent.message_id).await.steps;
+/// assert_eq!(line[0].kind, StepKind::Request);
+/// let waits = line.iter().find(|step| step.kind == StepKind::Job).expect("the send");
+/// assert!(waits.due_at.is_some());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "LineStep")]
+#[non_exhaustive]
+pub struct TraceStep {
+    /// Its number; a cause has a smaller one than what it led to.
+    pub number: u64,
+    /// The step that led to it; none for what began a line.
+    pub cause: Option<u64>,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What it is about.
+    pub kind: StepKind,
+    /// The id that it is about.
+    pub id: String,
+    /// What happened.
+    pub what: String,
+    /// The conversation that it happened in.
+    pub conversation_id: Option<ConversationId>,
+    /// When it will happen: it is a job that still waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    /// The way of an event to each webhook that hears it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<Vec<TraceDelivery>>,
+    /// Of a request: the trace that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// The name or the address of the customer in that conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
+    /// The subject of that conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The first words of the message or note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// The method of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The status that the request was answered with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}
+
+impl std::fmt::Debug for TraceStep {
+    /// Without the words of a mail and the names of customers.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TraceStep")
+            .field("number", &self.number)
+            .field("cause", &self.cause)
+            .field("at", &self.at)
+            .field("kind", &self.kind)
+            .field("id", &self.id)
+            .field("what", &self.what)
+            .field("due_at", &self.due_at)
+            .field("deliveries", &self.deliveries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Characters of an excerpt.
+const MAX_EXCERPT: usize = 120;
+
+/// The way of an event to one webhook.
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "LineDelivery")]
+#[non_exhaustive]
+pub struct TraceDelivery {
+    /// The webhook.
+    pub webhook_id: WebhookId,
+    /// Where it is sent to.
+    pub url: String,
+    /// How it stands.
+    pub outcome: DeliveryOutcome,
+    /// When it is tried next.
+    pub next_try_at: Option<Timestamp>,
+    /// Every try so far, oldest first.
+    pub tries: Vec<Attempt>,
+}
+
+impl std::fmt::Debug for TraceDelivery {
+    /// The address may carry a password of the receiver's, so it is left out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TraceDelivery")
+            .field("webhook_id", &self.webhook_id)
+            .field("outcome", &self.outcome)
+            .field("tries", &self.tries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// On whose behalf something is done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Behalf {
+    /// A request to the service: its number in the journal, and the operation.
+    Request(u64, &'static str),
+    /// A call of the control API.
+    Control(&'static str),
+}
+
+/// The id of a request.
+pub(crate) fn call_id(number: u64) -> String {
+    format!("call_{number}")
+}
+
+struct Step {
+    cause: Option<u64>,
+    at: Timestamp,
+    kind: StepKind,
+    id: String,
+    what: String,
+    conversation: Option<u32>,
+}
+
+/// On whose behalf something is being done now.
+#[derive(Default)]
+enum Now {
+    /// Nobody's: a world is being built. Nothing is noted.
+    #[default]
+    Nobody,
+    /// Of someone who has not yet done anything worth noting.
+    Begun(Behalf),
+    /// Of this step.
+    Step(u64),
+}
+
+/// What has happened so far.
+#[derive(Default)]
+pub(super) struct Traces {
+    steps: VecDeque<Step>,
+    /// How many were forgotten: the number of the first that is left.
+    gone: u64,
+    now: Now,
+}
+
+/// A copy of a world has seen nothing yet.
+impl Clone for Traces {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Traces {
+    fn push(&mut self, step: Step) -> u64 {
+        self.steps.push_back(step);
+        if self.steps.len() > STEPS {
+            self.steps.pop_front();
+            self.gone += 1;
+        }
+        self.gone + self.steps.len() as u64 - 1
+    }
+
+    /// The step that leads to what is being done now.
+    fn cause(&mut self, at: Timestamp) -> Option<u64> {
+        if let Now::Begun(behalf) = self.now {
+            let (kind, id, what) = match behalf {
+                Behalf::Request(number, what) => (StepKind::Request, call_id(number), what),
+                Behalf::Control(what) => {
+                    let number = self.gone + self.steps.len() as u64;
+                    (StepKind::Control, format!("ctl_{number}"), what)
+                }
+            };
+            let what = what.to_owned();
+            let number = self.push(Step { cause: None, at, kind, id, what, conversation: None });
+            self.now = Now::Step(number);
+        }
+        match self.now {
+            Now::Step(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn get(&self, number: u64) -> Option<&Step> {
+        self.steps.get(usize::try_from(number.checked_sub(self.gone)?).ok()?)
+    }
+
+    fn numbered(&self) -> impl DoubleEndedIterator<Item = (u64, &Step)> {
+        self.steps.iter().enumerate().map(|(i, step)| (self.gone + i as u64, step))
+    }
+
+    /// The first step of the line that a step is on, as far as it is known.
+    fn root(&self, mut number: u64) -> u64 {
+        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.gone) {
+            number = cause;
+        }
+        number
+    }
+
+    /// All lines on which an id is, or something that was made on them.
+    fn roots(&self, id: &str, conversation: Option<u32>) -> (HashSet<u64>, HashSet<&str>) {
+        let mut roots = HashSet::new();
+        let mut ids = HashSet::new();
+        loop {
+            let before = roots.len();
+            for (number, step) in self.numbered() {
+                if step.id == id
+                    || ids.contains(step.id.as_str())
+                    || (conversation.is_some() && step.conversation == conversation)
+                {
+                    roots.insert(self.root(number));
+                }
+            }
+            if roots.len() == before {
+                return (roots, ids);
+            }
+            // What people do with a message later is on its line too; what else happens in its conversation is not.
+            for (number, step) in self.numbered() {
+                if step.kind.lives_on() && roots.contains(&self.root(number)) {
+                    ids.insert(step.id.as_str());
+                }
+            }
+        }
+    }
+}
+
+impl StepKind {
+    /// Whether others may later do something with what the step is about.
+    fn lives_on(self) -> bool {
+        matches!(
+            self,
+            StepKind::Message
+                | StepKind::DocumentRequest
+                | StepKind::Booking
+                | StepKind::Event
+                | StepKind::Note
+        )
+    }
+}
+
+impl World {
+    /// From now on everything is done on this one's behalf.
+    pub(crate) fn begin(&mut self, behalf: Behalf) {
+        self.traces.now = Now::Begun(behalf);
+    }
+
+    /// It is over.
+    pub(crate) fn end(&mut self) {
+        self.traces.now = Now::Nobody;
+    }
+
+    /// What follows an event of the past.
+    pub(super) fn follow_on(&mut self, event: &EventId) {
+        let found = self.traces.numbered().rev().find(|(_, step)| step.id == event.as_str());
+        self.traces.now = found.map_or(Now::Nobody, |(number, _)| Now::Step(number));
+    }
+
+    /// Notes that something happened.
+    pub(super) fn step(
+        &mut self,
+        kind: StepKind,
+        id: &str,
+        what: &str,
+        conversation: Option<usize>,
+        at: Timestamp,
+    ) {
+        if let Some(cause) = self.traces.cause(at) {
+            let conversation = conversation.map(|at| at as u32);
+            let (id, what) = (id.to_owned(), what.to_owned());
+            self.traces.push(Step { cause: Some(cause), at, kind, id, what, conversation });
+        }
+    }
+
+    /// Notes how far a message has come.
+    pub(super) fn step_of_message(&mut self, place: (usize, usize), at: Timestamp) {
+        let message = self.message_at(place);
+        let what = message.status.as_ref().map_or("received", |status| status.as_str()).to_owned();
+        let id = message.id.as_str().to_owned();
+        self.step(StepKind::Message, &id, &what, Some(place.0), at);
+    }
+
+    /// Puts something off until later.
+    pub(super) fn later(&mut self, due: Timestamp, job: Job, now: Timestamp) {
+        let cause = self.traces.cause(now);
+        self.jobs.push_for(due, job, cause);
+    }
+
+    /// Does a job that was left behind on someone's behalf.
+    pub(super) fn on_behalf<R>(
+        &mut self,
+        cause: Option<u64>,
+        job: &Job,
+        at: Timestamp,
+        act: impl FnOnce(&mut World) -> R,
+    ) -> R {
+        let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
+        let number = self.traces.push(Step { cause, at, kind: StepKind::Job, id, what, conversation: None });
+        let before = std::mem::replace(&mut self.traces.now, Now::Step(number));
+        let result = act(self);
+        self.traces.now = before;
+        result
+    }
+
+    /// The lines on which an id is: what led to it and what it led to, oldest first, then the jobs that still wait.
+    pub fn trace(&self, id: &str) -> Vec<TraceStep> {
+        let conversation = self.conversation(id).ok().map(|at| at as u32);
+        let (roots, ids) = self.traces.roots(id, conversation);
+        let on = |number: u64| roots.contains(&self.traces.root(number));
+        let mut steps: Vec<TraceStep> = self
+            .traces
+            .numbered()
+            .filter(|(number, _)| on(*number))
+            .map(|(number, step)| {
+                let at = step.conversation.map(|at| at as usize);
+                TraceStep {
+                    number,
+                    cause: step.cause.filter(|cause| *cause >= self.traces.gone),
+                    at: step.at,
+                    kind: step.kind,
+                    id: step.id.clone(),
+                    what: step.what.clone(),
+                    conversation_id: at.map(|at| self.conversations[at].id.clone()),
+                    due_at: None,
+                    deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+                    traceparent: None,
+                    customer: at.and_then(|at| self.customer(at)),
+                    subject: at.map(|at| self.conversations[at].subject.clone()),
+                    excerpt: at.and_then(|at| self.excerpt(at, step)),
+                    method: None,
+                    path: None,
+                    status: None,
+                }
+            })
+            .collect();
+        let next = self.traces.gone + self.traces.steps.len() as u64;
+        let waiting = self.jobs.caused().filter(|(_, job, cause)| {
+            !matches!(job, Job::WebhookTry { .. })
+                && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
+        });
+        steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| TraceStep {
+            number,
+            cause: cause.filter(|cause| *cause >= self.traces.gone),
+            at: due,
+            kind: StepKind::Job,
+            id: job.subject().to_owned(),
+            what: job.kind().to_owned(),
+            conversation_id: None,
+            due_at: Some(due),
+            deliveries: None,
+            traceparent: None,
+            customer: None,
+            subject: None,
+            excerpt: None,
+            method: None,
+            path: None,
+            status: None,
+        }));
+        steps
+    }
+
+    /// The first words of the message or note that a step is about.
+    fn excerpt(&self, at: usize, step: &Step) -> Option<String> {
+        let text = match step.kind {
+            StepKind::Message => &self.message_at(self.message(&step.id)?).text,
+            StepKind::Note => self.conversations[at].timeline.iter().find_map(|item| match item {
+                Item::Note(note) if note.id.as_str() == step.id => Some(&note.body),
+                _ => None,
+            })?,
+            _ => return None,
+        };
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let excerpt: String = words.chars().take(MAX_EXCERPT).collect();
+        Some(if excerpt.len() < words.len() { excerpt + "…" } else { excerpt })
+    }
+}
