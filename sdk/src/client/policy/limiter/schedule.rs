@@ -68,18 +68,32 @@ impl Rules {
         if self.limit < 3 { 0 } else { (self.limit / 12).max(1) }
     }
 
+    /// The places for all: 100 of 120.
+    fn common(self) -> usize {
+        self.limit - self.read_backs() - self.bulk()
+    }
+
     /// Bulk calls leave so many of the common places free, for people: 20 of 100.
     fn kept_free(self) -> usize {
         self.limit / 4 - self.limit / 12
+    }
+
+    /// All of this for the script, with places as bytes.
+    #[cfg(feature = "redis")]
+    pub(super) fn figures(self) -> [u64; 8] {
+        let bytes = |places: usize| 8 * places as u64;
+        let places = [self.kept_free(), self.common(), self.bulk(), self.read_backs()].map(bytes);
+        let [kept_free, common, bulk, read_backs] = places;
+        [self.span(), self.near(), self.lend(), self.gap(), kept_free, common, bulk, read_backs]
     }
 }
 
 /// Which places a slot is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pool {
-    ReadBack,
     Common,
     Bulk,
+    ReadBack,
 }
 
 /// Leave to send a request at a time.
@@ -172,8 +186,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(rules: Rules) -> Self {
-        let common = rules.limit - rules.read_backs() - rules.bulk();
-        let pools = [rules.read_backs(), common, rules.bulk()].map(Places::new);
+        let pools = [rules.common(), rules.bulk(), rules.read_backs()].map(Places::new);
         Self { rules, pools, given_back: VecDeque::new(), queue_ends: 0, closed_until: 0, pause: 0 }
     }
 
@@ -283,7 +296,6 @@ impl Schedule {
     /// was sent before; a tenth of the limit comes back with each window.
     pub(super) fn throttle(&mut self, retry_after: Option<u64>, now: u64) {
         self.settle(now);
-        let Rules { window, limit } = self.rules;
         let span = self.rules.span();
         if self.closed_until > now {
             // Requests that were sent together are refused together.
@@ -291,13 +303,13 @@ impl Schedule {
             return;
         }
         let again = self.pause > 0 && now - self.closed_until < span;
-        self.pause = if again { (self.pause * 2).min(window) } else { self.rules.near() };
+        self.pause = if again { (self.pause * 2).min(span) } else { self.rules.near() };
         self.closed_until = now + retry_after.unwrap_or(self.pause);
         let used = |places: &Places| places.taken_until.partition_point(|until| *until <= now + span);
-        let at_least = (limit / 10).max(1).saturating_sub(self.pools.iter().map(used).sum());
+        let at_least = (self.rules.limit / 10).max(1).saturating_sub(self.pools.iter().map(used).sum());
         // All that is free, and a quarter of what is used.
         let for_bulk = at_least.div_ceil(12);
-        for (places, stay_free) in self.pools.iter_mut().zip([0, at_least - for_bulk, for_bulk]) {
+        for (places, stay_free) in self.pools.iter_mut().zip([at_least - for_bulk, for_bulk, 0]) {
             let closed = places.taken_until.len() - used(places);
             let close = places.free.saturating_sub(stay_free) + used(places) / 4;
             for number in closed..closed + close {

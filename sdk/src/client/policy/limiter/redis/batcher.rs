@@ -169,7 +169,7 @@ impl Batcher {
                 }
             };
             if let Err(Answer::Slot(slot)) = tell.send(answer) {
-                self.reports.push(Report::GivenBack(slot.stored));
+                self.reports.push(Report::Slot { slot: slot.stored, used_at: None });
             }
         }
     }

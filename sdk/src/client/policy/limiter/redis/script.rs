@@ -37,12 +37,10 @@ pub(super) struct StoredSlot {
 /// What the store has yet to be told.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Report {
-    /// Nothing was sent in this slot.
-    GivenBack(StoredSlot),
-    /// The request of this slot ended late, or still runs.
-    Postponed {
+    /// The request of this slot ended late, or still runs. None: nothing was sent.
+    Slot {
         slot: StoredSlot,
-        to: i64,
+        used_at: Option<i64>,
     },
     /// Sent while the store was away.
     Sent {
@@ -81,28 +79,18 @@ impl Batch<'_> {
         name: &str,
         rules: Rules,
     ) -> Result<Reply, RedisError> {
-        // Slots of a state that is gone concern nobody.
-        let words = self.reports.iter().filter_map(|report| match *report {
-            Report::GivenBack(slot) => {
-                (slot.generation == self.generation).then_some((slot.pool, slot.at, 0))
-            }
-            Report::Postponed { slot, to } => {
-                (slot.generation == self.generation).then_some((slot.pool, slot.at, to))
-            }
-            Report::Sent { at } => Some((4, millis(at.elapsed()), 0)),
-            Report::Throttled { retry_after } => Some((5, retry_after.map_or(-1, millis), 0)),
-        });
-        let words: Vec<_> = words.collect();
+        let mut head = rules.figures().map(|figure| figure as f64).to_vec();
+        head.extend([self.hold, self.wanted_until, self.stepped_to, self.seen].map(|figure| figure as f64));
+        let ask = |(priority, max_wait): &(Priority, Duration)| {
+            [f64::from(*priority as u8), millis(*max_wait) as f64]
+        };
+        let questions: Vec<_> = self.questions.iter().flat_map(ask).collect();
+        let reports: Vec<_> = self.reports.iter().filter_map(|report| self.words(report)).flatten().collect();
         let mut call = RESERVE.key(name);
-        call.arg(rules.window).arg(rules.limit).arg(self.hold).arg(self.wanted_until).arg(self.stepped_to);
-        call.arg(self.seen).arg(words.len());
-        for (what, slot, used) in words {
-            call.arg(what).arg(slot).arg(used);
-        }
-        for (priority, max_wait) in &self.questions {
-            call.arg(*priority as u8).arg(millis(*max_wait));
-        }
-        let words: Vec<i64> = connection.run(&call).await?;
+        call.arg(bytes(&head)).arg(bytes(&questions)).arg(bytes(&reports));
+        let reply: Vec<u8> = connection.run(&call).await?;
+        let words: Vec<i64> =
+            reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as i64).collect();
         let word = |index: usize| words.get(index).copied().unwrap_or_default();
         let time = |millis: i64| Duration::from_millis(millis.max(0).unsigned_abs());
         let status = match word(0) {
@@ -121,6 +109,22 @@ impl Batch<'_> {
             answers: answers.map(|answer| (answer[0], time(answer[1]), time(answer[2]))).collect(),
         })
     }
+
+    /// A report for the script. None for a slot of a state that is gone: it concerns nobody.
+    fn words(&self, report: &Report) -> Option<[f64; 3]> {
+        let (what, slot, used) = match *report {
+            Report::Slot { slot, .. } if slot.generation != self.generation => return None,
+            Report::Slot { slot, used_at } => (slot.pool, slot.at, used_at.unwrap_or(0)),
+            Report::Sent { at } => (4, millis(at.elapsed()), 0),
+            Report::Throttled { retry_after } => (5, retry_after.map_or(-1, millis), 0),
+        };
+        Some([what, slot, used].map(|word| word as f64))
+    }
+}
+
+/// The script reads and writes all numbers as doubles.
+fn bytes(words: &[f64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Nobody waits for longer than a day.

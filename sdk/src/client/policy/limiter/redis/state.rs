@@ -67,7 +67,7 @@ impl Slot {
     fn postpone(&mut self, now: Instant) -> Report {
         let (slot, to) = (self.stored, self.stored.at + millis(now.duration_since(self.earliest)));
         (self.stored.at, self.earliest) = (to, now);
-        Report::Postponed { slot, to }
+        Report::Slot { slot, used_at: Some(to) }
     }
 }
 
@@ -217,7 +217,7 @@ impl KeyState {
         let (mut heard, now) = (self.heard(), Instant::now());
         let Some((mut slot, _)) = heard.running.remove(&id) else { return };
         if outcome == PermitOutcome::GivenUp {
-            self.tell(Report::GivenBack(slot.stored));
+            self.tell(Report::Slot { slot: slot.stored, used_at: None });
         } else if self.is_late(&slot, now) {
             self.tell(slot.postpone(now));
         }
@@ -234,7 +234,7 @@ pub(super) struct Held(Arc<KeyState>, Option<Slot>);
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(slot) = self.1 {
-            self.0.tell(Report::GivenBack(slot.stored));
+            self.0.tell(Report::Slot { slot: slot.stored, used_at: None });
         }
     }
 }
