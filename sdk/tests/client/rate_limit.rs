@@ -722,3 +722,37 @@ fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told
         });
     }
 }
+
+/// Eight processes with four callers each, every other one 50 ms from wherever the limit is kept, for four minutes.
+#[test]
+fn near_and_far_callers_go_in_turn_and_use_what_there_is() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let begun = Instant::now();
+        let mut load = tokio::task::JoinSet::new();
+        for caller in 0..32 {
+            let (limiter, sent, process) = (Arc::clone(&limiter), Arc::clone(&sent), caller % 8);
+            let one_way = Duration::from_millis(if process % 2 == 0 { 0 } else { 50 });
+            load.spawn(async move {
+                loop {
+                    sleep(one_way).await;
+                    let permit = limiter.acquire(ask(Priority::Interactive)).await.unwrap();
+                    sleep(one_way).await;
+                    sent.lock().unwrap().push((begun.elapsed(), process));
+                    sleep(Duration::from_millis(10)).await;
+                    permit.finished();
+                }
+            });
+        }
+        sleep(4 * MINUTE).await;
+        load.abort_all();
+        let sent = sent.lock().unwrap();
+        assert!(sent.len() * 100 >= 4 * 110 * 95, "{} requests", sent.len());
+        // In the first minute all places are free, and whoever is quickest has them.
+        let later = |process| sent.iter().filter(|(at, of)| *at > MINUTE && *of == process).count();
+        let later: Vec<_> = (0..8).map(later).collect();
+        let sum: usize = later.iter().sum();
+        assert!(later.iter().all(|calls| (sum * 80..=sum * 120).contains(&(calls * 800))), "{later:?}");
+    });
+}

@@ -59,6 +59,17 @@ async fn what_one_process_sends_counts_for_the_other() {
 }
 
 #[tokio::test]
+async fn processes_with_different_limits_never_send_more_than_the_larger_one_allows() {
+    let Some(store) = stores::valkey() else { return };
+    let (small, large) = (limiter(&store, 24).await, builder(&store).connect().await.unwrap());
+    take(&small, Priority::ReadBack, 24).await;
+    wait(large.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+    wait(small.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+    // What was added can be used a minute later.
+    large.acquire(patient(Priority::ReadBack)).await.unwrap().finished();
+}
+
+#[tokio::test]
 async fn a_429_for_one_process_slows_all_of_them_down() {
     let Some(store) = stores::valkey() else { return };
     let (one, other) = (limiter(&store, 120).await, limiter(&store, 120).await);

@@ -8,6 +8,9 @@ use shared_inbox_tests::stores::{self, Store};
 
 const MINUTE: u64 = 60_000;
 const LIMIT: usize = 120;
+/// Span, how far ahead bulk calls and interactive ones may reserve, the gap; then bytes of places: those that bulk calls
+/// leave free, the common ones, those of bulk calls and of read-backs.
+const RULES: [f64; 8] = [61_000.0, 5_000.0, 30_000.0, 277.0, 160.0, 800.0, 80.0, 80.0];
 /// When it begins, by the store's clock.
 const START: u64 = 1_800_000_000_000;
 
@@ -15,9 +18,11 @@ struct Simulation {
     _store: Store,
     connection: MultiplexedConnection,
     script: redis::Script,
+    /// The version of the state that was told last.
+    seen: u64,
 }
 
-/// A place (0: none), and how long to wait.
+/// A pool (0: none), and how long to wait.
 type Answer = (u64, u64);
 
 impl Simulation {
@@ -27,35 +32,33 @@ impl Simulation {
         let connection = client.get_multiplexed_async_connection().await.unwrap();
         let script = include_str!("../../src/client/policy/limiter/redis/reserve.lua");
         // The time is the last word.
-        let told = script
-            .replace("call('TIME')", "{math.floor(ARGV[#ARGV] / 1000), ARGV[#ARGV] % 1000 * 1000}")
-            .replace("#ARGV, 2 do", "#ARGV - 1, 2 do");
+        let told = script.replace("call('TIME')", "{math.floor(ARGV[4] / 1000), ARGV[4] % 1000 * 1000}");
         assert!(!told.contains("'TIME'"));
-        let mut simulation = Self { _store: store, connection, script: redis::Script::new(&told) };
-        simulation.call(START, "n", 0, &[], &[]).await;
+        let script = redis::Script::new(&told);
+        let mut simulation = Self { _store: store, connection, script, seen: 0 };
+        simulation.call(START, -1, &[], &[]).await;
         Some(simulation)
     }
 
-    /// The time that the store takes it to be, the generation of its state, and an answer to each question.
+    /// The time that the store takes it to be, and an answer to each question.
     async fn call(
         &mut self,
         clock: u64,
-        flags: &str,
-        generation: u64,
+        hold: i32,
         given_back: &[(u64, u64)],
         questions: &[(u8, u64)],
-    ) -> (u64, u64, Vec<Answer>) {
+    ) -> (u64, Vec<Answer>) {
         let mut call = self.script.key("simulation");
-        call.arg(MINUTE).arg(LIMIT).arg(flags).arg(0).arg(0).arg(0).arg(generation).arg(0).arg(0);
-        call.arg(given_back.len());
-        for (place, at) in given_back {
-            call.arg("given").arg(place).arg(at);
-        }
-        for (priority, max_wait) in questions {
-            call.arg(priority).arg(max_wait);
-        }
-        let words: Vec<u64> = call.arg(clock).invoke_async(&mut self.connection).await.unwrap();
-        (words[1], words[2], words[5..].chunks(3).map(|answer| (answer[0], answer[1])).collect())
+        let bytes = |words: &[f64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let mut head = RULES.to_vec();
+        head.extend([f64::from(hold), 0.0, 0.0, self.seen as f64]);
+        let questions: Vec<_> = questions.iter().flat_map(|it| [f64::from(it.0), it.1 as f64]).collect();
+        let given_back: Vec<_> = given_back.iter().flat_map(|it| [it.0 as f64, it.1 as f64, 0.0]).collect();
+        call.arg(bytes(&head)).arg(bytes(&questions)).arg(bytes(&given_back)).arg(clock);
+        let reply: Vec<u8> = call.invoke_async(&mut self.connection).await.unwrap();
+        let words: Vec<_> = reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as u64).collect();
+        self.seen = words[3];
+        (words[1], words[6..].chunks(3).map(|answer| (answer[0], answer[1])).collect())
     }
 }
 
@@ -71,7 +74,6 @@ async fn the_limit_holds_whoever_asks_gives_back_or_sets_the_clock_back() {
     let Some(mut simulation) = Simulation::new().await else { return };
     let mut random = StdRng::seed_from_u64(7);
     let (mut now, mut behind, mut sent, mut given_back) = (0, 0, Vec::new(), Vec::new());
-    let (_, generation, _) = simulation.call(START, "", 0, &[], &[]).await;
     for _ in 0..4_000 {
         now += match random.random_range(0..100) {
             0 => random.random_range(0..MINUTE),
@@ -83,15 +85,14 @@ async fn the_limit_holds_whoever_asks_gives_back_or_sets_the_clock_back() {
         }
         let question = (random.random_range(0..3), [0, 30_000, 120_000, 600_000][random.random_range(0..4)]);
         let told = std::mem::take(&mut given_back);
-        let (time, _, answers) =
-            simulation.call(START + now - behind, "", generation, &told, &[question]).await;
-        let (place, wait) = answers[0];
-        if place == 0 {
+        let (time, answers) = simulation.call(START + now - behind, 0, &told, &[question]).await;
+        let (pool, wait) = answers[0];
+        if pool == 0 {
             continue;
         }
         assert!(wait <= question.1, "{wait} ms for a call that has {}", question.1);
         if random.random_range(0..7) == 0 {
-            given_back.push((place, time + wait));
+            given_back.push((pool, time + wait));
         } else {
             sent.push(now + wait);
         }
@@ -119,9 +120,9 @@ async fn four_minutes_of_near_and_far_processes_use_what_there_is_in_turn() {
             later[process] += usize::from(now > MINUTE);
             events.push(Reverse((now + 10 + one_way(process), false, process)));
         } else {
-            let (_, _, answers) = simulation.call(START + now, "", 0, &[], &[(1, 2 * MINUTE)]).await;
-            let (place, wait) = answers[0];
-            assert_ne!(place, 0, "a call was refused");
+            let (_, answers) = simulation.call(START + now, 0, &[], &[(1, 2 * MINUTE)]).await;
+            let (pool, wait) = answers[0];
+            assert_ne!(pool, 0, "a call was refused");
             events.push(Reverse((now + wait + one_way(process), true, process)));
         }
     }

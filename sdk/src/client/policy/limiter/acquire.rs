@@ -33,6 +33,7 @@ pub(super) trait Slots: Sync {
         &self,
         slot: Self::Slot,
         request: &AcquireRequest,
+        ends: Instant,
     ) -> impl Future<Output = Option<Permit>> + Send;
 
     fn clock(&self) -> &dyn Clock;
@@ -71,7 +72,7 @@ pub(super) async fn acquire<L: Slots>(limiter: &L, request: AcquireRequest) -> R
         match reservation {
             Reservation::Reserved(slot) => {
                 turn = None;
-                if let Some(permit) = limiter.claim(slot, &request).await {
+                if let Some(permit) = limiter.claim(slot, &request, ends).await {
                     return Ok(permit);
                 }
             }

@@ -1,12 +1,11 @@
 //! The limiter of one process.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::acquire::{BulkQueue, Reservation, Slots, acquire};
-use super::places::{Answer, Claim, Places, Rules, Slot};
-
+use super::schedule::{Answer, Rules, Schedule, Slot};
 use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 
@@ -18,8 +17,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 /// A call that cannot be sent at once is given a slot, first come, first served, or is refused at once if the slot would come
 /// too late. Calls that wait go evenly spaced, at most twice as fast as the limit allows on average. Of a limit of 120,
 /// read-backs may use all, interactive calls 110 and bulk calls 90, so that a long background job neither keeps a person
-/// waiting for a minute nor leaves a lost response unsettled. Bulk calls reserve only a few seconds ahead and go after
-/// all others; but 10 in any minute are theirs, however many others wait.
+/// waiting for a minute nor leaves a lost response unsettled. Bulk calls reserve only a few seconds ahead, go after all
+/// others and leave them the last 20 free places; but 10 in any minute are theirs, however many others wait.
 ///
 /// A request counts from its slot, or from its end if it took more than a second: it may have reached the service as late as
 /// that.
@@ -55,10 +54,49 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    places: Places,
+    schedule: Schedule,
+    /// Until when each request counts that was sent. A slow one counts for longer than its place was reserved for.
+    counted: BTreeSet<(u64, u64)>,
     /// Requests that have not ended, and when they will have at the latest.
     running: HashMap<u64, (Slot, u64)>,
+    /// When it is next looked for those that have been running for long.
+    next_look: u64,
     permits: u64,
+}
+
+impl State {
+    /// Counts requests from now on that are still running: they have not arrived yet, for all that is known.
+    fn settle(&mut self, rules: Rules, now: u64) {
+        if now >= self.next_look {
+            self.next_look = now + rules.slack() / 4;
+            let Self { schedule, counted, running, .. } = self;
+            running.retain(|id, (slot, latest)| {
+                if now > slot.at + rules.slack() {
+                    count_from(schedule, counted, rules, *id, slot, now.min(*latest));
+                }
+                now < *latest
+            });
+        }
+        while self.counted.first().is_some_and(|(until, _)| *until <= now) {
+            self.counted.pop_first();
+        }
+    }
+}
+
+/// Counts the request of a slot from a later time.
+fn count_from(
+    schedule: &mut Schedule,
+    counted: &mut BTreeSet<(u64, u64)>,
+    rules: Rules,
+    id: u64,
+    slot: &mut Slot,
+    at: u64,
+) {
+    let at = at.max(slot.at);
+    schedule.keep_until(*slot, at + rules.span());
+    counted.remove(&(slot.at + rules.span(), id));
+    counted.insert((at + rules.span(), id));
+    slot.at = at;
 }
 
 impl MemoryLimiter {
@@ -75,7 +113,13 @@ impl MemoryLimiter {
     }
 
     pub(super) fn with_rules(rules: Rules, clock: Arc<dyn Clock>) -> Self {
-        let state = State { places: Places::new(rules), running: HashMap::new(), permits: 0 };
+        let state = State {
+            schedule: Schedule::new(rules),
+            counted: BTreeSet::new(),
+            running: HashMap::new(),
+            next_look: 0,
+            permits: 0,
+        };
         let start = clock.now();
         Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: BulkQueue::default() }))
     }
@@ -84,7 +128,7 @@ impl MemoryLimiter {
     #[cfg(feature = "redis")]
     pub(super) fn close_until(&self, until: Instant) {
         let until = self.0.millis(until);
-        self.0.now().0.places.close_until(until);
+        self.0.now().0.schedule.close_until(until);
     }
 }
 
@@ -94,30 +138,28 @@ impl Shared {
         self.rules.span() + u64::try_from(since.as_millis()).unwrap_or(u64::MAX / 4)
     }
 
-    /// The state as of now, and the time. Requests that are still running have not arrived yet, for all that is known.
+    /// The state as of now, and the time.
     fn now(&self) -> (MutexGuard<'_, State>, u64) {
         // No code panics while it holds the lock, so the state behind a poisoned one is whole.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.millis(self.clock.now());
-        let State { places, running, .. } = &mut *state;
-        let slack = self.rules.slack();
-        running.retain(|_, (slot, latest)| {
-            if now > slot.at + slack {
-                places.postpone(slot, now.min(*latest));
-            }
-            now < *latest
-        });
+        state.settle(self.rules, now);
         (state, now)
     }
 
     fn end(&self, id: u64, outcome: PermitOutcome) {
         let (mut state, now) = self.now();
-        let running = state.running.remove(&id);
-        if let (PermitOutcome::GivenUp, Some((slot, _))) = (outcome, running) {
-            state.places.release(slot, now);
+        let State { schedule, counted, running, .. } = &mut *state;
+        if let Some((mut slot, _)) = running.remove(&id) {
+            if outcome == PermitOutcome::GivenUp {
+                counted.remove(&(slot.at + self.rules.span(), id));
+                schedule.give_back(slot);
+            } else if now > slot.at + self.rules.slack() {
+                count_from(schedule, counted, self.rules, id, &mut slot, now);
+            }
         }
         if let PermitOutcome::Throttled { retry_after } = outcome {
-            state.places.throttle(retry_after.map(millis), now);
+            schedule.throttle(retry_after.map(millis), now);
         }
     }
 }
@@ -131,8 +173,7 @@ struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
-            let (mut state, now) = self.limiter.now();
-            state.places.give_back(slot, now);
+            self.limiter.now().0.schedule.give_back(slot);
         }
     }
 }
@@ -151,7 +192,7 @@ impl Slots for Arc<Shared> {
     ) -> Result<Reservation<Held>, LimitError> {
         let (mut state, now) = self.now();
         let left = millis(ends.saturating_duration_since(self.clock.now()));
-        Ok(match state.places.reserve(request.priority, now, left) {
+        Ok(match state.schedule.reserve(request.priority, now, left) {
             Answer::Reserved(slot) => {
                 Reservation::Reserved(Held { limiter: Self::clone(self), slot: Some(slot) })
             }
@@ -160,7 +201,7 @@ impl Slots for Arc<Shared> {
         })
     }
 
-    async fn claim(&self, mut held: Held, request: &AcquireRequest) -> Option<Permit> {
+    async fn claim(&self, mut held: Held, request: &AcquireRequest, ends: Instant) -> Option<Permit> {
         loop {
             let wait = held.slot?.at.saturating_sub(self.now().1);
             if wait > 0 {
@@ -171,19 +212,30 @@ impl Slots for Arc<Shared> {
             if now < slot.at {
                 continue;
             }
-            match state.places.claim(slot, now) {
-                Claim::Delayed => continue,
-                Claim::Lost => held.slot = None,
-                Claim::Ready => {
-                    let id = state.permits;
-                    state.permits += 1;
-                    state.running.insert(id, (*slot, now.saturating_add(millis(request.max_hold))));
-                    held.slot = None;
-                    let limiter = Self::clone(self);
-                    return Some(Permit::new(move |outcome| limiter.end(id, outcome)));
-                }
+            let (span, slack) = (self.rules.span(), self.rules.slack());
+            if now > slot.at + slack || state.schedule.closed_until() > now {
+                drop(state);
+                return None;
             }
-            return None;
+            let full = state.counted.len() >= self.rules.limit;
+            if let Some((until, _)) = state.counted.first().copied().filter(|_| full) {
+                // Slow requests still count: they have this place for longer.
+                if until > self.millis(ends).min(now + self.rules.near()) {
+                    state.schedule.keep_until(*slot, until);
+                    held.slot = None;
+                    return None;
+                }
+                state.schedule.keep_until(*slot, until + span);
+                slot.at = until;
+                continue;
+            }
+            let id = state.permits;
+            state.permits += 1;
+            state.counted.insert((slot.at + span, id));
+            state.running.insert(id, (*slot, now.saturating_add(millis(request.max_hold))));
+            held.slot = None;
+            let limiter = Self::clone(self);
+            return Some(Permit::new(move |outcome| limiter.end(id, outcome)));
         }
     }
 

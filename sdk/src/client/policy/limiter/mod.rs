@@ -5,9 +5,9 @@ mod acquire;
 mod fingerprint;
 mod memory;
 mod permit;
-mod places;
 #[cfg(feature = "redis")]
 mod redis;
+mod schedule;
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ pub enum Priority {
     ReadBack,
     /// Somebody is waiting. The priority of every call unless it says otherwise. Leaves a little for read-backs.
     Interactive,
-    /// Background work. Goes after all others and leaves a part of the limit for them. A twelfth of the limit is its own,
-    /// however many others wait.
+    /// Background work. Goes after all others, and leaves them the last sixth of the limit that is free. A twelfth of the
+    /// limit is its own, however many others wait.
     Bulk,
 }
 

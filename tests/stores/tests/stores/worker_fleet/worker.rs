@@ -2,8 +2,8 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader, Read},
-    process::{Child, Command, Stdio},
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, ChildStdout, Command, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -19,7 +19,10 @@ use super::ATTEMPT;
 /// Calls that a worker makes at once.
 const AT_ONCE: usize = 4;
 
-pub(crate) struct Worker(Child);
+pub(crate) struct Worker {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
 
 /// What a worker has to tell in the end.
 pub(crate) struct Told {
@@ -28,8 +31,9 @@ pub(crate) struct Told {
 }
 
 impl Worker {
-    /// This program again, as the test below.
-    pub(crate) fn start(mock: &MockServer, store: &str, minute: Duration, share: u32) -> Self {
+    /// Starts this program again, as the test below. Its calls ask for lists of `number` entries, so that the journal tells
+    /// workers apart. It makes none before [`begin`](Self::begin).
+    pub(crate) fn start(mock: &MockServer, store: &str, minute: Duration, share: u32, number: u32) -> Self {
         let mut command = Command::new(env::current_exe().expect("this program"));
         command.args([
             "--exact",
@@ -40,23 +44,34 @@ impl Worker {
         ]);
         command.env("FLEET_BASE_URL", mock.base_url()).env("FLEET_KEY", mock.live_key());
         command.env("FLEET_STORE", store).env("FLEET_MINUTE", minute.as_millis().to_string());
-        command.env("FLEET_SHARE", share.to_string());
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        Self(child.expect("a worker"))
+        command.env("FLEET_SHARE", share.to_string()).env("FLEET_NUMBER", number.to_string());
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a worker");
+        let output = BufReader::new(process.stdout.take().expect("its output"));
+        Self { process, output }
+    }
+
+    /// Waits until it is connected to the store.
+    pub(crate) fn wait_until_ready(&mut self) {
+        let ready = self.output.by_ref().lines().any(|line| line.expect("its words") == "READY");
+        assert!(ready, "a worker ended before it began");
+    }
+
+    /// Lets it make its calls.
+    pub(crate) fn begin(&mut self) {
+        self.process.stdin.as_mut().expect("its input").write_all(b"\n").expect("it reads");
     }
 
     /// As a power cut would.
     pub(crate) fn kill(mut self) {
-        self.0.kill().expect("it runs");
-        self.0.wait().expect("it has ended");
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it has ended");
     }
 
     /// Ends its calls and hears what became of them.
     pub(crate) fn stop(mut self) -> Told {
-        drop(self.0.stdin.take());
-        let out = BufReader::new(self.0.stdout.take().expect("its output"));
+        drop(self.process.stdin.take());
         let mut told = Told { done: 0, failed: Vec::new() };
-        for line in out.lines() {
+        for line in self.output.by_ref().lines() {
             let line = line.expect("its words");
             if let Some(done) = line.strip_prefix("DONE ") {
                 told.done = done.parse().expect("a number");
@@ -64,15 +79,15 @@ impl Worker {
                 told.failed.push(failed.to_owned());
             }
         }
-        assert!(self.0.wait().expect("it has ended").success(), "a worker failed");
+        assert!(self.process.wait().expect("it has ended").success(), "a worker failed");
         told
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
+        _ = self.process.kill();
+        _ = self.process.wait();
     }
 }
 
@@ -106,6 +121,10 @@ async fn a_worker() {
         .deadline(minute * 10)
         .build()
         .expect("a client");
+    let number = var("FLEET_NUMBER").parse().expect("a number");
+    println!("\nREADY");
+    let begin = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
+    begin.await.unwrap().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let (done, failed) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
     let mut calls = Vec::new();
@@ -113,7 +132,7 @@ async fn a_worker() {
         let (inbox, stop, done, failed) = (inbox.clone(), stop.clone(), done.clone(), failed.clone());
         calls.push(tokio::spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                match inbox.tags().await {
+                match inbox.conversations().limit(number).await {
                     Ok(_) => _ = done.fetch_add(1, Ordering::Relaxed),
                     Err(error) => failed.lock().expect("whole").push(error.to_string()),
                 }

@@ -1,23 +1,21 @@
-//! Batches to the store: one at a time for each key. What comes meanwhile goes together with the next.
+//! The task that speaks to the store for one key, in one batch at a time. What comes meanwhile goes together with the next.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use redis::RedisError;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use super::script::{Batch, Reply, Report, Status, millis};
-use super::state::{Answer, KeyState, MAX_HOLD, Slot};
+use super::script::{Batch, Reply, Report, Status, StoredSlot, millis};
+use super::state::{Answer, KeyState, Slot};
 use crate::client::policy::limiter::Priority;
 
-/// So many questions and reports go together.
+/// So many questions go together.
 const MAX_QUESTIONS: usize = 64;
-const MAX_REPORTS: usize = 256;
 /// A batch that takes longer to arrive is not wanted any more.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 /// The store's clock may run faster than ours by one part in so many.
-const MAX_DRIFT: u32 = 500;
+const MAX_DRIFT: i64 = 500;
 
 pub(super) struct Question {
     /// None: whether the store is there.
@@ -26,249 +24,152 @@ pub(super) struct Question {
     pub(super) tell: oneshot::Sender<Answer>,
 }
 
+pub(super) enum Message {
+    Question(Question),
+    Report(Report),
+}
+
 /// What is to be sent, and what was last heard.
 pub(super) struct Batcher {
-    pub(super) questions: VecDeque<Question>,
-    pub(super) reports: Vec<Report>,
-    is_sending: bool,
+    state: Weak<KeyState>,
+    messages: mpsc::UnboundedReceiver<Message>,
+    questions: Vec<Question>,
+    reports: Vec<Report>,
+    failures: u32,
     /// Nothing was heard yet, and the process has just begun.
     is_new: bool,
-    permits: u64,
-    used_at: Instant,
-    /// The longest time of a request so far.
-    max_hold: Duration,
-    start: Instant,
-    heard_at: Option<Instant>,
-    /// What the store's clock showed, at most, when ours stood at the start; and when that was found out.
-    offset: Option<(i64, Instant)>,
     seen: i64,
     generation: i64,
-    proof: (usize, i64),
-    closed_until: Instant,
-    last_slot: Instant,
+    /// What the store's clock showed, at most, and when.
+    clock: Option<(i64, Instant)>,
 }
 
 impl Batcher {
-    pub(super) fn new(is_new: bool) -> Self {
-        let now = Instant::now();
-        Self {
-            questions: VecDeque::new(),
-            reports: Vec::new(),
-            is_sending: false,
-            is_new,
-            permits: 0,
-            used_at: now,
-            max_hold: Duration::ZERO,
-            start: now,
-            heard_at: None,
-            offset: None,
-            seen: 0,
-            generation: 0,
-            proof: (0, 0),
-            closed_until: now,
-            last_slot: now,
+    pub(super) fn new(
+        state: Weak<KeyState>,
+        messages: mpsc::UnboundedReceiver<Message>,
+        is_new: bool,
+    ) -> Self {
+        let (questions, reports) = (Vec::new(), Vec::new());
+        Self { state, messages, questions, reports, failures: 0, is_new, seen: 0, generation: 0, clock: None }
+    }
+
+    /// Until nobody uses the key any more.
+    pub(super) async fn run(mut self) {
+        loop {
+            while let Ok(message) = self.messages.try_recv() {
+                self.gather(message);
+            }
+            self.questions.retain(|question| !question.tell.is_closed());
+            if self.questions.is_empty() && self.reports.is_empty() && self.failures == 0 {
+                let Some(message) = self.messages.recv().await else { return };
+                self.gather(message);
+                continue;
+            }
+            let Some(state) = self.state.upgrade() else { return };
+            match self.exchange(&state).await {
+                Ok(()) => {
+                    if state.away.send_replace(None).is_some() && self.failures > 1 {
+                        tracing::info!("the store of the rate limit is back");
+                    }
+                    self.failures = 0;
+                }
+                Err(error) => {
+                    self.failures += 1;
+                    state.lost(&error, self.failures);
+                    let pause = Duration::from_millis(state.rules.slack());
+                    drop(state);
+                    if self.failures > 1 {
+                        tokio::time::sleep(pause).await;
+                    }
+                }
+            }
         }
     }
 
-    pub(super) fn note_use(&mut self, max_hold: Duration) {
-        self.used_at = Instant::now();
-        self.max_hold = self.max_hold.max(max_hold.min(MAX_HOLD));
-    }
-
-    pub(super) fn is_idle_for(&self, unused: Duration) -> bool {
-        !self.is_sending && self.questions.is_empty() && self.used_at.elapsed() > unused
-    }
-
-    pub(super) fn heard_at(&self) -> Instant {
-        self.heard_at.unwrap_or(self.start)
-    }
-
-    pub(super) fn close_for(&mut self, pause: Duration) {
-        self.closed_until = self.closed_until.max(Instant::now() + pause.min(MAX_HOLD));
-    }
-
-    /// Whether a slot of this generation can be used now.
-    pub(super) fn is_valid(&self, generation: i64, now: Instant) -> bool {
-        self.generation == generation && self.closed_until <= now
-    }
-
-    pub(super) fn next_permit(&mut self) -> u64 {
-        self.permits += 1;
-        self.permits
-    }
-
-    /// How long requests may arrive for which the store has given out slots, `more` ahead than it said last.
-    pub(super) fn slots_given_out(&self, more: Duration) -> Duration {
-        self.last_slot.saturating_duration_since(Instant::now()) + more + self.max_hold
-    }
-
-    pub(super) fn jitter(&self, most: u64) -> Duration {
-        let random = getrandom::u32().unwrap_or(0);
-        Duration::from_millis(most).mul_f64(f64::from(random) / f64::from(u32::MAX))
-    }
-
-    fn store_time(&self, at: Instant) -> i64 {
-        let Some((offset, since)) = self.offset else { return 0 };
-        let drift = millis(at.saturating_duration_since(since)) / i64::from(MAX_DRIFT);
-        offset + drift + millis(at.saturating_duration_since(self.start))
-    }
-}
-
-impl KeyState {
-    /// Lets a task send what there is to be sent, unless one does.
-    pub(super) fn wake(self: &Arc<Self>) {
-        if !std::mem::replace(&mut self.batcher().is_sending, true) {
-            self.runtime.spawn(send_batches(Arc::downgrade(self)));
+    fn gather(&mut self, message: Message) {
+        match message {
+            Message::Question(question) => self.questions.push(question),
+            Message::Report(report) => self.reports.push(report),
         }
-    }
-
-    /// What goes next. None: there is nothing, and the store is there.
-    fn next_batch(&self) -> Option<(Vec<Question>, Vec<Report>)> {
-        let mut batcher = self.batcher();
-        batcher.questions.retain(|question| !question.tell.is_closed());
-        if batcher.questions.is_empty() && batcher.reports.is_empty() && !self.is_away() {
-            batcher.is_sending = false;
-            return None;
-        }
-        let (questions, reports) =
-            (batcher.questions.len().min(MAX_QUESTIONS), batcher.reports.len().min(MAX_REPORTS));
-        let batch =
-            (batcher.questions.drain(..questions).collect(), batcher.reports.drain(..reports).collect());
-        Some(batch)
     }
 
     /// One script call; a second one if the clocks contradict each other.
-    async fn exchange(
-        &self,
-        questions: &[Question],
-        reports: &[Report],
-    ) -> Result<(Reply, Instant), RedisError> {
-        let mut clock_stepped = false;
+    async fn exchange(&mut self, state: &KeyState) -> Result<(), RedisError> {
+        if self.failures == 0 {
+            self.reports.append(&mut state.running_late());
+        }
+        let span = Duration::from_millis(state.rules.span());
+        let was_away = state.away.borrow().is_some_and(|since| since.elapsed() >= span);
+        let mut stepped = false;
         loop {
             let sent_at = Instant::now();
-            let batch = self.batch(questions, reports, sent_at, clock_stepped);
-            let reply = batch.send(&self.connection, &self.name, self.rules).await?;
-            if reply.status != Status::TooLate || clock_stepped {
-                self.note(&reply, sent_at, clock_stepped);
-                return Ok((reply, sent_at));
+            let estimate = self.store_time(sent_at).unwrap_or(0);
+            let wait = millis(state.connection.timeout().min(MAX_DELAY));
+            let ask = |it: &Question| Some((it.priority?, it.ends.saturating_duration_since(sent_at)));
+            let batch = Batch {
+                hold: match was_away {
+                    true => millis(span),
+                    false if self.is_new => millis(Duration::from_millis(state.rules.window / 20)),
+                    false => 0,
+                },
+                wanted_until: if estimate > 0 { estimate + wait } else { 0 },
+                stepped_to: if stepped { estimate } else { 0 },
+                seen: self.seen,
+                generation: self.generation,
+                reports: &self.reports,
+                questions: self.questions.iter().take(MAX_QUESTIONS).filter_map(ask).collect(),
+            };
+            let reply = batch.send(&state.connection, &state.name, state.rules).await?;
+            if reply.status == Status::TooLate && !stepped {
+                stepped = true;
+                continue;
             }
-            clock_stepped = true;
+            self.note(state, &reply, sent_at, stepped);
+            self.deliver(&reply, sent_at);
+            return Ok(());
         }
     }
 
-    fn batch(&self, questions: &[Question], reports: &[Report], now: Instant, clock_stepped: bool) -> Batch {
-        let span = Duration::from_millis(self.rules.span());
-        let was_away = self.away.borrow().is_some_and(|since| since.elapsed() >= span);
-        let reports = [reports, &self.running_late()].concat();
-        let mut batcher = self.batcher();
-        let proof = batcher.proof.0;
-        if reports.iter().any(|report| matches!(report, Report::GivenBack { place, .. } if *place == proof)) {
-            batcher.proof = (0, 0);
-        }
-        let flags = [(was_away, 'a'), (clock_stepped, 'c'), (batcher.is_new, 'f')];
-        let estimate = batcher.store_time(now);
-        let wait = millis(self.connection.timeout().min(MAX_DELAY));
-        let ask = |it: &Question| Some((it.priority?, it.ends.saturating_duration_since(now)));
-        Batch {
-            flags: flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect(),
-            wanted_until: if estimate > 0 { estimate + wait } else { 0 },
-            estimate,
-            seen: batcher.seen,
-            generation: batcher.generation,
-            proof: batcher.proof,
-            reports,
-            questions: questions.iter().filter_map(ask).collect(),
-        }
+    fn store_time(&self, at: Instant) -> Option<i64> {
+        let (time, since) = self.clock?;
+        let passed = millis(at.saturating_duration_since(since));
+        Some(time + passed + passed / MAX_DRIFT)
     }
 
     /// Remembers what the store said.
-    fn note(&self, reply: &Reply, sent_at: Instant, clock_stepped: bool) {
-        let mut batcher = self.batcher();
-        let now = Instant::now();
-        let known = if clock_stepped || reply.generation != batcher.generation {
-            0
-        } else {
-            batcher.store_time(sent_at)
-        };
-        let store_time = if known > 0 { known.min(reply.now) } else { reply.now };
-        batcher.offset = Some((store_time - millis(sent_at.duration_since(batcher.start)), sent_at));
-        if reply.generation != batcher.generation {
-            batcher.proof = (0, 0);
-        }
-        (batcher.seen, batcher.generation, batcher.is_new) = (reply.now, reply.generation, false);
-        batcher.heard_at = Some(sent_at);
-        batcher.closed_until = now + reply.closed_for;
-        batcher.last_slot = now + reply.last_slot;
-        if let Some((place, wait, _)) = reply.answers.iter().rfind(|(place, ..)| *place > 0) {
-            batcher.proof = (*place, reply.now + millis(*wait + Duration::from_millis(self.rules.span())));
-        }
-        let seconds = reply.closed_for.as_secs_f32();
-        match reply.status {
-            Status::Empty => {
-                tracing::warn!(seconds, "the store of the rate limit is empty: it counts as full")
-            }
-            Status::Lost => {
-                tracing::warn!(seconds, "the store of the rate limit has lost slots: it counts as full")
-            }
-            Status::Whole | Status::TooLate => {}
+    fn note(&mut self, state: &KeyState, reply: &Reply, sent_at: Instant, stepped: bool) {
+        let known = self.store_time(sent_at).filter(|_| !stepped && reply.generation == self.generation);
+        self.clock = Some((known.map_or(reply.now, |known| known.min(reply.now)), sent_at));
+        (self.seen, self.generation, self.is_new) = (reply.version, reply.generation, false);
+        self.reports.clear();
+        state.note(reply, sent_at);
+        if reply.status == Status::Lost {
+            let seconds = reply.closed_for.as_secs_f32();
+            tracing::warn!(
+                seconds,
+                "the store of the rate limit is empty, or has lost slots: it counts as full"
+            );
         }
     }
 
-    fn deliver(self: &Arc<Self>, questions: Vec<Question>, reply: &Reply, sent_at: Instant) {
+    fn deliver(&mut self, reply: &Reply, sent_at: Instant) {
         let now = Instant::now();
         let mut answers = reply.answers.iter();
-        for Question { priority, tell, .. } in questions {
+        let questions = self.questions.len().min(MAX_QUESTIONS);
+        for Question { priority, tell, .. } in self.questions.drain(..questions) {
             let answer = match priority.and_then(|_| answers.next()) {
                 None => Answer::Heard,
-                Some(&(0, wait, after)) if after.is_zero() => {
-                    Answer::TooLong(wait.max(Duration::from_millis(1)))
-                }
+                Some(&(0, wait, Duration::ZERO)) => Answer::TooLong(wait.max(Duration::from_millis(1))),
                 Some(&(0, _, after)) => Answer::ComeBack(after),
-                Some(&(place, wait, _)) => Answer::Slot(Slot {
-                    place,
-                    generation: reply.generation,
-                    at: reply.now + millis(wait),
-                    earliest: sent_at + wait,
-                    due: now + wait,
-                }),
+                Some(&(pool, wait, _)) => {
+                    let at = reply.now + millis(wait);
+                    let stored = StoredSlot { generation: reply.generation, pool, at };
+                    Answer::Slot(Slot { stored, earliest: sent_at + wait, due: now + wait })
+                }
             };
-            if let Err(Answer::Slot(Slot { place, at, .. })) = tell.send(answer) {
-                self.batcher().reports.push(Report::GivenBack { place, at });
-            }
-        }
-    }
-}
-
-/// Until there is nothing to send, and the store is there.
-async fn send_batches(state: Weak<KeyState>) {
-    let mut failures = 0_u32;
-    loop {
-        let Some(state) = state.upgrade() else { return };
-        let Some((questions, reports)) = state.next_batch() else { return };
-        match state.exchange(&questions, &reports).await {
-            Ok((reply, sent_at)) => {
-                if state.away.send_replace(None).is_some() && failures > 1 {
-                    tracing::info!("the store of the rate limit is back");
-                }
-                failures = 0;
-                state.deliver(questions, &reply, sent_at);
-            }
-            Err(error) => {
-                {
-                    let mut batcher = state.batcher();
-                    questions.into_iter().rev().for_each(|question| batcher.questions.push_front(question));
-                    batcher.reports.splice(0..0, reports);
-                }
-                failures += 1;
-                state.lost(&error);
-                if failures == 2 {
-                    state.say_away(&error);
-                }
-                let pause = Duration::from_millis(state.rules.slack());
-                drop(state);
-                if failures > 1 {
-                    tokio::time::sleep(pause).await;
-                }
+            if let Err(Answer::Slot(slot)) = tell.send(answer) {
+                self.reports.push(Report::Slot { slot: slot.stored, used_at: None });
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The connection to the store: one for all callers, made anew after any failure. A connection on which an answer did not come
 //! in time is not used again.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -11,8 +10,8 @@ use redis::{
 
 /// What the script needs: scripts, the time inside them, and writing after that.
 const PROBES: [&str; 2] = [
-    "struct.pack('d', 1) redis.call('SETRANGE', KEYS[1], 0, 'x') redis.call('PEXPIRE', KEYS[1], 1) return 1",
-    "redis.call('TIME') redis.call('PEXPIRE', KEYS[1], 1) return 1",
+    "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) return 1",
+    "redis.call('TIME') redis.call('SET', KEYS[1], '', 'PX', 1) return 1",
 ];
 const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
 /// The script reads the state as a whole.
@@ -70,9 +69,7 @@ pub enum StoreError {
     #[error("the store cannot be reached")]
     Unreachable,
     /// The store refuses something else.
-    #[error(
-        "the store refuses what a limiter needs ({code}): it must allow scripts, `SETRANGE` and `PEXPIRE`"
-    )]
+    #[error("the store refuses what a limiter needs ({code}): it must allow scripts, `GET` and `SET`")]
     #[non_exhaustive]
     Refused {
         /// The first word of its answer.
@@ -83,8 +80,7 @@ pub enum StoreError {
 pub(super) struct Connection {
     client: Client,
     timeout: Duration,
-    open: Mutex<Option<Open>>,
-    connecting: tokio::sync::Mutex<()>,
+    open: tokio::sync::Mutex<Option<Open>>,
 }
 
 enum Client {
@@ -118,7 +114,7 @@ impl Connection {
             #[cfg(not(feature = "redis-cluster"))]
             true => return Err(StoreError::Cluster),
         };
-        Ok(Self { client, timeout, open: Mutex::default(), connecting: tokio::sync::Mutex::default() })
+        Ok(Self { client, timeout, open: tokio::sync::Mutex::default() })
     }
 
     /// How long an answer is waited for.
@@ -136,11 +132,9 @@ impl Connection {
             #[cfg(feature = "redis-cluster")]
             Open::Cluster(mut cluster) => script.invoke_async(&mut cluster).await,
         };
-        if answer
-            .as_ref()
-            .is_err_and(|error: &RedisError| error.is_io_error() || error.is_unrecoverable_error())
-        {
-            self.open().take();
+        let is_broken = |error: &RedisError| error.is_io_error() || error.is_unrecoverable_error();
+        if answer.as_ref().is_err_and(is_broken) {
+            self.open.lock().await.take();
         }
         answer
     }
@@ -156,19 +150,12 @@ impl Connection {
         Ok(true)
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn get(&self) -> Result<Open, RedisError> {
-        if let Some(open) = self.open().clone() {
-            return Ok(open);
+        let mut open = self.open.lock().await;
+        if let Some(open) = &*open {
+            return Ok(open.clone());
         }
-        let _one_at_a_time = self.connecting.lock().await;
-        if let Some(open) = self.open().clone() {
-            return Ok(open);
-        }
-        let open = match &self.client {
+        let connected = match &self.client {
             Client::Node(client) => {
                 let config = AsyncConnectionConfig::new()
                     .set_connection_timeout(Some(self.timeout * CONNECT))
@@ -178,8 +165,7 @@ impl Connection {
             #[cfg(feature = "redis-cluster")]
             Client::Cluster(client) => Open::Cluster(client.get_async_connection().await?),
         };
-        *self.open() = Some(open.clone());
-        Ok(open)
+        Ok(open.insert(connected).clone())
     }
 }
 
@@ -257,20 +243,5 @@ fn refused(error: &RedisError, scripts_run: bool) -> Result<bool, StoreError> {
         ErrorKind::Server(_) | ErrorKind::Extension if code == "NOAUTH" => Err(StoreError::Password),
         ErrorKind::Server(_) | ErrorKind::Extension => Err(StoreError::Refused { code }),
         _ => Ok(false),
-    }
-}
-
-/// The kind of a failure, for logs: never its words, which may quote an address.
-pub(super) fn kind(error: &RedisError) -> &'static str {
-    match error.kind() {
-        _ if error.is_timeout() => "timeout",
-        _ if error.is_connection_refusal() => "connection refused",
-        ErrorKind::Io => "connection lost",
-        ErrorKind::AuthenticationFailed => "password refused",
-        ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask) => "a node of a cluster",
-        ErrorKind::Server(ServerErrorKind::ReadOnly) => "read-only",
-        ErrorKind::Server(ServerErrorKind::BusyLoading) => "loading",
-        ErrorKind::Server(_) | ErrorKind::Extension => "refused",
-        _ => "not usable",
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::acquire::acquire;
-use super::places::Rules;
+use super::schedule::Rules;
 use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
@@ -95,8 +95,9 @@ impl RedisLimiter {
         let mut keys = self.keys();
         keys.retain(|known, state| *known == key || !state.is_idle());
         let is_new = self.connected_at.elapsed() < Duration::from_millis(self.rules.window);
-        let start = || KeyState::new(name(key), self.rules, self.share, Arc::clone(&self.connection), is_new);
-        Arc::clone(keys.entry(key).or_insert_with(|| Arc::new(start())))
+        let start =
+            || KeyState::start(name(key), self.rules, self.share, Arc::clone(&self.connection), is_new);
+        Arc::clone(keys.entry(key).or_insert_with(start))
     }
 }
 
@@ -221,9 +222,9 @@ impl RedisLimiterBuilder {
         if !connection.probe().await? {
             return Err(StoreError::Unreachable);
         }
-        let batch = Batch { flags: "n".to_owned(), ..Batch::default() };
+        let batch = Batch { hold: -1, ..Batch::default() };
         let reply = batch.send(&connection, &name(key.into()), rules).await;
-        Ok(reply.map_err(|_| StoreError::Unreachable)?.status == Status::Empty)
+        Ok(reply.map_err(|_| StoreError::Unreachable)?.status == Status::Lost)
     }
 
     fn open(&self) -> Result<(Connection, Rules), StoreError> {

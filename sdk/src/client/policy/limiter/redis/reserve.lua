@@ -1,160 +1,159 @@
--- Reserves slots for one API key. `places.rs` is the same for a single process, and explains the places.
+-- Reserves slots for one API key. `schedule.rs` is the same for a single process, and explains the pools.
 --
--- KEYS[1] is a string of doubles: eight figures, then two for each place (when it can be reserved for next, and a slot of
--- it that was given back). One string, so that whoever loses a part of the state loses all of it, which is noticed. Times
--- are milliseconds of the server's clock, less a correction for its steps.
+-- KEYS[1] is a string of doubles: a header with the sizes of the three pools, then for each of their places the time from which
+-- it is free, in order, then slots of common places that were given back. One string, so that whoever loses a part of the
+-- state loses all of it, which is noticed. Times are milliseconds of the server's clock, less a correction for its steps.
 --
--- ARGV: window, limit, flags, until when an answer is waited for, the process's estimate of the time (both 0 if it has
--- none), the latest time that it was told, the generation of the state that it knows, a place that it has reserved and the time of
--- that, how many reports follow; reports (what, place, figure); questions (priority, longest wait).
--- Flags: n, the store is new; c, the clock has stepped; a, the process went on without the store; f, it has just begun.
+-- ARGV, all of them doubles: [1] `Rules::figures`, how long to send nothing if nobody was heard for a span (-1: the key is declared unused),
+-- until when an answer is wanted (0: always), the time if the clock has stepped (else 0), the latest version that the process
+-- was told; [2] questions (priority, longest wait); [3] reports (pool, slot, when it was used; 0: not at all), or (4, sent how long
+-- ago, 0), or (5, the pause that a 429 asks for; -1: none, 0).
 --
--- Returns {status, time, generation, closed for, last slot in, and for each question: place, wait, come back after}. Status:
--- 1, the key was not known; 2, the state was older than what the process knows; 3, nothing was done, since it came too late.
-local call, key, floor, max, min = redis.call, KEYS[1], math.floor, math.max, math.min
-local window, limit, flags = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local wanted, known, place, reports = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[10])
-local slack, near, lend = max(1, floor(window / 60)), floor(window / 12), floor(window / 2)
-local span, twelfth, quarter = window + slack, floor(limit / 12), floor(limit / 4)
-local own = limit - (limit < 3 and 0 or max(1, twelfth))
-local gap = floor(span / (2 * (limit - twelfth)))
-local LAST, SKEW, GENERATION, CLOSED, PAUSE, QUEUE, LATEST, GIVEN, HEADER = 1, 2, 3, 4, 5, 6, 7, 8, 8
-local time, state, status, changed = call('TIME'), call('GET', key), 0, {}
-local clock, size = time[1] * 1000 + floor(time[2] / 1000), HEADER + 2 * limit
-local v = {struct.unpack('<' .. string.rep('d', size), (state or '') .. string.rep('\0', size * 8 - #(state or '')))}
+-- Returns doubles: status, time, first version of this state, version, closed for, last slot in, and for each question the pool (0:
+-- none), the wait, and after which time to come back. Status: 1, the state was missing, or older than what the process
+-- knows; 2, nothing was done, since it came too late.
+local key, call, read, pack, max, huge = KEYS[1], redis.call, struct.unpack, struct.pack, math.max, math.huge
+local span, near, lend, gap, kept, common, bulk, read_backs, hold, wanted, stepped, seen = read('<dddddddddddd', ARGV[1])
+local time, state = call('TIME'), call('GET', key)
+local micros = time[1] * 1000000 + time[2]
+local clock = (micros - micros % 1000) / 1000
+local last, skew, first, version, closed, pause, queue, latest, size1, size2, size3 =
+  read('<ddddddddddd', state or string.rep('\0', 88))
 
 -- A clock that goes back stands still until it is corrected; one that leaps is contradicted by the process.
-local now = max(v[LAST], clock - v[SKEW])
+local now, status = max(last, clock - skew), 0
 if state and wanted > 0 and now > wanted then
-  if not flags:find('c') then return {3, now, v[GENERATION], 0, 0} end
-  now = max(v[LAST], tonumber(ARGV[5]))
+  if stepped == 0 then return pack('<dddddd', 2, now, first, version, 0, 0) end
+  now = max(last, stepped)
 end
-local silence = now - v[LAST]
-local same = known == v[GENERATION]
-local declared = known > 0 and known < v[GENERATION] and v[CLOSED] < 0
-if not state or declared or known > v[GENERATION]
-  or same and (tonumber(ARGV[6]) > now or place > 0 and v[HEADER + 2 * place - 1] < tonumber(ARGV[9])) then
-  status = state and 2 or 1
-  v[GENERATION] = max(known + 1, time[1] * 1000000 + time[2])
-  v[CLOSED] = flags:find('n') and -1 or max(v[CLOSED], now + span + near)
-elseif silence > span and flags:find('a') then
-  v[CLOSED] = max(v[CLOSED], now + span)
-elseif silence > span and flags:find('f') then
-  v[CLOSED] = max(v[CLOSED], now + floor(window / 20))
+if not state or seen > version or seen > 0 and seen < first and closed < 0 then
+  status, first = 1, max(seen, micros) + 1
+  version, closed = first, hold < 0 and -1 or max(closed, now + span + near)
+elseif hold > 0 and now - last > span then
+  closed = max(closed, now + hold)
 end
-v[LAST], v[SKEW] = now, clock - now
 
-local function occupy(p, to)
-  v[HEADER + 2 * p - 1] = max(v[HEADER + 2 * p - 1], to)
-  changed[p] = true
+local pools, given_back = {'', '', ''}, ''
+if state then
+  local to1, to2 = 88 + size1, 88 + size1 + size2
+  pools[1], pools[2], pools[3] = state:sub(89, to1), state:sub(to1 + 1, to2), state:sub(to2 + 1, to2 + size3)
+  given_back = state:sub(to2 + size3 + 1)
 end
-local function earliest(from, to, open)
-  local first, at = 0, math.huge
-  for p = from, to do
-    local free, given = v[HEADER + 2 * p - 1], v[HEADER + 2 * p]
-    if given > 0 and free == given + span then free = given end
-    if free < at then
-      first, at = p, free
-      if free <= now then break end
-    end
+if size1 ~= common or size3 ~= read_backs then
+  -- New, or of another limit: places that are added count as taken, those that count for longest are kept.
+  local added = pack('<d', state and now + span or 0)
+  for pool, bytes in ipairs({common, bulk, read_backs}) do
+    local list = pools[pool]
+    pools[pool] = list:sub(max(1, #list - bytes + 1)) .. string.rep(added, (bytes - #list) / 8)
   end
-  return first, max(at, open)
 end
-local function throttle(pause)
-  if v[CLOSED] > now then
-    v[CLOSED] = max(v[CLOSED], now + pause)
+local function at(list, index) return index < #list and read('<d', list, index + 1) or huge end
+local function insert(list, value)
+  local index = #list
+  while index > 0 and read('<d', list, index - 7) > value do index = index - 8 end
+  if index == #list then return list .. pack('<d', value) end
+  return list:sub(1, index) .. pack('<d', value) .. list:sub(index + 1)
+end
+local function replace(pool, value, other)
+  local list, index = pools[pool], 1
+  repeat
+    index = list:find(pack('<d', value), index, true)
+    if index and index % 8 == 1 then
+      pools[pool] = insert(list:sub(1, index - 1) .. list:sub(index + 8), other)
+      return
+    end
+    index = index and index + 1
+  until not index
+end
+local function throttle(asked)
+  if closed > now then
+    closed = max(closed, now + asked)
     return
   end
-  v[PAUSE] = v[PAUSE] > 0 and now - v[CLOSED] < span and min(window, 2 * v[PAUSE]) or near
-  v[CLOSED] = now + (pause < 0 and v[PAUSE] or pause)
-  local used, tenth, closed = 0, max(1, floor(limit / 10)), 0
-  local function is_used(p) return v[HEADER + 2 * p - 1] > now end
-  for p = 1, limit do
-    if v[HEADER + 2 * p - 1] > now + span then closed = closed + 1 elseif is_used(p) then used = used + 1 end
-  end
-  local barred = limit - max(tenth, floor(used * 3 / 4))
-  for _, of_used in ipairs({false, true}) do
-    for first = 1, 12 do
-      for p = first, limit, 12 do
-        local free = v[HEADER + 2 * p - 1]
-        if closed < barred and is_used(p) == of_used and free <= now + span then
-          occupy(p, max(free, now) + span * (1 + floor(closed / tenth)))
-          closed = closed + 1
-        end
-      end
+  pause = pause > 0 and now - closed < span and math.min(span, 2 * pause) or near
+  closed = now + (asked < 0 and pause or asked)
+  local free, used, all_used = {0, 0, 0}, {0, 0, 0}, 0
+  for pool, list in ipairs(pools) do
+    for index = 0, #list - 8, 8 do
+      local of = at(list, index) <= now and free or at(list, index) <= now + span and used or {}
+      of[pool] = (of[pool] or 0) + 1
     end
+    all_used = all_used + used[pool]
   end
-end
-for i = 11, 10 + 3 * reports, 3 do
-  local what, p, figure = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-  if what == 'throttled' then
-    throttle(figure)
-  elseif what == 'sent' then
-    occupy((earliest(1, limit, now)), now - figure + span)
-  elseif same and what == 'postponed' then
-    occupy(p, now - figure + span)
-  elseif same and what == 'given' then
-    if figure > now then
-      v[HEADER + 2 * p], v[GIVEN] = figure, max(v[GIVEN], figure)
-      if figure == v[QUEUE] then v[QUEUE] = figure - gap end
-    elseif v[HEADER + 2 * p - 1] == figure + span then
-      v[HEADER + 2 * p - 1] = figure
+  local at_least = max(0, max(1, math.floor((common + bulk + read_backs) / 80)) - all_used)
+  local stay_free = {at_least - math.ceil(at_least / 12), math.ceil(at_least / 12), 0}
+  for pool, list in ipairs(pools) do
+    -- All that is free, and a quarter of what is used.
+    local from = #list / 8 - free[pool] - used[pool]
+    local to = from + max(0, free[pool] - stay_free[pool]) + math.floor(used[pool] / 4)
+    for number = from, to - 1 do
+      local free_at = max(at(list, 0), now) + span * (1 + math.floor(number * 80 / #list))
+      list = insert(list:sub(9), free_at)
     end
-    changed[p] = true
+    pools[pool] = list
   end
 end
 
-local function reserve(priority, longest)
-  local open = max(now, v[CLOSED])
-  local behind = v[QUEUE] > now and max(open, v[QUEUE] + gap) or open
-  local p, at, latest, from, to, wait, after = 0, math.huge, math.huge, 1, limit, span, 0
-  if priority == 0 then
-    p, at = earliest(1, limit, open)
-  elseif priority == 1 then
-    from, to = twelfth + 1, own
-    p, at = earliest(from, to, behind)
-    if at > now then
-      local lent, lent_at = earliest(own + 1, limit, behind)
-      if lent_at < at and lent_at <= now + lend then p, at = lent, lent_at end
-    end
-  else
-    from, latest = quarter + 1, now + near
-    local theirs, theirs_at = earliest(own + 1, limit, open)
-    local shared, shared_at = earliest(from, own, behind)
-    wait, after = min(theirs_at, shared_at) - now, max(1, min(theirs_at - lend - span, shared_at - near) - now)
-    if theirs_at <= now + lend + span then p, at = theirs, theirs_at end
-    if shared_at < at and shared_at <= now + near then p, at = shared, shared_at end
-  end
-  local given = 0
-  if v[GIVEN] > open and at > now then
-    for q = from, to do
-      local slot = v[HEADER + 2 * q]
-      if slot > open and slot < at and slot <= latest then p, at, given = q, slot, q end
+for i = 1, #ARGV[3], 24 do
+  local what, slot, used = read('<ddd', ARGV[3], i)
+  if what == 5 then
+    throttle(slot)
+  elseif what == 4 then
+    pools[1] = insert(pools[1]:sub(9), max(at(pools[1], 0), now - slot + span))
+  elseif seen >= first then
+    if used == 0 and what == 1 then
+      given_back = insert(given_back, slot)
+    else
+      replace(what, slot + span, used == 0 and slot or used + span)
     end
   end
-  if p == 0 then return 0, wait, after <= longest and after or 0 end
-  if at > now + longest then return 0, at - now, 0 end
-  local i = HEADER + 2 * p
-  if given > 0 then
-    v[i] = 0
+end
+while at(given_back, 0) <= now do
+  -- Unless somebody has reserved its place for later.
+  replace(1, at(given_back, 0) + span, at(given_back, 0))
+  given_back = given_back:sub(9)
+end
+local answers = ''
+for i = 1, #ARGV[2], 16 do
+  local priority, longest = read('<dd', ARGV[2], i)
+  local open = max(now, closed)
+  local behind = queue > now and max(open, queue + gap) or open
+  local pool, slot, wait, after, hole = 1, max(at(pools[1], 0), behind), span, 0, at(given_back, 0)
+  if priority == 1 then
+    local lent = slot > now and max(at(pools[2], 0), behind) or huge
+    if lent < slot and lent <= now + lend then pool, slot = 2, lent end
+  elseif priority == 2 then
+    local own, shared = max(at(pools[2], 0), open), max(at(pools[1], kept), behind)
+    wait, after = math.min(own, shared) - now, max(1, math.min(own - lend - span, shared - near) - now)
+    slot, hole = shared <= now + near and shared or huge, huge
+    if own <= now + lend + span and own <= slot then pool, slot = 2, own end
   else
-    if v[i] > 0 and v[i - 1] == v[i] + span then v[i] = 0 end
-    v[i - 1] = at + span
-    if priority == 1 then v[QUEUE] = at end
+    slot = max(at(pools[1], 0), open)
+    for _, other in ipairs({2, 3}) do
+      local free_at = max(at(pools[other], 0), open)
+      if free_at < slot or free_at == slot and other == 3 then pool, slot = other, free_at end
+    end
   end
-  v[LATEST], changed[p] = max(v[LATEST], at), true
-  return p, at - now, 0
+  if hole >= open and hole < slot then pool, slot = 1, hole else hole = nil end
+  if slot == huge then
+    pool, slot, after = 0, now + wait, after <= longest and after or 0
+  elseif slot > now + longest then
+    pool, after = 0, 0
+  elseif hole then
+    given_back, after = given_back:sub(9), 0
+  else
+    pools[pool], after = insert(pools[pool]:sub(9), slot + span), 0
+    if priority == 1 then queue = slot end
+  end
+  if pool > 0 then latest = max(latest, slot) end
+  answers = answers .. pack('<ddd', pool, slot - now, after)
 end
-local answer = {status, now, v[GENERATION], max(0, v[CLOSED] - now), 0}
-for i = 11 + 3 * reports, #ARGV, 2 do
-  local p, wait, after = reserve(tonumber(ARGV[i]), tonumber(ARGV[i + 1]))
-  local n = #answer
-  answer[n + 1], answer[n + 2], answer[n + 3] = p, wait, after
+version = version + 1
+local header = pack('<ddddddddddd', now, clock - now, first, version, closed, pause, queue, latest, common, bulk, read_backs)
+local written = header .. pools[1] .. pools[2] .. pools[3] .. given_back
+if state and #state == #written and now - last < 3600000 then
+  call('SETRANGE', key, 0, written)
+else
+  call('SET', key, written, 'PX', 2592000000)
 end
-answer[5] = max(0, v[LATEST] - now)
-call('SETRANGE', key, 0, struct.pack('<dddddddd', unpack(v, 1, HEADER)))
-for p in pairs(changed) do
-  call('SETRANGE', key, 8 * (HEADER + 2 * p - 2), struct.pack('<dd', v[HEADER + 2 * p - 1], v[HEADER + 2 * p]))
-end
-if not state or silence > 3600000 then call('PEXPIRE', key, 2592000000) end
-return answer
+return pack('<dddddd', status, now, first, version, max(0, closed - now), max(0, latest - now)) .. answers

@@ -7,38 +7,40 @@ use redis::{RedisError, Script};
 
 use super::connection::Connection;
 use crate::client::policy::limiter::Priority;
-use crate::client::policy::limiter::places::Rules;
+use crate::client::policy::limiter::schedule::Rules;
 
 static RESERVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reserve.lua")));
 
 /// Questions and reports of one process that go to the store together. Times of the store are in milliseconds.
 #[derive(Default)]
-pub(super) struct Batch {
-    pub(super) flags: String,
-    /// Until when the answer is waited for, and what time it is now, as far as this process knows the store's clock.
+pub(super) struct Batch<'a> {
+    /// How long nothing is to be sent if the store has heard nobody for a window; -1 declares the key unused.
+    pub(super) hold: i64,
+    /// Until when the answer is wanted, and the time if the store's clock has stepped; 0 for none.
     pub(super) wanted_until: i64,
-    pub(super) estimate: i64,
-    /// The latest time and the generation of the state that this process was told.
+    pub(super) stepped_to: i64,
+    /// The latest version of the state that this process was told, and the state's first one.
     pub(super) seen: i64,
     pub(super) generation: i64,
-    /// A place that this process has reserved, and until when at least it must be taken.
-    pub(super) proof: (usize, i64),
-    pub(super) reports: Vec<Report>,
+    pub(super) reports: &'a [Report],
     pub(super) questions: Vec<(Priority, Duration)>,
+}
+
+/// A slot as the store knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredSlot {
+    pub(super) generation: i64,
+    pub(super) pool: i64,
+    pub(super) at: i64,
 }
 
 /// What the store has yet to be told.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Report {
-    /// Nothing was sent in this slot.
-    GivenBack {
-        place: usize,
-        at: i64,
-    },
-    /// The request of this place ended late, or still runs.
-    Postponed {
-        place: usize,
-        at: Instant,
+    /// The request of this slot ended late, or still runs. None: nothing was sent.
+    Slot {
+        slot: StoredSlot,
+        used_at: Option<i64>,
     },
     /// Sent while the store was away.
     Sent {
@@ -53,61 +55,76 @@ pub(super) struct Reply {
     pub(super) status: Status,
     pub(super) now: i64,
     pub(super) generation: i64,
+    pub(super) version: i64,
     pub(super) closed_for: Duration,
     /// How far ahead the last slot is that anybody was given.
     pub(super) last_slot: Duration,
-    /// For each question: the place (0: none), the wait, and after which time to come back (0: not at all).
-    pub(super) answers: Vec<(usize, Duration, Duration)>,
+    /// For each question: the pool (0: none), the wait, and after which time to come back (0: not at all).
+    pub(super) answers: Vec<(i64, Duration, Duration)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Whole,
-    /// Nothing was known of the key.
-    Empty,
-    /// The store knew less than this process.
+    /// The store knew nothing of the key, or less than this process.
     Lost,
-    /// The batch came later than an answer was waited for, by the store's clock.
+    /// The batch came later than an answer was wanted, by the store's clock.
     TooLate,
 }
 
-impl Batch {
+impl Batch<'_> {
     pub(super) async fn send(
         &self,
         connection: &Connection,
         name: &str,
         rules: Rules,
     ) -> Result<Reply, RedisError> {
+        let mut head = rules.figures().map(|figure| figure as f64).to_vec();
+        head.extend([self.hold, self.wanted_until, self.stepped_to, self.seen].map(|figure| figure as f64));
+        let ask = |(priority, max_wait): &(Priority, Duration)| {
+            [f64::from(*priority as u8), millis(*max_wait) as f64]
+        };
+        let questions: Vec<_> = self.questions.iter().flat_map(ask).collect();
+        let reports: Vec<_> = self.reports.iter().filter_map(|report| self.words(report)).flatten().collect();
         let mut call = RESERVE.key(name);
-        call.arg(rules.window).arg(rules.limit).arg(&self.flags).arg(self.wanted_until).arg(self.estimate);
-        call.arg(self.seen).arg(self.generation).arg(self.proof.0).arg(self.proof.1).arg(self.reports.len());
-        for report in &self.reports {
-            let (what, place, figure) = match *report {
-                Report::GivenBack { place, at } => ("given", place, at),
-                Report::Postponed { place, at } => ("postponed", place, millis(at.elapsed())),
-                Report::Sent { at } => ("sent", 0, millis(at.elapsed())),
-                Report::Throttled { retry_after } => ("throttled", 0, retry_after.map_or(-1, millis)),
-            };
-            call.arg(what).arg(place).arg(figure);
-        }
-        for (priority, max_wait) in &self.questions {
-            call.arg(*priority as u8).arg(millis(*max_wait));
-        }
-        let words: Vec<i64> = connection.run(&call).await?;
+        call.arg(bytes(&head)).arg(bytes(&questions)).arg(bytes(&reports));
+        let reply: Vec<u8> = connection.run(&call).await?;
+        let words: Vec<i64> =
+            reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as i64).collect();
         let word = |index: usize| words.get(index).copied().unwrap_or_default();
         let time = |millis: i64| Duration::from_millis(millis.max(0).unsigned_abs());
         let status = match word(0) {
             0 => Status::Whole,
-            1 => Status::Empty,
-            2 => Status::Lost,
+            1 => Status::Lost,
             _ => Status::TooLate,
         };
-        let answers = words.get(5..).unwrap_or_default().chunks_exact(3);
-        let answer = |it: &[i64]| (usize::try_from(it[0]).unwrap_or_default(), time(it[1]), time(it[2]));
-        let (closed_for, last_slot) = (time(word(3)), time(word(4)));
-        let answers = answers.map(answer).collect();
-        Ok(Reply { status, now: word(1), generation: word(2), closed_for, last_slot, answers })
+        let answers = words.get(6..).unwrap_or_default().chunks_exact(3);
+        Ok(Reply {
+            status,
+            now: word(1),
+            generation: word(2),
+            version: word(3),
+            closed_for: time(word(4)),
+            last_slot: time(word(5)),
+            answers: answers.map(|answer| (answer[0], time(answer[1]), time(answer[2]))).collect(),
+        })
     }
+
+    /// A report for the script. None for a slot of a state that is gone: it concerns nobody.
+    fn words(&self, report: &Report) -> Option<[f64; 3]> {
+        let (what, slot, used) = match *report {
+            Report::Slot { slot, .. } if slot.generation != self.generation => return None,
+            Report::Slot { slot, used_at } => (slot.pool, slot.at, used_at.unwrap_or(0)),
+            Report::Sent { at } => (4, millis(at.elapsed()), 0),
+            Report::Throttled { retry_after } => (5, retry_after.map_or(-1, millis), 0),
+        };
+        Some([what, slot, used].map(|word| word as f64))
+    }
+}
+
+/// The script reads and writes all numbers as doubles.
+fn bytes(words: &[f64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Nobody waits for longer than a day.

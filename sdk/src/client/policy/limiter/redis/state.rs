@@ -11,22 +11,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::RedisError;
-use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
-use super::batcher::{Batcher, Question};
-use super::connection::{self, Connection};
-use super::script::Report;
+use super::batcher::{Batcher, Message, Question};
+use super::connection::Connection;
+use super::script::{Reply, Report, StoredSlot, millis};
 use crate::client::policy::clock::{Clock, TokioClock};
 use crate::client::policy::limiter::acquire::{BulkQueue, Reservation, Slots};
-use crate::client::policy::limiter::places::Rules;
+use crate::client::policy::limiter::schedule::Rules;
 use crate::client::policy::limiter::{
     AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };
 
 /// No request takes longer.
-pub(super) const MAX_HOLD: Duration = Duration::from_secs(86_400);
+const MAX_HOLD: Duration = Duration::from_secs(86_400);
 
 pub(super) struct KeyState {
     pub(super) name: String,
@@ -34,25 +33,42 @@ pub(super) struct KeyState {
     pub(super) connection: Arc<Connection>,
     /// Since when the store is away, if it is.
     pub(super) away: watch::Sender<Option<Instant>>,
-    pub(super) runtime: Handle,
-    batcher: Mutex<Batcher>,
-    /// Requests that have not ended, and when they will have at the latest.
-    running: Mutex<HashMap<u64, (Slot, Instant)>>,
+    messages: mpsc::UnboundedSender<Message>,
+    heard: Mutex<Heard>,
     /// Counts while the store is away.
     share: (u32, MemoryLimiter),
     bulk: BulkQueue,
 }
 
-/// A slot as the store gave it.
+/// What was last heard from the store, and what this process makes of it.
+struct Heard {
+    at: Instant,
+    generation: i64,
+    closed_until: Instant,
+    last_slot: Instant,
+    /// Requests that have not ended, and when they will have at the latest.
+    running: HashMap<u64, (Slot, Instant)>,
+    permits: u64,
+    used_at: Instant,
+    /// The longest time of a request so far.
+    max_hold: Duration,
+}
+
+/// A slot by this process's own clock, at the earliest and at the latest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    pub(super) place: usize,
-    pub(super) generation: i64,
-    /// By the store's clock.
-    pub(super) at: i64,
-    /// By our own, at the earliest and at the latest.
+    pub(super) stored: StoredSlot,
     pub(super) earliest: Instant,
     pub(super) due: Instant,
+}
+
+impl Slot {
+    /// Counts its request from now on.
+    fn postpone(&mut self, now: Instant) -> Report {
+        let (slot, to) = (self.stored, self.stored.at + millis(now.duration_since(self.earliest)));
+        (self.stored.at, self.earliest) = (to, now);
+        Report::Slot { slot, used_at: Some(to) }
+    }
 }
 
 /// What the store said to a question.
@@ -65,144 +81,150 @@ pub(super) enum Answer {
 }
 
 impl KeyState {
-    pub(super) fn new(
+    pub(super) fn start(
         name: String,
         rules: Rules,
         share: u32,
         connection: Arc<Connection>,
         is_new: bool,
-    ) -> Self {
-        let limiter =
-            MemoryLimiter::with_rules(Rules { limit: share.max(1) as usize, ..rules }, Arc::new(TokioClock));
-        Self {
-            name,
-            rules,
-            connection,
-            away: watch::Sender::new(None),
-            runtime: Handle::current(),
-            batcher: Mutex::new(Batcher::new(is_new)),
-            running: Mutex::default(),
-            share: (share, limiter),
-            bulk: BulkQueue::default(),
-        }
+    ) -> Arc<Self> {
+        let own = Rules { limit: share.max(1) as usize, ..rules };
+        let (messages, receiver) = mpsc::unbounded_channel();
+        let now = Instant::now();
+        let heard = Heard {
+            at: now,
+            generation: 0,
+            closed_until: now,
+            last_slot: now,
+            running: HashMap::new(),
+            permits: 0,
+            used_at: now,
+            max_hold: Duration::ZERO,
+        };
+        Arc::new_cyclic(|state| {
+            tokio::spawn(Batcher::new(state.clone(), receiver, is_new).run());
+            Self {
+                name,
+                rules,
+                connection,
+                away: watch::Sender::new(None),
+                messages,
+                heard: Mutex::new(heard),
+                share: (share, MemoryLimiter::with_rules(own, Arc::new(TokioClock))),
+                bulk: BulkQueue::default(),
+            }
+        })
     }
 
     pub(super) fn is_away(&self) -> bool {
         self.away.borrow().is_some()
     }
 
-    /// Whether the key was not used for two windows, and nothing is left to be told.
-    pub(super) fn is_idle(&self) -> bool {
+    /// Whether the key was not used for two windows.
+    pub(super) fn is_idle(self: &Arc<Self>) -> bool {
         let unused = Duration::from_millis(2 * self.rules.window);
-        !self.is_away() && self.running().is_empty() && self.batcher().is_idle_for(unused)
+        Arc::strong_count(self) == 1 && !self.is_away() && self.heard().used_at.elapsed() > unused
     }
 
-    pub(super) fn batcher(&self) -> MutexGuard<'_, Batcher> {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
         // No code panics while it holds the lock.
-        self.batcher.lock().unwrap_or_else(PoisonError::into_inner)
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<u64, (Slot, Instant)>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn note(&self, reply: &Reply, sent_at: Instant) {
+        let (mut heard, now) = (self.heard(), Instant::now());
+        (heard.at, heard.generation) = (sent_at, reply.generation);
+        heard.closed_until = heard.closed_until.max(now + reply.closed_for);
+        heard.last_slot = now + reply.last_slot;
     }
 
     /// Requests that have been running for long have not arrived yet, for all that is known.
     pub(super) fn running_late(&self) -> Vec<Report> {
-        let (now, slack) = (Instant::now(), Duration::from_millis(self.rules.slack()));
-        let mut running = self.running();
-        running.retain(|_, (_, latest)| now < *latest);
-        let late = running.values().filter(|(slot, _)| now > slot.earliest + slack);
-        late.map(|(slot, _)| Report::Postponed { place: slot.place, at: now }).collect()
+        let (mut heard, now) = (self.heard(), Instant::now());
+        heard.running.retain(|_, (_, latest)| now < *latest);
+        let late = heard.running.values_mut().filter(|(slot, _)| self.is_late(slot, now));
+        late.map(|(slot, _)| slot.postpone(now)).collect()
+    }
+
+    fn is_late(&self, slot: &Slot, now: Instant) -> bool {
+        now > slot.earliest + Duration::from_millis(self.rules.slack())
     }
 
     /// Asks the store, with the next batch. While that is away, for as long as there is time.
-    async fn ask(self: &Arc<Self>, priority: Option<Priority>, ends: Instant) -> Answer {
-        let (tell, mut told) = oneshot::channel();
-        self.batcher().questions.push_back(Question { priority, ends, tell });
-        self.wake();
+    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Answer {
+        let (tell, told) = oneshot::channel();
+        _ = self.messages.send(Message::Question(Question { priority, ends, tell }));
+        let mut away = self.away.subscribe();
+        let too_long = Answer::TooLong(Duration::from_millis(self.rules.span()));
+        tokio::select! {
+            biased;
+            answer = told => answer.unwrap_or(too_long),
+            () = async {
+                _ = away.wait_for(Option::is_some).await;
+                sleep_until(ends.into()).await;
+            } => too_long,
+        }
+    }
+
+    /// Sends by the share of this process, while the store is away.
+    pub(super) async fn use_share(&self, request: AcquireRequest) -> Permit {
         let mut away = self.away.subscribe();
         loop {
-            let is_away = away.borrow_and_update().is_some();
+            _ = away.wait_for(|away| away.is_some() && self.share.0 > 0).await;
             tokio::select! {
                 biased;
-                answer = &mut told => return answer.unwrap_or(Answer::TooLong(self.span())),
-                () = sleep_until(ends.into()), if is_away => return Answer::TooLong(self.span()),
+                Ok(permit) = self.share.1.acquire(request) => {
+                    self.tell(Report::Sent { at: Instant::now() });
+                    return permit;
+                }
                 _ = away.changed() => {}
             }
         }
     }
 
-    /// Sends by the share of this process, while the store is away.
-    pub(super) async fn use_share(self: &Arc<Self>, request: AcquireRequest) -> Permit {
-        let mut away = self.away.subscribe();
-        loop {
-            if away.borrow_and_update().is_some() && self.share.0 > 0 {
-                tokio::select! {
-                    biased;
-                    Ok(permit) = self.share.1.acquire(request) => {
-                        self.tell(Report::Sent { at: Instant::now() });
-                        return permit;
-                    }
-                    _ = away.changed() => {}
-                }
-            } else if away.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
-    }
-
     /// The store has failed: for all that is known, others still reserved slots until now.
-    pub(super) fn lost(&self, error: &RedisError) {
+    pub(super) fn lost(&self, error: &RedisError, failures: u32) {
         let now = Instant::now();
-        let wait = self.batcher().slots_given_out(Duration::from_millis(self.rules.near())) + self.span();
+        let more = Duration::from_millis(self.rules.near() + self.rules.span());
+        let given_out = {
+            let heard = self.heard();
+            heard.last_slot.saturating_duration_since(now) + heard.max_hold
+        };
         self.away.send_if_modified(|away| {
             let first = away.is_none();
             if first {
                 // Before anybody can see that it is away, and use the share.
-                self.share.1.close_until(now + wait);
+                self.share.1.close_until(now + given_out + more);
                 *away = Some(now);
-                tracing::debug!(
-                    reason = connection::kind(error),
-                    "the store of the rate limit failed; trying again"
-                );
             }
             first
         });
+        if failures == 2 {
+            tracing::warn!(
+                reason = error.category(),
+                share = self.share.0,
+                "the store of the rate limit is away: calls wait until the slots that it gave out no longer count, then this \
+                 process sends no more than its share"
+            );
+        }
     }
 
-    /// Says once that the store stays away.
-    pub(super) fn say_away(&self, error: &RedisError) {
-        tracing::warn!(
-            reason = connection::kind(error),
-            share = self.share.0,
-            "the store of the rate limit is away: calls wait until the slots that it gave out no longer count, then this \
-             process sends no more than its share"
-        );
+    fn tell(&self, report: Report) {
+        _ = self.messages.send(Message::Report(report));
     }
 
-    fn tell(self: &Arc<Self>, report: Report) {
-        self.batcher().reports.push(report);
-        self.wake();
-    }
-
-    fn ended(self: &Arc<Self>, id: u64, outcome: PermitOutcome) {
-        let now = Instant::now();
-        let Some((slot, _)) = self.running().remove(&id) else { return };
-        match outcome {
-            PermitOutcome::GivenUp => self.tell(Report::GivenBack { place: slot.place, at: slot.at }),
-            _ if now > slot.earliest + Duration::from_millis(self.rules.slack()) => {
-                self.tell(Report::Postponed { place: slot.place, at: now });
-            }
-            _ => {}
+    fn end(&self, id: u64, outcome: PermitOutcome) {
+        let (mut heard, now) = (self.heard(), Instant::now());
+        let Some((mut slot, _)) = heard.running.remove(&id) else { return };
+        if outcome == PermitOutcome::GivenUp {
+            self.tell(Report::Slot { slot: slot.stored, used_at: None });
+        } else if self.is_late(&slot, now) {
+            self.tell(slot.postpone(now));
         }
         if let PermitOutcome::Throttled { retry_after } = outcome {
-            self.batcher().close_for(retry_after.unwrap_or_default());
+            heard.closed_until = heard.closed_until.max(now + retry_after.unwrap_or_default().min(MAX_HOLD));
             self.tell(Report::Throttled { retry_after });
         }
-    }
-
-    fn span(&self) -> Duration {
-        Duration::from_millis(self.rules.span())
     }
 }
 
@@ -211,8 +233,8 @@ pub(super) struct Held(Arc<KeyState>, Option<Slot>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some(Slot { place, at, .. }) = self.1 {
-            self.0.tell(Report::GivenBack { place, at });
+        if let Some(slot) = self.1 {
+            self.0.tell(Report::Slot { slot: slot.stored, used_at: None });
         }
     }
 }
@@ -225,22 +247,29 @@ impl Slots for Arc<KeyState> {
         request: &AcquireRequest,
         ends: Instant,
     ) -> Result<Reservation<Held>, LimitError> {
-        self.batcher().note_use(request.max_hold);
+        {
+            let mut heard = self.heard();
+            heard.used_at = Instant::now();
+            heard.max_hold = heard.max_hold.max(request.max_hold.min(MAX_HOLD));
+        }
         Ok(match self.ask(Some(request.priority), ends).await {
             Answer::Slot(slot) => Reservation::Reserved(Held(Self::clone(self), Some(slot))),
             // Not all processes at once, or the nearest would always be first.
             Answer::ComeBack(after) => {
-                Reservation::ComeBack { after: after + self.batcher().jitter(self.rules.near() / 2) }
+                let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX) / 2.0;
+                Reservation::ComeBack {
+                    after: after + Duration::from_millis(self.rules.near()).mul_f64(jitter),
+                }
             }
             Answer::TooLong(wait) => Reservation::TooLong { wait },
-            Answer::Heard => Reservation::TooLong { wait: self.span() },
+            Answer::Heard => Reservation::TooLong { wait: Duration::from_millis(self.rules.span()) },
         })
     }
 
-    async fn claim(&self, mut held: Held, request: &AcquireRequest) -> Option<Permit> {
+    async fn claim(&self, mut held: Held, request: &AcquireRequest, _: Instant) -> Option<Permit> {
         let slot = held.1?;
         loop {
-            let check = self.batcher().heard_at() + Duration::from_millis(self.rules.near());
+            let check = self.heard().at + Duration::from_millis(self.rules.near());
             if self.is_away() || check >= slot.due {
                 sleep_until(slot.due.into()).await;
                 break;
@@ -248,18 +277,17 @@ impl Slots for Arc<KeyState> {
             sleep_until(check.into()).await;
             self.ask(None, slot.due).await;
         }
-        let mut batcher = self.batcher();
-        let now = Instant::now();
+        let (mut heard, now) = (self.heard(), Instant::now());
         let late = now > slot.due + Duration::from_millis(self.rules.slack());
-        if late || !batcher.is_valid(slot.generation, now) {
+        if late || heard.generation != slot.stored.generation || heard.closed_until > now {
             return None;
         }
-        let id = batcher.next_permit();
-        drop(batcher);
-        self.running().insert(id, (slot, now + request.max_hold.min(MAX_HOLD)));
+        let id = heard.permits;
+        heard.permits += 1;
+        heard.running.insert(id, (slot, now + request.max_hold.min(MAX_HOLD)));
         held.1 = None;
         let state = Self::clone(self);
-        Some(Permit::new(move |outcome| state.ended(id, outcome)))
+        Some(Permit::new(move |outcome| state.end(id, outcome)))
     }
 
     fn clock(&self) -> &dyn Clock {
