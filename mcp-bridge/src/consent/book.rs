@@ -28,7 +28,9 @@ const MAX_WINDOWS: usize = 3;
 pub(crate) enum Refused {
     #[error("the consent was used already, is too old, or was never asked for")]
     Unknown,
-    #[error("the consent was given for another mail")]
+    #[error(
+        "the conversation changed while the person was asked, or the consent was given for another email"
+    )]
     OtherMail,
 }
 

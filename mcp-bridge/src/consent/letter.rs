@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use shared_inbox::{Conversation, Direction, input::DocumentItem};
+use shared_inbox::{Conversation, Direction, Message, input::DocumentItem};
 
 use super::{
     look_alikes::{odd_letters, odd_links},
@@ -36,7 +36,7 @@ pub(crate) struct Letter {
     pub(crate) text: String,
     pub(crate) documents: Vec<DocumentItem>,
     pub(crate) due: Option<String>,
-    /// The customer's last words, for the person to know what it answers. Consent is not bound to them.
+    /// The customer's last words, for the person to know what it answers.
     #[serde(skip)]
     pub(crate) answers: Option<String>,
     /// The name that the client goes by.
@@ -73,7 +73,7 @@ impl Letter {
             text: text.to_owned(),
             documents: documents.to_vec(),
             due,
-            answers: last_words(c),
+            answers: last_inbound(c).map(|message| message.text.clone()),
             client: None,
         }
     }
@@ -185,10 +185,10 @@ impl Letter {
     }
 }
 
-/// What the customer wrote last.
-fn last_words(conversation: &Conversation) -> Option<String> {
+/// Returns the customer's last email.
+pub(crate) fn last_inbound(conversation: &Conversation) -> Option<&Message> {
     let mut messages = conversation.timeline.iter().rev().filter_map(|item| item.as_message());
-    messages.find(|message| message.direction == Direction::Inbound).map(|message| message.text.clone())
+    messages.find(|message| message.direction == Direction::Inbound)
 }
 
 /// A text without what does not make it another one to a reader.

@@ -12,7 +12,7 @@ use super::{
     creates::{Create, What},
 };
 use crate::{
-    consent::Letter,
+    consent::{Letter, last_inbound},
     digest::Digest,
     server::{Linked, answer::failed},
 };
@@ -74,7 +74,7 @@ pub(super) struct Case {
     /// What the person is asked by.
     pub(super) reading: Reading,
     pub(super) letter: Letter,
-    /// What a consent is bound to: what the person sees as well as what is sent. Another recipient is another mail.
+    /// What a consent is bound to: what the person sees, what is sent, and the email that it answers.
     pub(super) exact: Digest,
     /// What a refusal holds for: what the person sees.
     pub(super) seen: Digest,
@@ -84,7 +84,8 @@ impl Case {
     pub(super) fn new(linked: &Arc<Linked>, mail: Mail, reading: Reading) -> Result<Self> {
         let letter = mail.letter(&reading.conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
-        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &letter)).map_err(wrong)?;
+        let answered = last_inbound(&reading.conversation).map(|message| &message.id);
+        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &letter, answered)).map_err(wrong)?;
         let seen = letter.seen().map_err(wrong)?;
         Ok(Self { linked: linked.clone(), mail, reading, letter, exact, seen })
     }

@@ -41,8 +41,9 @@ use in_flight::InFlight;
 pub(super) use case::Mail;
 pub(super) use creates::Create;
 
-/// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more.
-const READ_TTL: Duration = Duration::from_secs(60);
+/// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more: a risk,
+/// another contact or a new email may have come while the person was reading.
+const READ_TTL: Duration = Duration::from_secs(3);
 
 /// Where mails are made: what was made lately, what is being asked, and what was refused.
 pub(super) struct Mailroom {
