@@ -12,7 +12,7 @@ mod visible;
 pub(crate) use book::{Book, Opened, Refused};
 pub(crate) use ending::Ending;
 pub(crate) use letter::{Letter, last_inbound};
-pub(crate) use page::{Page, PrivateFile, Ticket, knows_its_visitors};
+pub(crate) use page::{Page, PrivateFile, Ticket, knows_its_visitors, remove_leftovers};
 
 use std::time::Duration;
 

@@ -41,6 +41,7 @@ use tokio::sync::broadcast;
 
 use crate::{
     audit::Audit,
+    consent::remove_leftovers,
     render::{self, Fence, Style},
     settings::{Ask, Filter, SendPolicy, Settings, Structured},
 };
@@ -128,9 +129,12 @@ impl Bridge {
         }
     }
 
-    /// Makes the link to the service, so that the first call does not wait for it. A failure is logged; every
-    /// call tries again.
+    /// Makes the link to the service, so that the first call does not wait for it, and removes what a bridge that was killed
+    /// left behind. A failure is logged; every call tries again.
     pub async fn warm_up(&self) {
+        if self.ask == Ask::Browser {
+            tokio::task::spawn_blocking(remove_leftovers);
+        }
         if let Err(why) = self.link.get().await {
             tracing::warn!("{why} Only reading tools are shown until this is put right.");
         }

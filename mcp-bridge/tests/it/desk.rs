@@ -329,6 +329,11 @@ impl Client {
         self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap()
     }
 
+    /// Ends the program as a crash would.
+    pub(crate) async fn kill(mut self) {
+        self._program.take().expect("a program of its own").kill().await.unwrap();
+    }
+
     pub(crate) async fn tools(&self) -> Vec<String> {
         let tools = self.service.list_all_tools().await.unwrap();
         tools.into_iter().map(|tool| tool.name.into_owned()).collect()

@@ -29,7 +29,7 @@ use tokio::{
 use super::{ANSWER_WITHIN, Answer, Ending, Letter, Way, secret};
 use guard::Site;
 
-pub(crate) use private_file::PrivateFile;
+pub(crate) use private_file::{PrivateFile, remove_leftovers};
 pub(crate) use visitor::knows_its_visitors;
 
 /// How long a browser may take to send its request.
