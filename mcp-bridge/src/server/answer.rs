@@ -79,7 +79,11 @@ pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     if let Some(problems) = error.problems() {
         return wrong(problems);
     }
-    without_paths(&explain(error))
+    let mut sentence = explain(error);
+    if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
+        sentence.replace_range(..1, &first);
+    }
+    sentence
 }
 
 /// What is wrong with the arguments of a call.
@@ -87,51 +91,7 @@ pub(super) fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 
-/// A sentence of the client without the requests that it names.
-fn without_paths(sentence: &str) -> String {
-    let is_method = |word: &str| matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE");
-    let mut words = sentence.split(' ').peekable();
-    let mut kept: Vec<&str> = Vec::new();
-    while let Some(word) = words.next() {
-        if is_method(word)
-            && let Some(path) = words.next_if(|next| next.starts_with('/'))
-        {
-            // At the beginning it says which call it was, which the caller knows.
-            if !(kept.is_empty() && path.ends_with(':')) {
-                kept.push("a request");
-            }
-            continue;
-        }
-        kept.push(word);
-    }
-    let mut sentence = kept.join(" ");
-    if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
-        sentence.replace_range(..1, &first);
-    }
-    sentence
-}
-
 /// A sentence that may hold what the service said, which may repeat what a stranger wrote.
 pub(super) fn said(sentence: &str) -> String {
     clean_and_cut(sentence, LONGEST, &mut Tally::default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_name_no_requests() {
-        for (sentence, plain) in [
-            ("POST /conversations/{id}/notes: no answer in time.", "No answer in time."),
-            (
-                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
-                "Nothing was sent, because a request failed: no answer in time.",
-            ),
-            ("the service answered 500: Try again.", "The service answered 500: Try again."),
-            ("", ""),
-        ] {
-            assert_eq!(without_paths(sentence), plain);
-        }
-    }
 }

@@ -98,16 +98,27 @@ pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     } else {
         ""
     };
-    format!("{}.{advice}", without_path(error).trim_end_matches('.'))
+    format!("{}.{advice}", without_requests(&error.to_string()).trim_end_matches('.'))
 }
 
-/// What went wrong, without the method and path of the request: they mean nothing to whoever reads it.
-fn without_path(error: &shared_inbox::Error) -> String {
-    let said = error.to_string();
-    match said.split_once(": ") {
-        Some((request, what)) if request.contains(" /") => what.to_owned(),
-        _ => said,
+/// Returns a sentence of the client without the methods and paths that it names: they mean nothing to whoever reads it.
+fn without_requests(sentence: &str) -> String {
+    let is_method = |word: &str| matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE");
+    let mut words = sentence.split(' ').peekable();
+    let mut kept: Vec<&str> = Vec::new();
+    while let Some(word) = words.next() {
+        if is_method(word)
+            && let Some(path) = words.next_if(|next| next.starts_with('/'))
+        {
+            // At the beginning it says which call it was, which the caller knows.
+            if !(kept.is_empty() && path.ends_with(':')) {
+                kept.push("a request");
+            }
+            continue;
+        }
+        kept.push(word);
     }
+    kept.join(" ")
 }
 
 /// Why no connection could be made.
@@ -130,4 +141,24 @@ fn no_connection(error: &shared_inbox::Error) -> &'static str {
         }
     }
     "no connection could be made; check the network"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_no_requests() {
+        for (sentence, plain) in [
+            ("POST /conversations/{id}/notes: no answer in time.", "no answer in time."),
+            (
+                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
+                "nothing was sent, because a request failed: no answer in time.",
+            ),
+            ("the service answered 500: Try again.", "the service answered 500: Try again."),
+            ("", ""),
+        ] {
+            assert_eq!(without_requests(sentence), plain);
+        }
+    }
 }
