@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, PossibleValuesParser},
     error::ErrorKind,
 };
@@ -138,9 +138,10 @@ pub struct Options {
     /// Keep the model to the inbox with this address; more than once for more inboxes
     #[arg(long, global = true, env = "SHARED_INBOX_MAILBOX", value_delimiter = ',', value_name = "ADDRESS", value_parser = address)]
     pub mailbox: Vec<String>,
-    /// What the structured form of results holds, which some clients show the model instead of the text
-    #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, default_value_t = Structured::Safe, value_name = "FORM")]
-    pub structured: Structured,
+    /// What the structured form of results holds, which some clients show the model instead of the text; `safe` unless you say
+    /// otherwise
+    #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, value_name = "FORM")]
+    pub structured: Option<Structured>,
     /// The same as --structured=none
     #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch(), conflicts_with = "structured")]
     pub text_only: bool,
@@ -217,11 +218,16 @@ impl Options {
                 in_inboxes: !self.mailbox.is_empty(),
             },
             max_chars: self.max_chars,
-            structured: if self.text_only { Structured::None } else { self.structured },
+            structured: self.structured().unwrap_or(Structured::Safe),
             mailboxes: self.mailbox.clone(),
             skills: self.skills.clone(),
             ..Settings::default()
         }
+    }
+
+    /// The structured form that was asked for.
+    fn structured(&self) -> Option<Structured> {
+        if self.text_only { Some(Structured::None) } else { self.structured }
     }
 
     /// How this client is to start the bridge so that it runs with these options.
@@ -265,11 +271,8 @@ impl Options {
         for address in &self.mailbox {
             flag("--mailbox", Some(address.clone()));
         }
-        match self.settings().structured {
-            Structured::Safe => {}
-            Structured::Slim => flag("--structured", Some("slim".into())),
-            Structured::Exact => flag("--structured", Some("exact".into())),
-            Structured::None => flag("--structured", Some("none".into())),
+        if let Some(form) = self.structured().and_then(|form| form.to_possible_value()) {
+            flag("--structured", Some(form.get_name().to_owned()));
         }
         if let Some(file) = &self.audit {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
@@ -281,8 +284,11 @@ impl Options {
         }
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
-        let offers = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
-        let offered = if offers { vec!["--ask=browser".to_owned()] } else { Vec::new() };
+        let asks = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
+        let slims = client.shows_both_forms() && self.structured().is_none();
+        let offers = [(asks, "--ask=browser"), (slims, "--structured=slim")];
+        let offered =
+            offers.into_iter().filter(|(offer, _)| *offer).map(|(_, argument)| argument.to_owned()).collect();
         let (command, before) = starting(program);
         Launch { command, before, args, offered, base_url, key }
     }
