@@ -107,7 +107,7 @@ async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
 #[tokio::test]
 async fn an_opener_that_fails_late_makes_a_draft() {
     let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
-    opener(folder.path(), "sleep 2; exit 3");
+    opener(folder.path(), "sleep 0.5; exit 3");
     let client = in_browser(&desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
     let result = client.call("reply", reply(&desk)).await;
     assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
