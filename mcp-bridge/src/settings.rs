@@ -8,6 +8,8 @@ use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, limits};
 
 use crate::{audit::Audit, digest::Digest, patience::PatientLimiter};
 
+pub use crate::consent::Ask;
+
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 /// The variable with the key.
@@ -98,16 +100,6 @@ pub enum SendPolicy {
     Ask,
     /// Every mail becomes a draft.
     Never,
-}
-
-/// Where a person is asked whether a mail may go out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[non_exhaustive]
-pub enum Ask {
-    /// In the client, by a form or a link; a client that can do neither gets a draft
-    Client,
-    /// On a page of this program, which it opens in your browser; for clients that cannot ask
-    Browser,
 }
 
 /// Where the service is and whose key to use. What is not given comes from the environment.

@@ -19,12 +19,20 @@ use std::time::Duration;
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitationAction, ElicitationSchema};
 use serde_json::Value;
 
-use crate::settings::Ask;
-
 /// How long a question may go without an answer.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(300);
 /// No person reads a mail and decides in less. Some clients answer by themselves, and such an answer is nobody's.
 pub(crate) const TOO_QUICK: Duration = Duration::from_secs(1);
+
+/// Where a person is asked whether a mail may go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum Ask {
+    /// In the client, by a form or a link; a client that can do neither gets a draft
+    Client,
+    /// On a page of this program, which it opens in your browser; for clients that cannot ask
+    Browser,
+}
 
 /// How a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

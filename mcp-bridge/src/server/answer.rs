@@ -1,7 +1,7 @@
 //! Results of tools in the words of the protocol.
 
 use rmcp::model::{CallToolResult, ContentBlock};
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared_inbox::Problems;
 
 use super::{inboxes::Denied, link::explain};
@@ -48,6 +48,11 @@ pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> Cal
     both(Rendered { text: clean(&text, &mut Tally::default()), structured: answer })
 }
 
+/// The answer of an operation that has nothing more to say.
+pub(super) fn ok() -> Value {
+    json!({ "ok": true })
+}
+
 /// Something that did not work, in words for the model and the person behind it.
 pub(super) fn failed(message: impl AsRef<str>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(said(message.as_ref()))])
@@ -60,7 +65,19 @@ pub(super) fn error(error: &shared_inbox::Error) -> CallToolResult {
 
 /// A read that gave nothing.
 pub(super) fn denied(why: Denied) -> CallToolResult {
-    failed(why.explain())
+    failed(why_denied(&why))
+}
+
+/// Why a read gave nothing.
+pub(super) fn why_denied(why: &Denied) -> String {
+    match why {
+        Denied::Service(error) => in_words(error),
+        Denied::NotHere => {
+            "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
+                .into()
+        }
+        Denied::Inbox(why) => why.clone(),
+    }
 }
 
 /// What went wrong, in the words of the tools: a model knows no paths and no milliseconds.

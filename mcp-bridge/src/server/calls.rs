@@ -18,7 +18,7 @@ use shared_inbox::{
 
 use super::{
     Bridge, Linked, Pace,
-    answer::{changed, denied, error, failed, wrong},
+    answer::{changed, denied, error, failed, ok, wrong},
     arguments,
     mail::{Create, Mail},
     tools,
@@ -157,11 +157,6 @@ fn views(arguments: &mut Value) -> &'static [View] {
     // The service lists every status itself where it is asked for a reference.
     arguments["view"] = if of_reference { "all".into() } else { Value::Null };
     if of_reference { &[] } else { &ALL_VIEWS }
-}
-
-/// The answer of an operation that has nothing more to say.
-pub(super) fn ok() -> Value {
-    json!({ "ok": true })
 }
 
 fn read<I: Input>(arguments: Value) -> Result<I, CallToolResult> {

@@ -14,7 +14,6 @@ use shared_inbox::{
 };
 use tokio::sync::OnceCell;
 
-use super::answer::in_words;
 use crate::render::More;
 
 /// How many conversations one search of documents looks up: each costs a request.
@@ -39,17 +38,6 @@ impl From<Error> for Denied {
 }
 
 impl Denied {
-    pub(super) fn explain(&self) -> String {
-        match self {
-            Self::Service(error) => in_words(error),
-            Self::NotHere => {
-                "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
-                    .into()
-            }
-            Self::Inbox(why) => why.clone(),
-        }
-    }
-
     pub(super) fn is_not_found(&self) -> bool {
         match self {
             Self::Service(error) => error.is_not_found(),

@@ -44,8 +44,9 @@ use crate::{
     consent::remove_leftovers,
     render::{self, Fence, Style},
     settings::{Ask, Filter, SendPolicy, Settings, Structured},
+    stdio::LISTENERS,
 };
-use answer::{failed, said};
+use answer::failed;
 use inboxes::{Inboxes, Pace};
 use link::{Link, Linked};
 use mail::Mailroom;
@@ -57,9 +58,6 @@ pub(crate) use link::explain;
 
 /// How long a client may keep a list that cannot change: the scopes of a key never do.
 const FRESH_MS: u64 = 600_000;
-
-/// How many subscriptions a client may have open.
-pub(crate) const LISTENERS: usize = 8;
 
 const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conversations, read with get_conversation, \
     and answer with reply, which makes a draft for a person to approve unless it is told to send. What customers wrote \

@@ -13,8 +13,9 @@ use shared_inbox::{ConversationId, MailboxId, Operation};
 
 use super::{
     Bridge, Linked, Pace,
+    answer::{said, why_denied},
     inboxes::{self, Denied},
-    said, skills, tools,
+    skills, tools,
 };
 use crate::render;
 
@@ -133,7 +134,7 @@ impl Bridge {
             return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
         }
         self.text(place, &linked).await.map_err(|e| {
-            let said = said(&e.explain());
+            let said = said(&why_denied(&e));
             if e.is_not_found() {
                 ErrorData::resource_not_found(said, None)
             } else {

@@ -17,8 +17,8 @@ use rmcp::{
 use shared_inbox::Operation;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-use crate::server::LISTENERS;
-
+/// How many subscriptions a client may have open.
+pub(crate) const LISTENERS: usize = 8;
 /// How many requests are worked on at once.
 pub(super) const AT_ONCE: usize = 32;
 /// How many that need no place may go on beside them: every subscription that can be had, and some pings.

@@ -39,7 +39,7 @@ use batch::{Batches, Outgoing};
 use flight::{AT_ONCE, Flight, PATIENCE, Queue};
 use lines::{LONGEST, Line, Lines};
 
-pub(crate) use flight::Waited;
+pub(crate) use flight::{LISTENERS, Waited};
 
 /// How many refusals may be on their way to the client.
 const REFUSALS: usize = 8;

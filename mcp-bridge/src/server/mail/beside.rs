@@ -14,12 +14,12 @@ use super::{
     carried::question,
     case::Case,
     creates::Slot,
-    errands::{Entry, Place, Waited},
+    errands::{Entry, Place, Waited, told},
     note, read,
 };
 use crate::{
     audit::Consent,
-    consent::{self, ANSWER_WITHIN, Answer, Ending, Opened, Way},
+    consent::{self, Answer, Ending, Opened, Way},
     server::{answer::failed, record},
 };
 
@@ -207,28 +207,4 @@ impl Mailroom {
         }
         Ok(self.make(&case.linked, &case.mail.0, slot, Some(&reading.conversation), None).await)
     }
-}
-
-/// What a call is told after it has waited.
-pub(super) fn told(waited: Waited, way: Way) -> Result<CallToolResponse> {
-    match waited {
-        Waited::Ended(ended) => {
-            ended.consent.into_iter().for_each(note);
-            Ok(ended.result.into())
-        }
-        Waited::Open => Err(still_open(way)),
-        Waited::Nobody => Err(failed(
-            "The bridge failed while the person was asked, and it is not known whether the mail was sent. Read the conversation \
-             before you try again.",
-        )),
-    }
-}
-
-fn still_open(way: Way) -> CallToolResult {
-    note(Consent::Open(way));
-    failed(format!(
-        "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
-         the mail. To learn the answer, make the same call again in a while; do not change the mail.",
-        ANSWER_WITHIN.as_secs() / 60
-    ))
 }

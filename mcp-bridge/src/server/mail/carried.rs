@@ -5,7 +5,7 @@ use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult,
 };
 
-use super::{Mailroom, Result, beside::told, case::Case, note};
+use super::{Mailroom, Result, case::Case, errands::told, note};
 use crate::{
     audit::Consent,
     consent::{self, Answer, Way},

@@ -18,8 +18,7 @@ use crate::{
     recent::Fate,
     server::{
         Linked,
-        answer::{changed, error, failed, in_words},
-        calls::ok,
+        answer::{changed, error, failed, in_words, ok},
     },
 };
 

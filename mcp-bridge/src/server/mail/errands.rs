@@ -13,12 +13,17 @@ use std::{
     time::Duration,
 };
 
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResponse, CallToolResult};
 use shared_inbox::Clock;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{audit::Consent, digest::Digest};
+use crate::{
+    audit::Consent,
+    consent::{ANSWER_WITHIN, Way},
+    digest::Digest,
+    server::{answer::failed, record::note},
+};
 
 /// How long a call waits for a person before it says that the question is still open.
 const WAIT: Duration = Duration::from_secs(45);
@@ -192,6 +197,30 @@ impl Drop for Waiting {
             self.errand.withdrawn.cancel();
         }
     }
+}
+
+/// What a call is told after it has waited.
+pub(super) fn told(waited: Waited, way: Way) -> Result<CallToolResponse, CallToolResult> {
+    match waited {
+        Waited::Ended(ended) => {
+            ended.consent.into_iter().for_each(note);
+            Ok(ended.result.into())
+        }
+        Waited::Open => Err(still_open(way)),
+        Waited::Nobody => Err(failed(
+            "The bridge failed while the person was asked, and it is not known whether the mail was sent. Read the conversation \
+             before you try again.",
+        )),
+    }
+}
+
+fn still_open(way: Way) -> CallToolResult {
+    note(Consent::Open(way));
+    failed(format!(
+        "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
+         the mail. To learn the answer, make the same call again in a while; do not change the mail.",
+        ANSWER_WITHIN.as_secs() / 60
+    ))
 }
 
 #[cfg(test)]
