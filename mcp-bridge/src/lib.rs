@@ -19,8 +19,6 @@ mod digest;
 pub mod doctor;
 #[doc(hidden)]
 pub mod logging;
-mod patience;
-mod recent;
 pub mod render;
 #[cfg(feature = "sandbox")]
 #[doc(hidden)]

@@ -2,17 +2,17 @@
 //!
 //! There is a ladder of ways to ask ([`Way`]); where none reaches a person, the mail becomes a draft.
 
-mod book;
 mod ending;
-mod letter;
+mod ledger;
 mod look_alikes;
 mod page;
+mod preview;
 mod visible;
 
-pub(crate) use book::{Book, Opened, Refused};
 pub(crate) use ending::Ending;
-pub(crate) use letter::{Letter, last_inbound};
+pub(crate) use ledger::{Book, Opened, Refused};
 pub(crate) use page::{Page, PrivateFile, Ticket, knows_its_visitors, remove_leftovers};
+pub(crate) use preview::{Letter, last_inbound};
 
 use std::time::Duration;
 

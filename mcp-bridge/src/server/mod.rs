@@ -1,19 +1,12 @@
 //! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this machine.
 
-mod answer;
-mod arguments;
-mod calls;
-mod changes;
-mod completions;
+mod context;
 mod inboxes;
-mod introduction;
 mod link;
-mod mail;
-mod prompts;
 mod record;
-mod resources;
+mod results;
 mod seen;
-mod skills;
+mod sending;
 mod tools;
 mod trace;
 mod watch;
@@ -46,12 +39,13 @@ use crate::{
     settings::{Ask, Filter, SendPolicy, Settings, Structured},
     stdio::LISTENERS,
 };
-use answer::failed;
+use context::{resources, skills};
 use inboxes::{Inboxes, Pace};
 use link::{Link, Linked};
-use mail::Mailroom;
 use record::CallRecord;
+use results::failed;
 use seen::Seen;
+use sending::Mailroom;
 use watch::{Ended, watch};
 
 pub(crate) use link::explain;
@@ -154,7 +148,7 @@ impl Bridge {
     }
 
     fn done(&self, rendered: render::Rendered) -> CallToolResult {
-        answer::done(rendered, self.max_chars)
+        results::done(rendered, self.max_chars)
     }
 
     /// The tools to show. Without scopes to go by, only those that change nothing.

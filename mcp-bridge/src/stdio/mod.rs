@@ -5,7 +5,7 @@
 //! wait for the very calls that wait for it. A client that does not read its answers is not read from either.
 
 mod batch;
-mod flight;
+mod in_flight;
 mod lines;
 mod numbers;
 mod outline;
@@ -36,10 +36,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use batch::{Batches, Outgoing};
-use flight::{AT_ONCE, Flight, PATIENCE, Queue};
+use in_flight::{AT_ONCE, Flight, PATIENCE, Queue};
 use lines::{LONGEST, Line, Lines};
 
-pub(crate) use flight::{LISTENERS, Waited};
+pub(crate) use in_flight::{LISTENERS, Waited};
 
 /// How many refusals may be on their way to the client.
 const REFUSALS: usize = 8;

@@ -10,17 +10,17 @@ use rmcp::{
 
 use super::{
     Mailroom, Reading, Result,
-    asking::{self, Asking, Heard, NO_CLIENT, Shown},
-    carried::question,
-    case::Case,
+    channel::{self, Asking, Heard, NO_CLIENT, Shown},
     creates::Slot,
-    errands::{Entry, Place, Waited, told},
+    input_required::question,
     note, read,
+    request::Case,
+    shared_questions::{Entry, Place, Waited, told},
 };
 use crate::{
     audit::Consent,
     consent::{self, Answer, Ending, Opened, Way},
-    server::{answer::failed, record},
+    server::{record, results::failed},
 };
 
 /// How long the program that opens a browser is watched: it may fail late.
@@ -106,7 +106,7 @@ impl Mailroom {
     ) -> std::result::Result<Asking, &'static str> {
         const NO_PAGE: &str = "the page that asks for consent could not be served on this machine";
         if way == Way::Form {
-            let handle = asking::put(&ctx.peer, consent::form(&case.letter)).await.map_err(|_| NO_CLIENT)?;
+            let handle = channel::put(&ctx.peer, consent::form(&case.letter)).await.map_err(|_| NO_CLIENT)?;
             return Ok(Asking::Form(handle));
         }
         let ticket = self.page.open(&case.letter, way).await.map_err(|error| {
@@ -121,7 +121,7 @@ impl Mailroom {
             }
             _ if newer => Shown::Given,
             _ => {
-                let asked = asking::put(&ctx.peer, consent::link(&ticket)).await;
+                let asked = channel::put(&ctx.peer, consent::link(&ticket)).await;
                 Shown::ByClient(asked.map_err(|_| NO_CLIENT)?)
             }
         };

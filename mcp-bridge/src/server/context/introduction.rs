@@ -11,10 +11,10 @@ use rmcp::{
 use serde_json::Value;
 use shared_inbox::{Operation, Scope};
 
-use super::{Bridge, Linked, Pace};
 use crate::{
     consent::Way,
     render::{Tally, clean, own, quoted},
+    server::{Bridge, Linked, Pace},
     settings::{SendPolicy, Structured},
 };
 
@@ -25,7 +25,7 @@ const MAX_SKILLS: usize = 10;
 
 impl Bridge {
     /// Adds the introduction to the first result that has room for it.
-    pub(super) async fn introduce(
+    pub(in crate::server) async fn introduce(
         &self,
         linked: &Linked,
         ctx: &RequestContext<RoleServer>,

@@ -8,11 +8,11 @@ use tokio::time::Instant;
 
 /// A limiter that uses up the patience of its caller before it gives up.
 #[derive(Debug)]
-pub(crate) struct PatientLimiter(MemoryLimiter);
+pub(super) struct PatientLimiter(MemoryLimiter);
 
 impl PatientLimiter {
     /// Allows this many requests in any minute.
-    pub(crate) fn new(limit: u32) -> Self {
+    pub(super) fn new(limit: u32) -> Self {
         Self(MemoryLimiter::new(limit))
     }
 }

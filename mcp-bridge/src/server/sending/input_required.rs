@@ -5,11 +5,11 @@ use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult,
 };
 
-use super::{Mailroom, Result, case::Case, errands::told, note};
+use super::{Mailroom, Result, note, request::Case, shared_questions::told};
 use crate::{
     audit::Consent,
     consent::{self, Answer, Way},
-    server::answer::failed,
+    server::results::failed,
 };
 
 /// The name under which the question travels in the newer protocol.

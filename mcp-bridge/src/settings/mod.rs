@@ -2,11 +2,14 @@
 //!
 //! Nothing in here can be changed by a call.
 
+mod rate_limit;
+
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, limits};
 
-use crate::{audit::Audit, digest::Digest, patience::PatientLimiter};
+use crate::{audit::Audit, digest::Digest};
+use rate_limit::PatientLimiter;
 
 pub use crate::consent::Ask;
 

@@ -1,13 +1,14 @@
 //! What is created: notes, and mails to customers with all that the person who started the bridge allows, and the consent
 //! of the person at the client.
 
-mod asking;
-mod beside;
-mod carried;
-mod case;
+mod channel;
 mod creates;
-mod errands;
 mod in_flight;
+mod input_required;
+mod pending;
+mod recent;
+mod request;
+mod shared_questions;
 
 use std::{
     collections::HashMap,
@@ -24,22 +25,22 @@ use shared_inbox::{Clock, Conversation, ConversationId, Scope};
 
 use super::{
     Link, Linked, Pace,
-    answer::{denied, error, failed},
     inboxes::Inboxes,
     record::{self, client_name, note},
+    results::{denied, error, failed},
 };
 use crate::{
     audit::Consent,
     consent::{Answer, Book, Opened, Page, Way},
-    recent::Recent,
     settings::{Ask, SendPolicy},
 };
-use case::Case;
-use errands::Errands;
 use in_flight::InFlight;
+use recent::Recent;
+use request::Case;
+use shared_questions::Errands;
 
-pub(super) use case::Mail;
 pub(super) use creates::Create;
+pub(super) use request::Mail;
 
 /// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more: a risk,
 /// another contact or a new email may have come while the person was reading.

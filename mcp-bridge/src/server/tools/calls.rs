@@ -16,21 +16,23 @@ use shared_inbox::{
     },
 };
 
-use super::{
-    Bridge, Linked, Pace,
-    answer::{changed, denied, error, failed, ok, wrong},
-    arguments,
-    mail::{Create, Mail},
-    tools,
-    trace::traced,
+use super::arguments;
+use crate::{
+    render,
+    server::{
+        Bridge, Linked, Pace,
+        results::{changed, denied, error, failed, ok, wrong},
+        sending::{Create, Mail},
+        tools,
+        trace::traced,
+    },
 };
-use crate::render;
 
 /// Every view: what `view: "any"` lists.
 const ALL_VIEWS: [View; 4] = [View::Open, View::Waiting, View::Snoozed, View::Closed];
 
 impl Bridge {
-    pub(super) async fn call(
+    pub(in crate::server) async fn call(
         &self,
         operation: Operation,
         request: CallToolRequestParams,
@@ -163,7 +165,7 @@ fn read<I: Input>(arguments: Value) -> Result<I, CallToolResult> {
     I::read_arguments(arguments).map_err(|problems| failed(wrong(&problems)))
 }
 
-pub(super) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
+pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
     match arguments.get("id") {
         None | Some(Value::Null) => Err("is required".into()),
         Some(Value::String(id)) => id.parse().map_err(|e: shared_inbox::InvalidId| e.to_string()),
@@ -172,7 +174,7 @@ pub(super) fn conversation_id(arguments: &Value) -> Result<ConversationId, Strin
 }
 
 /// Both, or everything that is wrong with either.
-pub(super) fn with<T>(
+pub(in crate::server) fn with<T>(
     id: Result<ConversationId, String>,
     input: Result<T, Problems>,
 ) -> Result<(ConversationId, T), CallToolResult> {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     consent::{Letter, last_inbound},
     digest::Digest,
-    server::{Linked, answer::failed},
+    server::{Linked, results::failed},
 };
 
 /// A reply or a document request.

@@ -12,13 +12,12 @@ use shared_inbox::{
 };
 use tokio::sync::OwnedMutexGuard;
 
-use super::Mailroom;
+use super::{Mailroom, recent::Fate};
 use crate::{
     digest::Digest,
-    recent::Fate,
     server::{
         Linked,
-        answer::{changed, error, failed, in_words, ok},
+        results::{changed, error, failed, in_words, ok},
     },
 };
 

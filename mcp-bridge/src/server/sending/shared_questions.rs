@@ -22,7 +22,7 @@ use crate::{
     audit::Consent,
     consent::{ANSWER_WITHIN, Way},
     digest::Digest,
-    server::{answer::failed, record::note},
+    server::{record::note, results::failed},
 };
 
 /// How long a call waits for a person before it says that the question is still open.

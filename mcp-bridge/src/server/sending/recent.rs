@@ -20,7 +20,7 @@ const REMEMBERED: Duration = Duration::from_secs(120);
 
 /// What became of a create.
 #[derive(Default)]
-pub(crate) enum Fate {
+pub(super) enum Fate {
     /// Nothing yet, or nothing that is remembered.
     #[default]
     None,
@@ -32,13 +32,13 @@ pub(crate) enum Fate {
 
 /// What was created lately.
 #[derive(Default)]
-pub(crate) struct Recent {
+pub(super) struct Recent {
     slots: Mutex<HashMap<Digest, Arc<AsyncMutex<Fate>>>>,
 }
 
 impl Recent {
     /// The place for this create. While one caller holds it, others with the same create wait for its result.
-    pub(crate) async fn slot(&self, create: Digest, now: Instant) -> OwnedMutexGuard<Fate> {
+    pub(super) async fn slot(&self, create: Digest, now: Instant) -> OwnedMutexGuard<Fate> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             slots.retain(|_, slot| {

@@ -9,8 +9,8 @@ use rmcp::model::CallToolResult;
 use tokio::sync::watch;
 
 use crate::server::{
-    answer::failed,
     record::{self, Intent},
+    results::failed,
 };
 
 /// The creates under way.
