@@ -15,7 +15,10 @@ use shared_inbox::Operation;
 
 use crate::{
     config::{For, Key, Launch, starting},
-    settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings, Structured},
+    settings::{
+        BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, ServiceAccess, Settings, Structured,
+        ToolFilter,
+    },
     skills,
 };
 
@@ -122,7 +125,7 @@ pub struct Options {
     pub send: SendPolicy,
     /// Where you are asked whether a mail may go out; in the client unless you say otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_ASK", value_enum, value_name = "WHERE")]
-    pub ask: Option<Ask>,
+    pub ask: Option<ConsentChannel>,
     /// Show only the tools that change nothing
     #[arg(long, global = true, env = "SHARED_INBOX_READ_ONLY", value_parser = switch())]
     pub read_only: bool,
@@ -133,7 +136,7 @@ pub struct Options {
     #[arg(long, global = true, env = "SHARED_INBOX_EXCLUDE_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
     pub exclude_tools: Vec<String>,
     /// The most characters that one result may carry: long fields are shortened, items beyond it left out, with a note
-    #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
+    #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = DEFAULT_MAX_CHARS, value_name = "N", value_parser = max_chars)]
     pub max_chars: usize,
     /// Keep the model to the inbox with this address; more than once for more inboxes
     #[arg(long, global = true, env = "SHARED_INBOX_MAILBOX", value_delimiter = ',', value_name = "ADDRESS", value_parser = address)]
@@ -203,15 +206,15 @@ impl Options {
     /// The settings of the bridge; the sandbox is not started here.
     pub fn settings(&self) -> Settings {
         Settings {
-            access: Access {
+            access: ServiceAccess {
                 base_url: self.base_url.clone(),
                 key_file: self.api_key_file.clone(),
                 plain_http: self.allow_plain_http,
                 client: None,
             },
             send: self.send,
-            ask: self.ask.unwrap_or(Ask::Client),
-            filter: Filter {
+            ask: self.ask.unwrap_or(ConsentChannel::Client),
+            filter: ToolFilter {
                 read_only: self.read_only,
                 only: self.tools.clone(),
                 except: self.exclude_tools.clone(),
@@ -252,8 +255,8 @@ impl Options {
             SendPolicy::Never => flag("--send", Some("never".into())),
         }
         match self.ask {
-            Some(Ask::Client) => flag("--ask", Some("client".into())),
-            Some(Ask::Browser) => flag("--ask", Some("browser".into())),
+            Some(ConsentChannel::Client) => flag("--ask", Some("client".into())),
+            Some(ConsentChannel::Browser) => flag("--ask", Some("browser".into())),
             None => {}
         }
         if self.read_only {
@@ -265,7 +268,7 @@ impl Options {
         if !self.exclude_tools.is_empty() {
             flag("--exclude-tools", Some(self.exclude_tools.join(",")));
         }
-        if self.max_chars != MAX_CHARS {
+        if self.max_chars != DEFAULT_MAX_CHARS {
             flag("--max-chars", Some(self.max_chars.to_string()));
         }
         for address in &self.mailbox {

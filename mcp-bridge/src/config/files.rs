@@ -51,9 +51,9 @@ fn from_store(local: &Path) -> Option<PathBuf> {
 
 /// The file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
 pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&target) {
             Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
             Err(_) => return Ok(target),

@@ -6,10 +6,10 @@ use shared_inbox::{Client, Me, RetryPolicy, Scope};
 use tokio::sync::Mutex;
 
 use super::record;
-use crate::{digest::Digest, settings::Access};
+use crate::{digest::Digest, settings::ServiceAccess};
 
 /// How long a caller waits to hear whose key it is.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client, and whose key it uses.
 pub(super) struct Linked {
@@ -27,12 +27,12 @@ impl Linked {
 
 /// The link, made or not.
 pub(super) struct Link {
-    access: Access,
+    access: ServiceAccess,
     made: Mutex<Option<Arc<Linked>>>,
 }
 
 impl Link {
-    pub(super) fn new(access: Access) -> Self {
+    pub(super) fn new(access: ServiceAccess) -> Self {
         Self { access, made: Mutex::default() }
     }
 
@@ -71,7 +71,7 @@ impl Link {
         let key = self.access.key_digest();
         let client = self.access.connect()?;
         // Few attempts: a client that waits for the list of tools is better told soon, and the next call tries again.
-        let call = client.me().deadline(PATIENCE).retry(RetryPolicy::default().attempts(2));
+        let call = client.me().deadline(ME_TIMEOUT).retry(RetryPolicy::default().attempts(2));
         let me = call.await.map_err(|error| explain(&error))?;
         tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "linked to the service");
         Ok(Arc::new(Linked { client, me, key }))

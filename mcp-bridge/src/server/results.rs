@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use shared_inbox::Problems;
 
 use super::{inboxes::Denied, link::explain};
-use crate::render::{self, Rendered, Tally, clean, clean_and_cut};
+use crate::render::{self, Rendered, SanitizeReport, clean, clean_and_cut};
 
 /// The most characters of a sentence on what did not work: a service may repeat what was sent to it.
-const LONGEST: usize = 900;
+const MAX_SENTENCE_CHARS: usize = 900;
 
 /// A result in both forms, neither of them longer than this.
 pub(super) fn done(rendered: Rendered, max_chars: usize) -> CallToolResult {
@@ -45,7 +45,7 @@ pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> Cal
         }
     }
     // Each part is clean by itself, and two may make a link together.
-    both(Rendered { text: clean(&text, &mut Tally::default()), structured: answer })
+    both(Rendered { text: clean(&text, &mut SanitizeReport::default()), structured: answer })
 }
 
 /// The answer of an operation that has nothing more to say.
@@ -110,5 +110,5 @@ pub(super) fn wrong(problems: &Problems) -> String {
 
 /// A sentence that may hold what the service said, which may repeat what a stranger wrote.
 pub(super) fn said(sentence: &str) -> String {
-    clean_and_cut(sentence, LONGEST, &mut Tally::default())
+    clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default())
 }

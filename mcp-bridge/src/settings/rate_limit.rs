@@ -8,16 +8,16 @@ use tokio::time::Instant;
 
 /// A limiter that uses up the patience of its caller before it gives up.
 #[derive(Debug)]
-pub(super) struct PatientLimiter(MemoryLimiter);
+pub(super) struct WaitingLimiter(MemoryLimiter);
 
-impl PatientLimiter {
+impl WaitingLimiter {
     /// Allows this many requests in any minute.
     pub(super) fn new(limit: u32) -> Self {
         Self(MemoryLimiter::new(limit))
     }
 }
 
-impl RateLimiter for PatientLimiter {
+impl RateLimiter for WaitingLimiter {
     fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
         Box::pin(async move {
             let began = Instant::now();
@@ -47,7 +47,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_waits_as_long_as_it_may_and_the_next_gets_through() {
-        let limiter = PatientLimiter::new(2);
+        let limiter = WaitingLimiter::new(2);
         for _ in 0..2 {
             limiter.acquire(ask(0)).await.unwrap().finished();
         }

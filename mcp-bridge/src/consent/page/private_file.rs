@@ -151,7 +151,7 @@ mod tests {
             fs::create_dir(place.path().join(name)).unwrap();
             fs::write(place.path().join(name).join(FILE), "").unwrap();
         }
-        fs::write(place.path().join(&others[4]).join("letter.txt"), "").unwrap();
+        fs::write(place.path().join(&others[4]).join("preview.txt"), "").unwrap();
         remove_leftovers_in(place.path(), |process| {
             process == "42" || process == std::process::id().to_string()
         });

@@ -10,7 +10,7 @@ use rmcp::{
 use shared_inbox::{ConversationId, Operation, Scope};
 
 use crate::{
-    render::{Tally, clean_and_cut},
+    render::{SanitizeReport, clean_and_cut},
     server::Bridge,
 };
 
@@ -88,7 +88,7 @@ struct Arguments(rmcp::model::JsonObject);
 
 impl Arguments {
     fn get(&self, name: &str) -> Option<String> {
-        let text = clean_and_cut(self.0.get(name)?.as_str()?, LONGEST, &mut Tally::default());
+        let text = clean_and_cut(self.0.get(name)?.as_str()?, LONGEST, &mut SanitizeReport::default());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "'");
         // Between quotes, so that no word of ours completes what it leaves open.
         (!text.is_empty()).then(|| format!("\"{text}\""))

@@ -15,18 +15,18 @@ use crate::server::{
 
 /// The creates under way.
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(super) struct InFlightCreates {
     count: watch::Sender<usize>,
     closed: AtomicBool,
 }
 
 /// A create that is under way, until this is dropped.
 pub(super) struct Creating<'a> {
-    in_flight: &'a InFlight,
+    in_flight: &'a InFlightCreates,
     intent: Option<Intent>,
 }
 
-impl InFlight {
+impl InFlightCreates {
     /// Begins a create, which may mail a customer, and writes its intent down. An error is why it must not begin.
     pub(super) fn begin(&self, sends: bool) -> Result<Creating<'_>, CallToolResult> {
         if self.closed.load(Ordering::Relaxed) {

@@ -8,11 +8,11 @@ use shared_inbox::{
 };
 
 use super::{
-    Reading, Result,
-    creates::{Create, What},
+    ReadConversation, Result,
+    creates::{Create, CreateInput},
 };
 use crate::{
-    consent::{Letter, last_inbound},
+    consent::{EmailPreview, last_inbound},
     digest::Digest,
     server::{Linked, results::failed},
 };
@@ -23,19 +23,19 @@ pub(in crate::server) struct Mail(pub(super) Create);
 
 impl Mail {
     pub(in crate::server) fn reply(id: ConversationId, reply: Reply) -> Self {
-        Self(Create { id, what: What::Reply(reply) })
+        Self(Create { id, what: CreateInput::Reply(reply) })
     }
 
     pub(in crate::server) fn request(id: ConversationId, request: RequestDocuments) -> Self {
-        Self(Create { id, what: What::Request(request) })
+        Self(Create { id, what: CreateInput::Request(request) })
     }
 
     /// The conversation, and what the customer is to read.
     pub(in crate::server) fn words(&self) -> (ConversationId, String) {
         let words = match &self.0.what {
-            What::Reply(reply) => &reply.body,
-            What::Request(request) => request.message.as_deref().unwrap_or_default(),
-            What::Note(note) => &note.body,
+            CreateInput::Reply(reply) => &reply.body,
+            CreateInput::Request(request) => request.message.as_deref().unwrap_or_default(),
+            CreateInput::Note(note) => &note.body,
         };
         (self.0.id.clone(), words.to_owned())
     }
@@ -46,47 +46,47 @@ impl Mail {
 
     pub(super) fn into_draft(mut self) -> Create {
         match &mut self.0.what {
-            What::Reply(reply) => reply.send = false,
-            What::Request(request) => request.send = false,
-            What::Note(_) => {}
+            CreateInput::Reply(reply) => reply.send = false,
+            CreateInput::Request(request) => request.send = false,
+            CreateInput::Note(_) => {}
         }
         self.0
     }
 
-    pub(super) fn letter(&self, conversation: &Conversation) -> Letter {
+    pub(super) fn preview(&self, conversation: &Conversation) -> EmailPreview {
         match &self.0.what {
-            What::Reply(r) => {
-                Letter::new(conversation, &r.body, r.documents.as_deref().unwrap_or_default(), None)
+            CreateInput::Reply(r) => {
+                EmailPreview::new(conversation, &r.body, r.documents.as_deref().unwrap_or_default(), None)
             }
-            What::Request(r) => {
+            CreateInput::Request(r) => {
                 let due = r.due_date.as_ref().map(ToString::to_string);
-                Letter::new(conversation, r.message.as_deref().unwrap_or_default(), &r.documents, due)
+                EmailPreview::new(conversation, r.message.as_deref().unwrap_or_default(), &r.documents, due)
             }
-            What::Note(n) => Letter::new(conversation, &n.body, &[], None),
+            CreateInput::Note(n) => EmailPreview::new(conversation, &n.body, &[], None),
         }
     }
 }
 
 /// A mail that a person must agree to.
-pub(super) struct Case {
+pub(super) struct ConsentRequest {
     pub(super) linked: Arc<Linked>,
     pub(super) mail: Mail,
-    /// What the person is asked by.
-    pub(super) reading: Reading,
-    pub(super) letter: Letter,
-    /// What a consent is bound to: what the person sees, what is sent, and the email that it answers.
+    /// CreateInput the person is asked by.
+    pub(super) reading: ReadConversation,
+    pub(super) preview: EmailPreview,
+    /// CreateInput a consent is bound to: what the person sees, what is sent, and the email that it answers.
     pub(super) exact: Digest,
-    /// What a refusal holds for: what the person sees.
+    /// CreateInput a refusal holds for: what the person sees.
     pub(super) seen: Digest,
 }
 
-impl Case {
-    pub(super) fn new(linked: &Arc<Linked>, mail: Mail, reading: Reading) -> Result<Self> {
-        let letter = mail.letter(&reading.conversation);
+impl ConsentRequest {
+    pub(super) fn new(linked: &Arc<Linked>, mail: Mail, reading: ReadConversation) -> Result<Self> {
+        let preview = mail.preview(&reading.conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
         let answered = last_inbound(&reading.conversation).map(|message| &message.id);
-        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &letter, answered)).map_err(wrong)?;
-        let seen = letter.seen().map_err(wrong)?;
-        Ok(Self { linked: linked.clone(), mail, reading, letter, exact, seen })
+        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &preview, answered)).map_err(wrong)?;
+        let seen = preview.seen().map_err(wrong)?;
+        Ok(Self { linked: linked.clone(), mail, reading, preview, exact, seen })
     }
 }

@@ -132,7 +132,7 @@ impl Bridge {
             Operation::AddNote => {
                 let (id, input) = with(id, AddNote::read_arguments(arguments))?;
                 admit(&id).await?;
-                self.mailroom.create(linked, &Create::note(id, input), None).await
+                self.sender.create(linked, &Create::note(id, input), None).await
             }
             Operation::Reply => {
                 let (id, input) = with(id, Reply::read_arguments(arguments))?;

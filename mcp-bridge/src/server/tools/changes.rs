@@ -144,7 +144,7 @@ impl Bridge {
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
         let (id, words) = mail.words();
-        let response = self.mailroom.mail(linked, &self.inboxes, mail, request, ctx).await?;
+        let response = self.sender.mail(linked, &self.inboxes, mail, request, ctx).await?;
         if let CallToolResponse::Complete(result) = &response
             && result.is_error != Some(true)
         {

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use shared_inbox::{Conversation, ConversationSummary, Document, Mailbox, Operation, Tag};
 use shared_inbox_mcp::{
     Bridge,
-    render::{self, Fence, Style, Tally, clean},
+    render::{self, Fence, RenderOptions, SanitizeReport, clean},
     settings::Settings,
 };
 
@@ -50,11 +50,11 @@ proptest! {
 
     #[test]
     fn cleaned_text_is_inert_and_cleaning_it_again_changes_nothing(words in hostile()) {
-        let once = clean(&words, &mut Tally::default());
+        let once = clean(&words, &mut SanitizeReport::default());
         if let Some(what) = live(&once) {
             return Err(TestCaseError::fail(format!("{what} in {once:?}")));
         }
-        let mut tally = Tally::default();
+        let mut tally = SanitizeReport::default();
         let twice = clean(&once, &mut tally);
         prop_assert_eq!(&twice, &once);
         tally.lookalikes = 0;
@@ -66,7 +66,7 @@ proptest! {
 /// then the bridge gives an error in its place.
 fn both_forms_are_inert(words: String, max: usize) -> Result<(), TestCaseError> {
     let service = Service { words };
-    let style = || Style::new(Fence::with_marker(MARKER), max);
+    let style = || RenderOptions::new(Fence::with_marker(MARKER), max);
     let c: Conversation = typed(service.conversation());
     for part in [None, Some(0..2), Some(3..9)] {
         let rendered = render::conversation(&style(), &c, part);
