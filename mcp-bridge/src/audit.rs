@@ -1,6 +1,6 @@
 //! `--audit`: lines of JSON about each call, for whoever must be able to say later what was done and who agreed to it.
 //!
-//! A line holds ids and never words: not of a mail, a name, an address or an argument.
+//! A line holds ids and never words: not of an email, a name, an address or an argument.
 
 use std::{
     fs,

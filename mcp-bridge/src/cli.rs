@@ -39,7 +39,7 @@ The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_I
 argument: every program on the machine could read it there. Each option can come from the variable that is named with
 it; the command line goes before it.
 
-What customers wrote comes to the model marked, without hidden characters and live links. A mail goes out only
+What customers wrote comes to the model marked, without hidden characters and live links. An email goes out only
 after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
@@ -114,16 +114,16 @@ pub struct Options {
     /// A file that holds the key and nothing else; read again whenever the service refuses the key
     #[arg(long, global = true, env = "SHARED_INBOX_API_KEY_FILE", value_name = "FILE")]
     pub api_key_file: Option<PathBuf>,
-    /// Try it with a demo inbox inside this program: no account, no server, no real mail
+    /// Try it with a demo inbox inside this program: no account, no server, no real email
     #[arg(long, global = true, env = "SHARED_INBOX_SANDBOX", value_parser = switch())]
     pub sandbox: bool,
     /// Let the key cross the network unprotected, to a service on plain http, in a network that you trust
     #[arg(long, global = true, env = "SHARED_INBOX_ALLOW_PLAIN_HTTP", value_parser = switch())]
     pub allow_plain_http: bool,
-    /// What happens when a model wants to send a mail. Nothing that a model says can change it
+    /// What happens when a model wants to send an email. Nothing that a model says can change it
     #[arg(long, global = true, env = "SHARED_INBOX_SEND", value_enum, default_value_t = SendPolicy::Ask, value_name = "POLICY")]
     pub send: SendPolicy,
-    /// Where you are asked whether a mail may go out; in the client unless you say otherwise
+    /// Where you are asked whether an email may go out; in the client unless you say otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_ASK", value_enum, value_name = "WHERE")]
     pub ask: Option<ConsentChannel>,
     /// Show only the tools that change nothing
@@ -154,7 +154,7 @@ pub struct Options {
     /// Serve the skills in this folder too: how your team answers, as folders with a SKILL.md
     #[arg(long, global = true, env = "SHARED_INBOX_SKILLS", value_name = "DIR", value_parser = skills_in)]
     pub skills: Option<PathBuf>,
-    /// Say more on stderr; twice for every request. Never mail, names or keys
+    /// Say more on stderr; twice for every request. Never email, names or keys
     #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
     pub verbose: u8,
 }

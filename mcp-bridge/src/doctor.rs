@@ -73,7 +73,7 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
         Ok(answer) => answer,
         Err(error) => {
             if error.status().is_some() {
-                report.good("network: the service answers");
+                report.good("network: the service responds");
             }
             let what = if error.is_unauthorized() {
                 "key"
@@ -89,7 +89,7 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
             return;
         }
     };
-    report.good("network: the service answers");
+    report.good("network: the service responds");
     let me: Me = match answer.json() {
         Ok(me) => me,
         Err(error) => return report.bad(format!("{error}. Is this the service's address?")),
@@ -133,7 +133,7 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         SendPolicy::Allow => {
             "sending: allowed without a question (--send=allow), except where there is a risk"
         }
-        SendPolicy::Never => "sending: never (--send=never), every mail becomes a draft",
+        SendPolicy::Never => "sending: never (--send=never), every email becomes a draft",
     });
 }
 

@@ -157,8 +157,8 @@ impl For {
         match self {
             For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
             For::ClaudeDesktop if !launch.offered.is_empty() => {
-                "Then quit Claude Desktop and start it again.\nIt cannot ask you whether a mail may go out, so this program asks on a \
-                 page in your browser (--ask=browser); with --ask=client, mails become drafts instead."
+                "Then quit Claude Desktop and start it again.\nIt cannot ask you whether an email may go out, so this program asks on a \
+                 page in your browser (--ask=browser); with --ask=client, emails become drafts instead."
             }
             For::ClaudeDesktop => "Then quit Claude Desktop and start it again.",
             For::ClaudeCode => {

@@ -24,7 +24,10 @@ impl Ending {
         match answer {
             Decision::Yes if failed => Self::new(
                 "The email was not sent",
-                format!("You agreed, but it did not work. What the model was told: {}", first_line(result)),
+                format!(
+                    "You agreed, but it did not work. The model got this message: {}",
+                    first_line(result)
+                ),
             ),
             Decision::Yes => {
                 let when =
@@ -38,7 +41,7 @@ impl Ending {
             }
             Decision::No => Self::new(
                 "Thank you",
-                "You said no. Nothing was sent, and no draft was made. The model was told that you declined, and you are not asked \
+                "You said no. Nothing was sent, and no draft was made. The model knows that you declined, and you are not asked \
                  about this email again for two minutes.",
             ),
             Decision::Dismissed => Self::new(

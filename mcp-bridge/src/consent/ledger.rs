@@ -1,4 +1,4 @@
-//! Which questions are open, and which mails a person has just refused.
+//! Which questions are open, and which emails a person has just refused.
 //!
 //! The newer protocol carries a question through the client and back. The handle that travels with it says nothing
 //! by itself; what it stands for stays here, so that there is nothing to forge.
@@ -12,9 +12,9 @@ use std::{
 use super::{ANSWER_TIMEOUT, secret};
 use crate::digest::Digest;
 
-/// How long a refused mail is not asked about again.
+/// How long a refused email is not asked about again.
 const REFUSAL_TTL: Duration = Duration::from_secs(120);
-/// So many refusals in one conversation, and nothing more is asked about it for as long: a model that writes its mail anew
+/// So many refusals in one conversation, and nothing more is asked about it for as long: a model that writes its email anew
 /// each time must not wear a person down either.
 const MAX_REFUSALS: usize = 3;
 /// The most questions open at once: a person who sees more stops reading them.
@@ -53,7 +53,7 @@ struct LedgerState {
 }
 
 struct OpenEntry {
-    /// The exact mail.
+    /// The exact email.
     mail: Digest,
     /// What the person sees of it.
     seen: Digest,
@@ -81,7 +81,7 @@ impl Drop for OpenConsent {
 }
 
 impl ConsentLedger {
-    /// Opens a question about this mail, which takes the place of one that looks the same to a person.
+    /// Opens a question about this email, which takes the place of one that looks the same to a person.
     pub(crate) fn open(
         &self,
         mail: Digest,
@@ -99,7 +99,7 @@ impl ConsentLedger {
         Ok(OpenConsent { ledger: self.clone(), handle })
     }
 
-    /// Closes a question, whatever the answer is: a handle works once. Fails when it was not about this mail. Gives how
+    /// Closes a question, whatever the answer is: a handle works once. Fails when it was not about this email. Gives how
     /// long it was open.
     pub(crate) fn close(&self, handle: &str, mail: Digest, now: Instant) -> Result<Duration, ConsentError> {
         match self.lock(now).open.remove(handle) {

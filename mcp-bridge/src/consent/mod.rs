@@ -1,6 +1,6 @@
-//! A person's consent to one mail: asked with everything in view, good for exactly that mail, once, for a short time.
+//! A person's consent to one email: asked with everything in view, good for exactly that email, once, for a short time.
 //!
-//! There is a ladder of ways to ask ([`AskMethod`]); where none reaches a person, the mail becomes a draft.
+//! There is a ladder of ways to ask ([`AskMethod`]); where none reaches a person, the email becomes a draft.
 
 mod ending;
 mod ledger;
@@ -21,10 +21,10 @@ use serde_json::Value;
 
 /// How long a question may go without an answer.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// No person reads a mail and decides in less. Some clients answer by themselves, and such an answer is nobody's.
+/// No person reads an email and decides in less. Some clients answer by themselves, and such an answer is nobody's.
 pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
 
-/// Where a person is asked whether a mail may go out.
+/// Where a person is asked whether an email may go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[non_exhaustive]
 pub enum ConsentChannel {
@@ -117,13 +117,13 @@ pub(crate) fn action(answer: &Value) -> Option<ElicitationAction> {
     serde_json::from_value(answer.get("action")?.clone()).ok()
 }
 
-/// The form that asks for consent to this mail.
+/// The form that asks for consent to this email.
 pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
         .required_bool_property("send", |field| {
             field
                 .title("Send it")
-                .description("Tick to mail this text to this address. Leave empty to send nothing.")
+                .description("Tick to email this text to this address. Leave empty to send nothing.")
         })
         .build_unchecked();
     ElicitRequestParams::FormElicitationParams {
@@ -133,12 +133,12 @@ pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     }
 }
 
-/// The link to the page that asks for consent to this mail. What the mail says is on the page alone.
+/// The link to the page that asks for consent to this email. What the email says is on the page alone.
 pub(crate) fn link(ticket: &PageQuestion) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message:
-            "A model wants to send a mail to a customer. The page shows it, and asks whether it may go out."
+            "A model wants to send an email to a customer. The page shows it, and asks whether it may go out."
                 .into(),
         url: ticket.target().to_owned(),
         elicitation_id: ticket.name().to_owned(),

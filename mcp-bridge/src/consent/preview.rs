@@ -1,4 +1,4 @@
-//! A mail as the person sees it before it is sent: to whom and every word of it first, then about what.
+//! An email as the person sees it before it is sent: to whom and every word of it first, then about what.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::{
     render::{Kind, SanitizeReport, counted, kind, quoted},
 };
 
-/// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
+/// How much is shown of what a stranger chose and the email does not say: enough to know it by.
 const MAX_FIELD_CHARS: usize = 200;
 /// How many reasons of a risk are shown; the service gives no more.
 const MAX_RISK_REASONS: usize = 3;
@@ -23,7 +23,7 @@ const MAX_ANSWERED_CHARS: usize = 600;
 /// A text that is longer than this, or has more lines, does not fit into sight.
 const MAX_VISIBLE: (usize, usize) = (1_500, 25);
 
-/// A mail that is about to be sent.
+/// An email that is about to be sent.
 #[derive(Serialize)]
 pub(crate) struct EmailPreview {
     pub(crate) conversation: String,
@@ -60,7 +60,7 @@ pub(crate) struct RenderedPreview {
 }
 
 impl EmailPreview {
-    /// The mail with this text in this conversation.
+    /// The email with this text in this conversation.
     pub(crate) fn new(c: &Conversation, text: &str, documents: &[DocumentItem], due: Option<String>) -> Self {
         Self {
             conversation: c.id.to_string(),
@@ -159,7 +159,7 @@ impl EmailPreview {
     /// The question to the person, for a client that shows it.
     pub(crate) fn question(&self) -> String {
         let shown = self.shown(Links::Broken);
-        let mut out = format!("A model wants to send this mail to a customer.\n\nTo: {}\n", shown.to);
+        let mut out = format!("A model wants to send this email to a customer.\n\nTo: {}\n", shown.to);
         for warning in &shown.warnings {
             _ = writeln!(out, "{warning}");
         }
@@ -172,7 +172,7 @@ impl EmailPreview {
         }
         out.push_str("(The text ends here.)\n");
         if shown.broken {
-            out.push_str("(Links are shown broken here; in the mail they are whole.)\n");
+            out.push_str("(Links are shown broken here; in the email they are whole.)\n");
         }
         if let Some(answers) = &shown.answers {
             out.push_str("\nIt answers the customer's last words:\n");
@@ -286,6 +286,6 @@ mod tests {
         assert!(seen(&preview("Hello Kim,\n\nit left yesterday.")) != first);
         let mut other = preview("Hello Kim,\n\nit left today.");
         other.address = Some("else@example.com".into());
-        assert!(seen(&other) != first, "another recipient is another mail");
+        assert!(seen(&other) != first, "another recipient is another email");
     }
 }

@@ -1,4 +1,4 @@
-//! A stranger's text made visible: what is hidden in it is shown instead of removed, because the mail will carry it.
+//! A stranger's text made visible: what is hidden in it is shown instead of removed, because the email will carry it.
 
 use std::fmt::Write;
 

@@ -150,7 +150,7 @@ fn strip(text: &str, tally: &mut SanitizeReport) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        // A line ends with one character, however the mail was written.
+        // A line ends with one character, however the email was written.
         if c == '\r' {
             if chars.peek() != Some(&'\n') {
                 out.push('\n');

@@ -14,7 +14,7 @@ use super::{
 /// A conversation: its latest items, or this part of its timeline, as many as fit.
 pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
     let all = c.timeline.len();
-    // In the exact form nothing is shortened; a recorded mail that would crowd out the conversation is left out.
+    // In the exact form nothing is shortened; a recorded email that would crowd out the conversation is left out.
     let sent_fits = style.form != Form::Exact
         || c.app_sent.as_ref().is_none_or(|sent| chars(sent.as_str()) <= style.max_chars / 4);
     let head = Part::within(style.max_chars / 2, |scale| {
@@ -42,7 +42,7 @@ pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<
     let Part { mut text, json: mut structured, .. } = head;
     let mut notes = Vec::new();
     if !sent_fits {
-        notes.push("Cut: the mail that the app sent is left out, it is too long for one result.".to_owned());
+        notes.push("Cut: the email that the app sent is left out, it is too long for one result.".to_owned());
     }
     if wanted.is_empty() && all > 0 {
         notes.push(format!("There is nothing there: the timeline has {}.", counted(all, "item")));
@@ -125,7 +125,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         block.field("reason for the warning", reason, caps::SUBJECT);
     }
     if let Some(sent) = &c.app_sent {
-        block.field("mail that the app sent", sent.as_str(), caps::DATA);
+        block.field("email that the app sent", sent.as_str(), caps::DATA);
     }
     fence.write(&mut out, &block);
     out
@@ -190,7 +190,7 @@ fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
     fence.write(out, block.text(&m.text, caps::WORDS));
 }
 
-/// Notes are the team's own, but people and agents paste mail into them.
+/// Notes are the team's own, but people and agents paste emails into them.
 fn note(fence: &Fence, out: &mut String, n: &Note, scale: Scale) {
     _ = writeln!(out, "internal note {} · by {} · {}", n.id, quoted(&n.author), minute(&n.at));
     fence.write(out, FencedBlock::scaled(scale).text(&n.body, caps::WORDS));

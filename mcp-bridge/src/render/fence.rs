@@ -1,7 +1,7 @@
 //! The fence around what strangers wrote.
 //!
-//! Each result gets a marker that nobody can know beforehand, so that a mail cannot close its own fence; and every
-//! line inside starts with a bar, so that no line of a mail looks like one of ours. In JSON a string cannot end before
+//! Each result gets a marker that nobody can know beforehand, so that an email cannot close its own fence; and every
+//! line inside starts with a bar, so that no line of an email looks like one of ours. In JSON a string cannot end before
 //! its quotation mark, and cleaned text has none of the fence's brackets: there a plain mark at its beginning is enough.
 
 use std::fmt::Write;

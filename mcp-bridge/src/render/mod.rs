@@ -105,7 +105,7 @@ impl RenderOptions {
         Self { fence, max_chars, form: Form::Safe, more: More::No, last_words: HashMap::new() }
     }
 
-    /// Gives the JSON exactly as the service gave it, for a program: with what is hidden in a mail, with live links, with
+    /// Gives the JSON exactly as the service gave it, for a program: with what is hidden in an email, with live links, with
     /// no word on whom to trust. An item that is too long is left out whole.
     #[must_use]
     pub fn exact(mut self) -> Self {

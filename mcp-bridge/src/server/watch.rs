@@ -24,7 +24,7 @@ pub(super) enum Ended {
     #[error("The call was cancelled.")]
     Cancelled,
     #[error(
-        "The service did not answer within {} seconds, and the call was given up. Try again in a minute. If it was to change \
+        "The service did not respond within {} seconds, and the call was given up. Try again in a minute. If it was to change \
          something, whether it did is not known: the same call again looks for that first, and repeats nothing.",
         CLIENT_TIMEOUT.as_secs()
     )]

@@ -93,15 +93,15 @@ pub enum Structured {
     None,
 }
 
-/// What happens to a call that wants to send a mail.
+/// What happens to a call that wants to send an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[non_exhaustive]
 pub enum SendPolicy {
-    /// Mails go out without a question, except in conversations that the service marked as a risk.
+    /// Emails go out without a question, except in conversations that the service marked as a risk.
     Allow,
     /// A person is asked, and sees address, subject and text; a client that cannot ask gets a draft.
     Ask,
-    /// Every mail becomes a draft.
+    /// Every email becomes a draft.
     Never,
 }
 

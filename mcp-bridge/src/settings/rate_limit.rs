@@ -6,7 +6,7 @@ use std::time::Duration;
 use shared_inbox::{AcquireRequest, BoxFuture, LimitError, MemoryLimiter, Permit, RateLimiter};
 use tokio::time::Instant;
 
-/// A limiter that uses up the patience of its caller before it gives up.
+/// A limiter that waits as long as its caller allows before it gives up.
 #[derive(Debug)]
 pub(super) struct WaitingLimiter(MemoryLimiter);
 
@@ -53,7 +53,7 @@ mod tests {
         }
         let began = Instant::now();
         assert!(limiter.acquire(ask(0)).await.is_err());
-        assert_eq!(began.elapsed(), Duration::ZERO, "without patience there is no wait");
+        assert_eq!(began.elapsed(), Duration::ZERO, "without time to wait there is no wait");
         let Err(LimitError::Busy { wait, .. }) = limiter.acquire(ask(50)).await else {
             panic!("the minute is not over")
         };

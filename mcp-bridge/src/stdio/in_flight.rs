@@ -78,7 +78,7 @@ impl InFlight {
     pub(super) fn complete(&self, id: &RequestId, how: &str) {
         if let Some(request) = self.lock().remove(id) {
             let ms = request.since.elapsed().as_millis() as u64;
-            tracing::debug!(method = request.method, how, ms, "answered");
+            tracing::debug!(method = request.method, how, ms, "completed");
         }
     }
 

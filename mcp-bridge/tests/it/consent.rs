@@ -139,7 +139,7 @@ async fn a_mail_whose_answer_is_lost_goes_out_once() {
         desk.mock.control().add_fault(lost).await.unwrap();
         let client = desk.sit_down_inside(&Person::who(Says::Yes), era, &[]).await;
         let result = client.call("reply", reply(&desk)).await;
-        assert!(text(&result).contains("answer was lost"), "{era:?}: {}", text(&result));
+        assert!(text(&result).contains("response was lost"), "{era:?}: {}", text(&result));
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
         assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
     }

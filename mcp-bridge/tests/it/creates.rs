@@ -66,7 +66,7 @@ async fn a_lost_answer_does_not_make_a_second_note() {
     let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
     let result = client.call("add_note", json!({ "id": desk.conversation, "body": "Once" })).await;
     assert!(!is_error(&result), "{}", text(&result));
-    assert!(text(&result).contains("answer was lost"), "{}", text(&result));
+    assert!(text(&result).contains("response was lost"), "{}", text(&result));
     assert_eq!(desk.notes().await, ["Once"]);
 }
 

@@ -120,7 +120,7 @@ fn a_recorded_mail_that_is_too_long_does_not_crowd_out_the_conversation() {
     let exact = render::conversation(&style().exact(), &c, None);
     assert_within(&exact, 50_000);
     assert!(exact.structured.get("appSent").is_none(), "in the exact form it is there whole or not at all");
-    assert!(exact.structured["note"].as_str().unwrap().contains("the mail that the app sent"));
+    assert!(exact.structured["note"].as_str().unwrap().contains("the email that the app sent"));
     assert_eq!(exact.structured["timeline"][0]["text"], "the question");
 }
 

@@ -113,7 +113,7 @@ impl PageServer {
         let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
             return not_here();
         };
-        // The mail is on its way to the service; its outcome is a moment off.
+        // The email is on its way to the service; its outcome is a moment off.
         let over = stage.wait_for(|stage| matches!(stage, Stage::Over(..)));
         let over = tokio::time::timeout(HEADER_READ_TIMEOUT, over).await;
         let stage = over.ok().and_then(Result::ok).map(|stage| stage.clone());

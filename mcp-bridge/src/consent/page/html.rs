@@ -1,4 +1,4 @@
-//! The page as HTML: a mail as text, two buttons, no script.
+//! The page as HTML: an email as text, two buttons, no script.
 
 use std::{fmt::Write, time::Duration};
 
@@ -32,7 +32,7 @@ pub(super) fn way_in(origin: &str, secret: &str) -> String {
     )
 }
 
-/// The mail as a part of the page.
+/// The email as a part of the page.
 pub(super) fn preview(preview: &EmailPreview) -> String {
     let shown = preview.shown(Links::Whole);
     let mut out = String::new();

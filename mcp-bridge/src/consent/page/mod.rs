@@ -1,4 +1,4 @@
-//! The bridge's own page: asks for consent to one mail where the client cannot, on this machine alone.
+//! The bridge's own page: asks for consent to one email where the client cannot, on this machine alone.
 //!
 //! A person comes to it with a secret that the model never sees: by a private file that the bridge opens in their browser,
 //! or by an address that their client shows. The secret works once. The browser that brought it gets a cookie, and from
@@ -43,7 +43,7 @@ pub(crate) struct Page {
     served: OnceCell<Arc<PageServer>>,
 }
 
-/// One question on the page. It is over when this is dropped, and then the mail is forgotten.
+/// One question on the page. It is over when this is dropped, and then the email is forgotten.
 pub(crate) struct PageQuestion {
     served: Arc<PageServer>,
     id: String,
@@ -71,7 +71,7 @@ struct PageServer {
 
 /// What is known of a question.
 struct QuestionState {
-    /// The mail as a part of the page; gone when the question is over.
+    /// The email as a part of the page; gone when the question is over.
     preview: String,
     /// How the browser comes to the page.
     entry: EntryPoint,
@@ -98,7 +98,7 @@ impl Page {
         Self { clock, served: OnceCell::new() }
     }
 
-    /// Opens a question about this mail.
+    /// Opens a question about this email.
     pub(crate) async fn open(&self, preview: &EmailPreview, way: AskMethod) -> io::Result<PageQuestion> {
         let served = self.served.get_or_try_init(|| serve(self.clock.clone())).await?.clone();
         let random = || secret().map_err(io::Error::other);

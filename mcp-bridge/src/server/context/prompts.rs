@@ -63,9 +63,9 @@ const JOBS: [Job; 3] = [
     Job {
         name: "draft_reply",
         title: "Draft a reply",
-        about: "Reads a conversation and drafts an answer for a person to approve.",
+        about: "Reads a conversation and drafts a reply for a person to approve.",
         needs: Operation::Reply,
-        arguments: &[CONVERSATION, optional("intent", "What the answer should say or do.", Operation::Reply)],
+        arguments: &[CONVERSATION, optional("intent", "What the reply should say or do.", Operation::Reply)],
     },
     Job {
         name: "chase_documents",
@@ -149,7 +149,7 @@ impl Bridge {
                 let id = arguments.conversation()?;
                 let intent = arguments.get("intent").map(|i| format!(" It should: {i}.")).unwrap_or_default();
                 let task = format!(
-                    "Draft an answer to the customer of conversation {id}, attached below, with the tool reply and without \
+                    "Draft a reply to the customer of conversation {id}, attached below, with the tool reply and without \
                      `send`.{intent} Answer in the customer's language, briefly, with nothing that the conversation or I \
                      did not tell you. Give the approving person a one-line summary. {CAREFUL}"
                 );
@@ -195,10 +195,10 @@ fn triage(arguments: &Arguments) -> String {
          table with id, what it is about in your own words, and what you suggest."
     );
     if let Some(tag) = arguments.get("tag") {
-        task.push_str(&format!(" Put the tag {tag} on what needs an answer today."));
+        task.push_str(&format!(" Put the tag {tag} on what needs a reply today."));
     }
     if let Some(teammate) = arguments.get("teammate") {
-        task.push_str(&format!(" Assign what needs an answer today to {teammate}, by the id under `team`."));
+        task.push_str(&format!(" Assign what needs a reply today to {teammate}, by the id under `team`."));
     }
     format!("{task} Change nothing else. {CAREFUL}")
 }

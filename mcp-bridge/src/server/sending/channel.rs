@@ -81,7 +81,7 @@ impl OpenQuestion {
                     match shown {
                         PageDelivery::Given => {}
                         PageDelivery::ByClient(handle) => match said(handle, clock, withdrawn).await {
-                            // The person agreed to open the page, and has said nothing about the mail yet.
+                            // The person agreed to open the page, and has said nothing about the email yet.
                             Ok((ElicitationAction::Accept, _)) => {}
                             Ok((action, _)) => {
                                 return QuestionOutcome::Answer(Decision::new(&action, None).after(took()));

@@ -49,7 +49,7 @@ impl Create {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
-    /// Whether it mails a customer.
+    /// Whether it emails a customer.
     pub(super) fn sends(&self) -> bool {
         match &self.what {
             CreateInput::Note(_) => false,
@@ -105,7 +105,7 @@ impl Sender {
                 }
                 _ => {
                     return Err(failed(
-                        "The same call was made a moment ago, its answer was lost, and it is still not clear whether it \
+                        "The same call was made a moment ago, its response was lost, and it is still not clear whether it \
                          took effect. Nothing was done now: read the conversation and look at the end of its timeline.",
                     ));
                 }
@@ -144,7 +144,7 @@ impl Sender {
             }
         };
         *slot = CreateOutcome::Made(Instant::now(), answer.clone());
-        let lost = "The answer was lost and the item was found in the conversation.";
+        let lost = "The response was lost and the item was found in the conversation.";
         let added = [why.map(a_draft), recovered.then(|| lost.to_owned())];
         let added = added.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let result = changed(&sentence(&create.what, &answer), answer, (!added.is_empty()).then_some(&added));
@@ -253,11 +253,11 @@ fn sentence(what: &CreateInput, answer: &Value) -> String {
     match (what, text("status")) {
         (CreateInput::Note(_), _) => "The note was added; the customer does not see it.".into(),
         (_, Some("draft")) => {
-            format!("Draft {message} was made{request}; a person must approve it before it is mailed.")
+            format!("Draft {message} was made{request}; a person must approve it before it is sent.")
         }
         (_, Some("scheduled")) => {
             let when = text("sendsAt").unwrap_or("the end of the undo window");
-            format!("Mail {message}{request} goes out at {when}; the team can stop it until then.")
+            format!("Email {message}{request} goes out at {when}; the team can stop it until then.")
         }
         (_, status) => {
             format!("Message {message}{request} was made, its status is {}.", status.unwrap_or("not known"))

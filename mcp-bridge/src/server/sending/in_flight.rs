@@ -27,7 +27,7 @@ pub(super) struct Creating<'a> {
 }
 
 impl InFlightCreates {
-    /// Begins a create, which may mail a customer, and writes its intent down. An error is why it must not begin.
+    /// Begins a create, which may email a customer, and writes its intent down. An error is why it must not begin.
     pub(super) fn begin(&self, sends: bool) -> Result<Creating<'_>, CallToolResult> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(failed("Nothing was done: the bridge is being ended."));

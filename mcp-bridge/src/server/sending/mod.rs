@@ -1,4 +1,4 @@
-//! What is created: notes, and mails to customers with all that the person who started the bridge allows, and the consent
+//! What is created: notes, and emails to customers with all that the person who started the bridge allows, and the consent
 //! of the person at the client.
 
 mod channel;
@@ -40,13 +40,13 @@ use request::ConsentRequest;
 use shared_questions::SharedQuestions;
 
 pub(super) use creates::Create;
-pub(super) use request::Mail;
+pub(super) use request::CustomerEmail;
 
 /// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more: a risk,
 /// another contact or a new email may have come while the person was reading.
 const READ_TTL: Duration = Duration::from_secs(3);
 
-/// Where mails are made: what was made lately, what is being asked, and what was refused.
+/// Where emails are made: what was made lately, what is being asked, and what was refused.
 pub(super) struct Sender {
     send: SendPolicy,
     ask: ConsentChannel,
@@ -93,17 +93,17 @@ impl Sender {
         }
     }
 
-    /// Makes a draft, or sends, or asks. Only a mail that may go out needs the conversation read, and one read serves
+    /// Makes a draft, or sends, or asks. Only an email that may go out needs the conversation read, and one read serves
     /// the choice of inboxes, the question and the create.
     pub(super) async fn mail(
         self: &Arc<Self>,
         linked: &Arc<Linked>,
         inboxes: &Inboxes,
-        mail: Mail,
+        mail: CustomerEmail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
-        let draft = async |mail: Mail, why| {
+        let draft = async |mail: CustomerEmail, why| {
             inboxes.admit(&linked.client, &mail.0.id).await.map_err(denied)?;
             if mail.wants_to_send() {
                 note(Consent::Draft);
@@ -147,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// The conversation of a mail that may go out: as it was read for the question that this call answers, if that was a
+    /// The conversation of an email that may go out: as it was read for the question that this call answers, if that was a
     /// moment ago, and else as it is now.
     async fn reading(
         &self,
@@ -203,11 +203,11 @@ impl Sender {
         self.creates.finish(grace).await;
     }
 
-    /// A question about this mail, if it may be asked.
+    /// A question about this email, if it may be asked.
     fn open(&self, case: &ConsentRequest, way: AskMethod) -> Result<OpenConsent> {
         if self.ledger.is_refused(&case.preview.conversation, case.seen, self.clock.now()) {
             return Err(failed(
-                "Not sent: the person refused this mail a moment ago, or several in this conversation, and is not asked again. Do \
+                "Not sent: the person refused this email a moment ago, or several in this conversation, and is not asked again. Do \
                  not try to send it; ask them what they want instead.",
             ));
         }

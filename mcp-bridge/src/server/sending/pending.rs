@@ -193,7 +193,7 @@ impl Sender {
         }
     }
 
-    /// The mail would go to whoever is the contact now, so after a while the conversation is read again.
+    /// The email would go to whoever is the contact now, so after a while the conversation is read again.
     async fn send_once(&self, case: &ConsentRequest, slot: &mut CreateSlot) -> Result<CallToolResult> {
         let now = self.clock.now();
         let mut reading = case.reading.clone();

@@ -1,4 +1,4 @@
-//! The memory of what was just created, so that a model that repeats itself does not repeat a mail.
+//! The memory of what was just created, so that a model that repeats itself does not repeat an email.
 //!
 //! The service has no way to tell a repeat from a second item that is meant. Within two minutes, the same call with
 //! the same words is a repeat.

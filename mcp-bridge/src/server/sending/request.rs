@@ -1,4 +1,4 @@
-//! A mail as it was asked for, and what a person must agree to before it goes out.
+//! An email as it was asked for, and what a person must agree to before it goes out.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use crate::{
 
 /// A reply or a document request.
 #[derive(Clone)]
-pub(in crate::server) struct Mail(pub(super) Create);
+pub(in crate::server) struct CustomerEmail(pub(super) Create);
 
-impl Mail {
+impl CustomerEmail {
     pub(in crate::server) fn reply(id: ConversationId, reply: Reply) -> Self {
         Self(Create { id, what: CreateInput::Reply(reply) })
     }
@@ -67,10 +67,10 @@ impl Mail {
     }
 }
 
-/// A mail that a person must agree to.
+/// An email that a person must agree to.
 pub(super) struct ConsentRequest {
     pub(super) linked: Arc<Linked>,
-    pub(super) mail: Mail,
+    pub(super) mail: CustomerEmail,
     /// CreateInput the person is asked by.
     pub(super) reading: ReadConversation,
     pub(super) preview: EmailPreview,
@@ -81,7 +81,7 @@ pub(super) struct ConsentRequest {
 }
 
 impl ConsentRequest {
-    pub(super) fn new(linked: &Arc<Linked>, mail: Mail, reading: ReadConversation) -> Result<Self> {
+    pub(super) fn new(linked: &Arc<Linked>, mail: CustomerEmail, reading: ReadConversation) -> Result<Self> {
         let preview = mail.preview(&reading.conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
         let answered = last_inbound(&reading.conversation).map(|message| &message.id);

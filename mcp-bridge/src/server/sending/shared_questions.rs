@@ -73,7 +73,7 @@ pub(super) enum QuestionEntry {
 }
 
 impl SharedQuestions {
-    /// The question about what a person sees as this mail.
+    /// The question about what a person sees as this email.
     pub(super) fn enter(&self, seen: Digest) -> QuestionEntry {
         let mut open = self.lock();
         // One that is being taken back has no answer for anyone.
@@ -209,7 +209,7 @@ pub(super) fn into_response(waited: WaitOutcome, way: AskMethod) -> Result<CallT
         }
         WaitOutcome::Open => Err(still_open(way)),
         WaitOutcome::Nobody => Err(failed(
-            "The bridge failed while the person was asked, and it is not known whether the mail was sent. Read the conversation \
+            "The bridge failed while the person was asked, and it is not known whether the email was sent. Read the conversation \
              before you try again.",
         )),
     }
@@ -219,7 +219,7 @@ fn still_open(way: AskMethod) -> CallToolResult {
     note(Consent::Open(way));
     failed(format!(
         "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
-         the mail. To learn the answer, make the same call again in a while; do not change the mail.",
+         the email. To learn the answer, make the same call again in a while; do not change the email.",
         ANSWER_TIMEOUT.as_secs() / 60
     ))
 }
@@ -237,7 +237,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_that_is_being_taken_back_is_asked_anew() {
-        let (questions, seen) = (SharedQuestions::default(), Digest::of(&"a mail").expect("a text is JSON"));
+        let (questions, seen) =
+            (SharedQuestions::default(), Digest::of(&"an email").expect("a text is JSON"));
         let first = new(questions.enter(seen));
         drop(first.wait());
         let second = new(questions.enter(seen));
@@ -252,7 +253,8 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_for_a_question_that_was_never_put_is_told_so() {
-        let (questions, seen) = (SharedQuestions::default(), Digest::of(&"a mail").expect("a text is JSON"));
+        let (questions, seen) =
+            (SharedQuestions::default(), Digest::of(&"an email").expect("a text is JSON"));
         let first = new(questions.enter(seen));
         let QuestionEntry::Open(waiting) = questions.enter(seen) else { panic!("it is being asked") };
         drop(first);

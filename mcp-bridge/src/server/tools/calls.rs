@@ -22,7 +22,7 @@ use crate::{
     server::{
         Bridge, Linked, Pace,
         results::{changed, denied, error, failed, ok, wrong},
-        sending::{Create, Mail},
+        sending::{Create, CustomerEmail},
         tools,
         trace::traced,
     },
@@ -136,11 +136,11 @@ impl Bridge {
             }
             Operation::Reply => {
                 let (id, input) = with(id, Reply::read_arguments(arguments))?;
-                return self.mail(linked, Mail::reply(id, input), request, ctx).await;
+                return self.mail(linked, CustomerEmail::reply(id, input), request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = with(id, RequestDocuments::read_arguments(arguments))?;
-                return self.mail(linked, Mail::request(id, input), request, ctx).await;
+                return self.mail(linked, CustomerEmail::request(id, input), request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
             _ => failed(format!("This version of the bridge cannot run {}.", request.name)),

@@ -18,7 +18,7 @@ use crate::{
         Bridge, Linked, Pace,
         results::{changed, denied, failed},
         seen::members,
-        sending::Mail,
+        sending::CustomerEmail,
     },
 };
 
@@ -139,7 +139,7 @@ impl Bridge {
     pub(in crate::server) async fn mail(
         &self,
         linked: &std::sync::Arc<Linked>,
-        mail: Mail,
+        mail: CustomerEmail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
