@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use shared_inbox::Conversation;
-use shared_inbox_mcp::render::{self, Fence, Style, Tally, clean};
+use shared_inbox_mcp::render::{self, Fence, RenderOptions, SanitizeReport, clean};
 
 const SIZE: usize = 1 << 20;
 const RUNS: usize = 15;
@@ -32,10 +32,11 @@ fn main() {
         let mail = conversation(&text);
         let read =
             median(|| serde_json::from_str::<Conversation>(&mail).expect("a conversation").timeline.len());
-        let cleaning = median(|| clean(&text, &mut Tally::default()).len());
+        let cleaning = median(|| clean(&text, &mut SanitizeReport::default()).len());
         let parsed: Conversation = serde_json::from_str(&mail).expect("a conversation");
         let result = median(|| {
-            let rendered = render::conversation(&Style::new(Fence::with_marker("m"), 50_000), &parsed, None);
+            let rendered =
+                render::conversation(&RenderOptions::new(Fence::with_marker("m"), 50_000), &parsed, None);
             rendered.text.len() + rendered.structured.as_object().map_or(0, serde_json::Map::len)
         });
         let ratio = |one: Duration| one.as_secs_f64() / read.as_secs_f64();

@@ -1,6 +1,6 @@
 //! `--audit`: lines of JSON about each call, for whoever must be able to say later what was done and who agreed to it.
 //!
-//! A line holds ids and never words: not of a mail, a name, an address or an argument.
+//! A line holds ids and never words: not of an email, a name, an address or an argument.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::Timestamp;
 
-use crate::consent::{Answer, Way};
+use crate::consent::{AskMethod, Decision};
 
 /// The file.
 ///
@@ -36,15 +36,15 @@ pub(crate) enum Consent {
     /// Nobody could be asked, or was to be.
     Draft,
     /// Somebody was asked in this way and has not answered.
-    Open(Way),
+    Open(AskMethod),
     /// Whoever was asked in this way said this.
-    Asked(Way, Answer),
+    Asked(AskMethod, Decision),
 }
 
 /// One line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Line<'a> {
+pub(crate) struct AuditRecord<'a> {
     at: Timestamp,
     call: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub(crate) struct Line<'a> {
     pub(crate) ms: Option<u64>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> AuditRecord<'a> {
     /// A line about a call of this tool.
     pub(crate) fn new(call: &'a str, tool: &'a str, outcome: &'a str, consent: Option<Consent>) -> Self {
         let (asked, answer) = match consent {
@@ -118,7 +118,7 @@ impl Audit {
     }
 
     /// Adds a line, whole: several bridges may write to one file. It is with the system when this returns.
-    pub(crate) fn write(&self, line: &Line<'_>) -> io::Result<()> {
+    pub(crate) fn write(&self, line: &AuditRecord<'_>) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&text);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, PossibleValuesParser},
     error::ErrorKind,
 };
@@ -15,7 +15,10 @@ use shared_inbox::Operation;
 
 use crate::{
     config::{For, Key, Launch, starting},
-    settings::{Access, Ask, BASE_URL, Filter, MAX_CHARS, SendPolicy, Settings, Structured},
+    settings::{
+        BASE_URL, ConsentChannel, DEFAULT_MAX_CHARS, SendPolicy, ServiceAccess, Settings, Structured,
+        ToolFilter,
+    },
     skills,
 };
 
@@ -36,7 +39,7 @@ The service's address comes from SHARED_INBOX_BASE_URL and the key from SHARED_I
 argument: every program on the machine could read it there. Each option can come from the variable that is named with
 it; the command line goes before it.
 
-What customers wrote comes to the model marked, without hidden characters and live links. A mail goes out only
+What customers wrote comes to the model marked, without hidden characters and live links. An email goes out only
 after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
@@ -111,18 +114,18 @@ pub struct Options {
     /// A file that holds the key and nothing else; read again whenever the service refuses the key
     #[arg(long, global = true, env = "SHARED_INBOX_API_KEY_FILE", value_name = "FILE")]
     pub api_key_file: Option<PathBuf>,
-    /// Try it with a demo inbox inside this program: no account, no server, no real mail
+    /// Try it with a demo inbox inside this program: no account, no server, no real email
     #[arg(long, global = true, env = "SHARED_INBOX_SANDBOX", value_parser = switch())]
     pub sandbox: bool,
     /// Let the key cross the network unprotected, to a service on plain http, in a network that you trust
     #[arg(long, global = true, env = "SHARED_INBOX_ALLOW_PLAIN_HTTP", value_parser = switch())]
     pub allow_plain_http: bool,
-    /// What happens when a model wants to send a mail. Nothing that a model says can change it
+    /// What happens when a model wants to send an email. Nothing that a model says can change it
     #[arg(long, global = true, env = "SHARED_INBOX_SEND", value_enum, default_value_t = SendPolicy::Ask, value_name = "POLICY")]
     pub send: SendPolicy,
-    /// Where you are asked whether a mail may go out; in the client unless you say otherwise
+    /// Where you are asked whether an email may go out; in the client unless you say otherwise
     #[arg(long, global = true, env = "SHARED_INBOX_ASK", value_enum, value_name = "WHERE")]
-    pub ask: Option<Ask>,
+    pub ask: Option<ConsentChannel>,
     /// Show only the tools that change nothing
     #[arg(long, global = true, env = "SHARED_INBOX_READ_ONLY", value_parser = switch())]
     pub read_only: bool,
@@ -133,14 +136,15 @@ pub struct Options {
     #[arg(long, global = true, env = "SHARED_INBOX_EXCLUDE_TOOLS", value_delimiter = ',', value_name = "NAMES", value_parser = names())]
     pub exclude_tools: Vec<String>,
     /// The most characters that one result may carry: long fields are shortened, items beyond it left out, with a note
-    #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = MAX_CHARS, value_name = "N", value_parser = max_chars)]
+    #[arg(long, global = true, env = "SHARED_INBOX_MAX_CHARS", default_value_t = DEFAULT_MAX_CHARS, value_name = "N", value_parser = max_chars)]
     pub max_chars: usize,
     /// Keep the model to the inbox with this address; more than once for more inboxes
     #[arg(long, global = true, env = "SHARED_INBOX_MAILBOX", value_delimiter = ',', value_name = "ADDRESS", value_parser = address)]
     pub mailbox: Vec<String>,
-    /// What the structured form of results holds, which some clients show the model instead of the text
-    #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, default_value_t = Structured::Safe, value_name = "FORM")]
-    pub structured: Structured,
+    /// What the structured form of results holds, which some clients show the model instead of the text; `safe` unless you say
+    /// otherwise
+    #[arg(long, global = true, env = "SHARED_INBOX_STRUCTURED", value_enum, value_name = "FORM")]
+    pub structured: Option<Structured>,
     /// The same as --structured=none
     #[arg(long, global = true, env = "SHARED_INBOX_TEXT_ONLY", value_parser = switch(), conflicts_with = "structured")]
     pub text_only: bool,
@@ -150,7 +154,7 @@ pub struct Options {
     /// Serve the skills in this folder too: how your team answers, as folders with a SKILL.md
     #[arg(long, global = true, env = "SHARED_INBOX_SKILLS", value_name = "DIR", value_parser = skills_in)]
     pub skills: Option<PathBuf>,
-    /// Say more on stderr; twice for every request. Never mail, names or keys
+    /// Say more on stderr; twice for every request. Never email, names or keys
     #[arg(short, long, global = true, env = "SHARED_INBOX_VERBOSE", action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -202,26 +206,31 @@ impl Options {
     /// The settings of the bridge; the sandbox is not started here.
     pub fn settings(&self) -> Settings {
         Settings {
-            access: Access {
+            access: ServiceAccess {
                 base_url: self.base_url.clone(),
                 key_file: self.api_key_file.clone(),
                 plain_http: self.allow_plain_http,
                 client: None,
             },
             send: self.send,
-            ask: self.ask.unwrap_or(Ask::Client),
-            filter: Filter {
+            ask: self.ask.unwrap_or(ConsentChannel::Client),
+            filter: ToolFilter {
                 read_only: self.read_only,
                 only: self.tools.clone(),
                 except: self.exclude_tools.clone(),
                 in_inboxes: !self.mailbox.is_empty(),
             },
             max_chars: self.max_chars,
-            structured: if self.text_only { Structured::None } else { self.structured },
+            structured: self.structured().unwrap_or(Structured::Safe),
             mailboxes: self.mailbox.clone(),
             skills: self.skills.clone(),
             ..Settings::default()
         }
+    }
+
+    /// The structured form that was asked for.
+    fn structured(&self) -> Option<Structured> {
+        if self.text_only { Some(Structured::None) } else { self.structured }
     }
 
     /// How this client is to start the bridge so that it runs with these options.
@@ -246,8 +255,8 @@ impl Options {
             SendPolicy::Never => flag("--send", Some("never".into())),
         }
         match self.ask {
-            Some(Ask::Client) => flag("--ask", Some("client".into())),
-            Some(Ask::Browser) => flag("--ask", Some("browser".into())),
+            Some(ConsentChannel::Client) => flag("--ask", Some("client".into())),
+            Some(ConsentChannel::Browser) => flag("--ask", Some("browser".into())),
             None => {}
         }
         if self.read_only {
@@ -259,17 +268,14 @@ impl Options {
         if !self.exclude_tools.is_empty() {
             flag("--exclude-tools", Some(self.exclude_tools.join(",")));
         }
-        if self.max_chars != MAX_CHARS {
+        if self.max_chars != DEFAULT_MAX_CHARS {
             flag("--max-chars", Some(self.max_chars.to_string()));
         }
         for address in &self.mailbox {
             flag("--mailbox", Some(address.clone()));
         }
-        match self.settings().structured {
-            Structured::Safe => {}
-            Structured::Slim => flag("--structured", Some("slim".into())),
-            Structured::Exact => flag("--structured", Some("exact".into())),
-            Structured::None => flag("--structured", Some("none".into())),
+        if let Some(form) = self.structured().and_then(|form| form.to_possible_value()) {
+            flag("--structured", Some(form.get_name().to_owned()));
         }
         if let Some(file) = &self.audit {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
@@ -281,8 +287,11 @@ impl Options {
         }
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
-        let offers = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
-        let offered = if offers { vec!["--ask=browser".to_owned()] } else { Vec::new() };
+        let asks = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
+        let slims = client.shows_both_forms() && self.structured().is_none();
+        let offers = [(asks, "--ask=browser"), (slims, "--structured=slim")];
+        let offered =
+            offers.into_iter().filter(|(offer, _)| *offer).map(|(_, argument)| argument.to_owned()).collect();
         let (command, before) = starting(program);
         Launch { command, before, args, offered, base_url, key }
     }

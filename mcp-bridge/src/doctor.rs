@@ -8,13 +8,13 @@ use crate::{
     consent::{PrivateFile, knows_its_visitors},
     render::quoted,
     server::explain,
-    settings::{Ask, SendPolicy, Settings},
+    settings::{ConsentChannel, SendPolicy, Settings},
 };
 
 /// How far this machine's clock may be off before it is worth a word.
-const SKEW_SECONDS: i64 = 60;
+const MAX_SKEW_SECONDS: i64 = 60;
 /// How long the service has to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SERVICE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What was found.
 pub struct Report {
@@ -68,12 +68,12 @@ pub async fn examine(settings: &Settings) -> Report {
 async fn service(report: &mut Report, settings: &Settings, client: &Client) {
     // The raw answer, for its headers; and once, because a doctor shows what a retry would hide.
     let call = client.raw(http::Method::GET, Operation::Me.path());
-    let answer = call.deadline(PATIENCE).retry(RetryPolicy::never()).await;
+    let answer = call.deadline(SERVICE_TIMEOUT).retry(RetryPolicy::never()).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
             if error.status().is_some() {
-                report.good("network: the service answers");
+                report.good("network: the service responds");
             }
             let what = if error.is_unauthorized() {
                 "key"
@@ -89,7 +89,7 @@ async fn service(report: &mut Report, settings: &Settings, client: &Client) {
             return;
         }
     };
-    report.good("network: the service answers");
+    report.good("network: the service responds");
     let me: Me = match answer.json() {
         Ok(me) => me,
         Err(error) => return report.bad(format!("{error}. Is this the service's address?")),
@@ -126,20 +126,20 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
         }
     }
     report.good(match settings.send {
-        SendPolicy::Ask if settings.ask == Ask::Browser => {
+        SendPolicy::Ask if settings.ask == ConsentChannel::Browser => {
             "sending: asks a person on a page in the browser (--ask=browser), or makes a draft where none can be opened"
         }
         SendPolicy::Ask => "sending: asks a person, or makes a draft where the client cannot ask",
         SendPolicy::Allow => {
             "sending: allowed without a question (--send=allow), except where there is a risk"
         }
-        SendPolicy::Never => "sending: never (--send=never), every mail becomes a draft",
+        SendPolicy::Never => "sending: never (--send=never), every email becomes a draft",
     });
 }
 
 /// Whether a person can be asked on the page, and nobody else in their place.
-fn page(report: &mut Report, ask: Ask) {
-    if ask == Ask::Browser {
+fn page(report: &mut Report, ask: ConsentChannel) {
+    if ask == ConsentChannel::Browser {
         browser(report);
     }
     if !knows_its_visitors() {
@@ -196,7 +196,7 @@ async fn inboxes(report: &mut Report, settings: &Settings, client: &Client) {
     if settings.mailboxes.is_empty() {
         return;
     }
-    let all = match client.mailboxes().deadline(PATIENCE).await {
+    let all = match client.mailboxes().deadline(SERVICE_TIMEOUT).await {
         Ok(all) => all,
         Err(error) => return report.bad(format!("inboxes: {}", explain(&error))),
     };
@@ -214,7 +214,7 @@ fn clock(report: &mut Report, headers: &http::HeaderMap) {
     let there = said.and_then(|date| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
     match there.map(|there| Timestamp::now().as_secs() - there.as_second()) {
         None => report.odd("clock: the service did not say what time it is"),
-        Some(off) if off.abs() <= SKEW_SECONDS => {
+        Some(off) if off.abs() <= MAX_SKEW_SECONDS => {
             report.good(format!("clock: within {} s of the service's", off.abs().max(1)))
         }
         Some(off) => report.odd(format!(

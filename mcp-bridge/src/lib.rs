@@ -1,4 +1,4 @@
-//! A stdio MCP server for a shared customer inbox, for desktop clients, careful with hostile mail.
+//! A stdio MCP server for a shared customer inbox, for desktop clients, careful with hostile email.
 //!
 //! The program `shared-inbox-mcp` is what most people want; see its `--help`. As a library, [`Bridge`] is the server
 //! behind it, for any transport of `rmcp`, and [`render`] is the text that it makes of what strangers wrote. The modules
@@ -19,8 +19,6 @@ mod digest;
 pub mod doctor;
 #[doc(hidden)]
 pub mod logging;
-mod patience;
-mod recent;
 pub mod render;
 #[cfg(feature = "sandbox")]
 #[doc(hidden)]

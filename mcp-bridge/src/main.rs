@@ -18,16 +18,16 @@ use shared_inbox_mcp::{
 };
 
 /// What is still running when the client goes gets this long to finish.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
 /// What is being created by then gets this long: it may have taken effect, and its outcome is to be written down.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(8);
+const CREATE_GRACE: Duration = Duration::from_secs(8);
 /// The status for a command line or settings that cannot work.
-const WRONG: u8 = 2;
+const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     if let Some(why) = cli::key_among(std::env::args_os().skip(1)) {
         eprintln!("error: {why}");
-        return ExitCode::from(WRONG);
+        return ExitCode::from(EXIT_USAGE);
     }
     let cli = Cli::of_process();
     logging::start(cli.options.verbose);
@@ -99,9 +99,9 @@ async fn serve(settings: Settings) -> ExitCode {
     tokio::select! {
         () = ended => {}
         () = signals => {}
-        () = async { closed.cancelled().await; tokio::time::sleep(FAREWELL).await } => {}
+        () = async { closed.cancelled().await; tokio::time::sleep(SHUTDOWN_GRACE).await } => {}
     }
-    bridge.finish(SHUTDOWN_GRACE).await;
+    bridge.finish(CREATE_GRACE).await;
     ExitCode::SUCCESS
 }
 
@@ -187,7 +187,7 @@ fn said(text: &str) -> ExitCode {
 
 fn wrong(text: &str) -> ExitCode {
     eprintln!("error: {text}");
-    ExitCode::from(WRONG)
+    ExitCode::from(EXIT_USAGE)
 }
 
 /// Prints, and does not mind when nobody reads it any more.

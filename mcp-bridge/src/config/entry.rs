@@ -6,7 +6,7 @@ use super::{Key, Launch};
 use crate::settings::{API_KEY, BASE_URL};
 
 /// What of an entry is set beside its variables; the rest is its owner's.
-pub(super) const OURS: [&str; 3] = ["type", "command", "args"];
+pub(super) const OURS: [&str; 4] = ["type", "command", "args", "tools"];
 
 /// What a program that starts others is told to start, with or without a version.
 const PACKAGE: &str = env!("CARGO_PKG_NAME");

@@ -16,6 +16,8 @@ pub(super) fn of(client: For) -> Option<PathBuf> {
     let roaming = || env::var_os("APPDATA").map(PathBuf::from);
     let config =
         || env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")));
+    let own =
+        |variable, folder| env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(folder)));
     match client {
         For::ClaudeDesktop => {
             let local = || env::var_os("LOCALAPPDATA").map(PathBuf::from);
@@ -33,11 +35,8 @@ pub(super) fn of(client: For) -> Option<PathBuf> {
         For::Vscode => Some(Path::new(".vscode").join("mcp.json")),
         For::Zed if cfg!(windows) => Some(roaming()?.join("Zed").join("settings.json")),
         For::Zed => Some(config()?.join("zed").join("settings.json")),
-        For::Codex => {
-            let folder =
-                env::var_os("CODEX_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".codex")))?;
-            Some(folder.join("config.toml"))
-        }
+        For::Codex => Some(own("CODEX_HOME", ".codex")?.join("config.toml")),
+        For::CopilotCli => Some(own("COPILOT_HOME", ".copilot")?.join("mcp-config.json")),
     }
 }
 
@@ -52,9 +51,9 @@ fn from_store(local: &Path) -> Option<PathBuf> {
 
 /// The file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
 pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&target) {
             Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
             Err(_) => return Ok(target),

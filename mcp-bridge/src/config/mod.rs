@@ -31,6 +31,8 @@ pub enum For {
     Zed,
     /// Codex
     Codex,
+    /// GitHub Copilot CLI
+    CopilotCli,
 }
 
 /// How the bridge is to be started by the client.
@@ -155,8 +157,8 @@ impl For {
         match self {
             For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
             For::ClaudeDesktop if !launch.offered.is_empty() => {
-                "Then quit Claude Desktop and start it again.\nIt cannot ask you whether a mail may go out, so this program asks on a \
-                 page in your browser (--ask=browser); with --ask=client, mails become drafts instead."
+                "Then quit Claude Desktop and start it again.\nIt cannot ask you whether an email may go out, so this program asks on a \
+                 page in your browser (--ask=browser); with --ask=client, emails become drafts instead."
             }
             For::ClaudeDesktop => "Then quit Claude Desktop and start it again.",
             For::ClaudeCode => {
@@ -166,6 +168,11 @@ impl For {
             For::Vscode => "VS Code asks for the key once and keeps it in its secret store.",
             For::Zed => "Then look at the agent panel's settings.",
             For::Codex => "Then start Codex again.",
+            For::CopilotCli if !launch.offered.is_empty() => {
+                "Then start Copilot again.\nIt gives the model both forms of a result, so the structured one holds ids, states and times \
+                 alone (--structured=slim)."
+            }
+            For::CopilotCli => "Then start Copilot again.",
         }
     }
 
@@ -181,6 +188,12 @@ impl For {
     /// Whether this client has no way to ask a person anything.
     pub fn cannot_ask(self) -> bool {
         self == For::ClaudeDesktop
+    }
+
+    /// Whether this client gives a model the text and the structured form of a result, so that every word is paid for twice.
+    /// A client belongs here only when it is known to show the text: most show one form, and several the structured one.
+    pub fn shows_both_forms(self) -> bool {
+        self == For::CopilotCli
     }
 
     /// Whether the settings can do without the key itself.
@@ -271,8 +284,11 @@ impl For {
             _ => File::Json(jsonc::File::parse(text, "mcpServers")?),
         };
         let old = file.entry()?;
-        let with_type = matches!(self, For::ClaudeCode | For::Vscode);
-        let new = entry::over(old.as_ref(), launch, key, with_type)?;
+        let with_type = matches!(self, For::ClaudeCode | For::Vscode | For::CopilotCli);
+        let mut new = entry::over(old.as_ref(), launch, key, with_type)?;
+        if self == For::CopilotCli && new.get("tools").is_none() {
+            new["tools"] = json!(["*"]);
+        }
         if let (For::Vscode, Key::InSettings, File::Json(file)) = (self, launch.key, &mut file) {
             file.ask(&input())?;
         }

@@ -3,7 +3,7 @@
 use rmcp::model::CallToolResult;
 use shared_inbox::Timestamp;
 
-use super::Answer;
+use super::Decision;
 
 /// The last page of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +18,18 @@ impl Ending {
     }
 
     /// After this answer, with this result.
-    pub(crate) fn of(answer: Answer, result: &CallToolResult) -> Self {
+    pub(crate) fn of(answer: Decision, result: &CallToolResult) -> Self {
         let field = |name: &str| result.structured_content.as_ref().and_then(|made| made.get(name)?.as_str());
         let failed = result.is_error == Some(true);
         match answer {
-            Answer::Yes if failed => Self::new(
+            Decision::Yes if failed => Self::new(
                 "The email was not sent",
-                format!("You agreed, but it did not work. What the model was told: {}", first_line(result)),
+                format!(
+                    "You agreed, but it did not work. The model got this message: {}",
+                    first_line(result)
+                ),
             ),
-            Answer::Yes => {
+            Decision::Yes => {
                 let when =
                     field("sendsAt").map_or_else(|| "soon".to_owned(), |at| format!("at {}", in_utc(at)));
                 Self::new(
@@ -36,20 +39,20 @@ impl Ending {
                     ),
                 )
             }
-            Answer::No => Self::new(
+            Decision::No => Self::new(
                 "Thank you",
-                "You said no. Nothing was sent, and no draft was made. The model was told that you declined, and you are not asked \
+                "You said no. Nothing was sent, and no draft was made. The model knows that you declined, and you are not asked \
                  about this email again for two minutes.",
             ),
-            Answer::Dismissed => Self::new(
+            Decision::Dismissed => Self::new(
                 "This question is closed",
                 "Nobody answered it. Nothing was sent, and no draft was made.",
             ),
-            Answer::Nobodys if failed => Self::new(
+            Decision::TooQuick if failed => Self::new(
                 "Nothing was sent",
                 "The answer came within a second, which no person does, so it does not count.",
             ),
-            Answer::Nobodys => Self::new(
+            Decision::TooQuick => Self::new(
                 "Nothing was sent",
                 "The answer came within a second, which no person does, so it does not count. The email is a draft now: you can \
                  approve it in the app.",
@@ -103,12 +106,12 @@ mod tests {
     #[test]
     fn what_is_said_after_an_answer_is_for_the_person_and_true() {
         let failed = CallToolResult::error(vec![ContentBlock::text("The service is away.")]);
-        for answer in [Answer::No, Answer::Dismissed, Answer::Nobodys] {
+        for answer in [Decision::No, Decision::Dismissed, Decision::TooQuick] {
             let said = Ending::of(answer, &failed).text;
             assert!(!said.contains("Ask them") && !said.contains("goes out"), "{said}");
         }
-        assert!(Ending::of(Answer::No, &failed).text.starts_with("You said no. Nothing was sent"));
-        let ending = Ending::of(Answer::Yes, &failed);
+        assert!(Ending::of(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
+        let ending = Ending::of(Decision::Yes, &failed);
         assert!(
             ending.title.contains("not sent") && ending.text.contains("The service is away."),
             "{ending:?}"

@@ -1,34 +1,42 @@
-//! A person's consent to one mail: asked with everything in view, good for exactly that mail, once, for a short time.
+//! A person's consent to one email: asked with everything in view, good for exactly that email, once, for a short time.
 //!
-//! There is a ladder of ways to ask ([`Way`]); where none reaches a person, the mail becomes a draft.
+//! There is a ladder of ways to ask ([`AskMethod`]); where none reaches a person, the email becomes a draft.
 
-mod book;
 mod ending;
-mod letter;
+mod ledger;
 mod look_alikes;
 mod page;
+mod preview;
 mod visible;
 
-pub(crate) use book::{Book, Opened, Refused};
 pub(crate) use ending::Ending;
-pub(crate) use letter::Letter;
-pub(crate) use page::{Page, PrivateFile, Ticket, knows_its_visitors};
+pub(crate) use ledger::{ConsentError, ConsentLedger, OpenConsent};
+pub(crate) use page::{Page, PageQuestion, PrivateFile, knows_its_visitors, remove_leftovers};
+pub(crate) use preview::{EmailPreview, last_inbound};
 
 use std::time::Duration;
 
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitationAction, ElicitationSchema};
 use serde_json::Value;
 
-use crate::settings::Ask;
-
 /// How long a question may go without an answer.
-pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(300);
-/// No person reads a mail and decides in less. Some clients answer by themselves, and such an answer is nobody's.
-pub(crate) const TOO_QUICK: Duration = Duration::from_secs(1);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+/// No person reads an email and decides in less. Some clients answer by themselves, and such an answer is nobody's.
+pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
+
+/// Where a person is asked whether an email may go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum ConsentChannel {
+    /// In the client, by a form or a link; a client that can do neither gets a draft
+    Client,
+    /// On a page of this program, which it opens in your browser; for clients that cannot ask
+    Browser,
+}
 
 /// How a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AskMethod {
     /// The client shows a form.
     Form,
     /// The client shows a link to the bridge's own page.
@@ -37,11 +45,11 @@ pub(crate) enum Way {
     Browser,
 }
 
-impl Way {
+impl AskMethod {
     /// The best way with this client, if there is one. Who asked for the browser did so because the client's own way does
     /// not reach them.
-    pub(crate) fn of(ask: Ask, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
-        if ask == Ask::Browser {
+    pub(crate) fn of(ask: ConsentChannel, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
+        if ask == ConsentChannel::Browser {
             return Some(Self::Browser);
         }
         let modes = capabilities?.elicitation.as_ref()?;
@@ -61,7 +69,7 @@ impl Way {
 
 /// What the person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Decision {
     /// Send it.
     Yes,
     /// Do not.
@@ -69,10 +77,10 @@ pub(crate) enum Answer {
     /// Nothing: the question was put away, or nobody came.
     Dismissed,
     /// It came sooner than a person can read.
-    Nobodys,
+    TooQuick,
 }
 
-impl Answer {
+impl Decision {
     /// An accepted form counts as a yes only with the box ticked: some clients accept forms by themselves.
     pub(crate) fn new(action: &ElicitationAction, content: Option<&Value>) -> Self {
         let ticked = content.and_then(|fields| fields.get("send")) == Some(&Value::Bool(true));
@@ -90,7 +98,7 @@ impl Answer {
 
     /// What it is worth, so long after the question.
     pub(crate) fn after(self, took: Duration) -> Self {
-        if took < TOO_QUICK { Self::Nobodys } else { self }
+        if took < MIN_ANSWER_TIME { Self::TooQuick } else { self }
     }
 
     /// Its name in the audit.
@@ -99,7 +107,7 @@ impl Answer {
             Self::Yes => "yes",
             Self::No => "no",
             Self::Dismissed => "none",
-            Self::Nobodys => "too quick",
+            Self::TooQuick => "too quick",
         }
     }
 }
@@ -109,28 +117,28 @@ pub(crate) fn action(answer: &Value) -> Option<ElicitationAction> {
     serde_json::from_value(answer.get("action")?.clone()).ok()
 }
 
-/// The form that asks for consent to this mail.
-pub(crate) fn form(letter: &Letter) -> ElicitRequestParams {
+/// The form that asks for consent to this email.
+pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
         .required_bool_property("send", |field| {
             field
                 .title("Send it")
-                .description("Tick to mail this text to this address. Leave empty to send nothing.")
+                .description("Tick to email this text to this address. Leave empty to send nothing.")
         })
         .build_unchecked();
     ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: letter.question(),
+        message: preview.question(),
         requested_schema: schema,
     }
 }
 
-/// The link to the page that asks for consent to this mail. What the mail says is on the page alone.
-pub(crate) fn link(ticket: &Ticket) -> ElicitRequestParams {
+/// The link to the page that asks for consent to this email. What the email says is on the page alone.
+pub(crate) fn link(ticket: &PageQuestion) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message:
-            "A model wants to send a mail to a customer. The page shows it, and asks whether it may go out."
+            "A model wants to send an email to a customer. The page shows it, and asks whether it may go out."
                 .into(),
         url: ticket.target().to_owned(),
         elicitation_id: ticket.name().to_owned(),
@@ -151,22 +159,22 @@ mod tests {
 
     #[test]
     fn only_an_accepted_form_with_the_box_ticked_is_a_yes() {
-        let read = |answer: Value| Answer::read(&answer);
-        assert_eq!(read(json!({"action": "accept", "content": {"send": true}})), Some(Answer::Yes));
-        assert_eq!(read(json!({"action": "accept", "content": {"send": false}})), Some(Answer::No));
-        assert_eq!(read(json!({"action": "accept", "content": {"send": "true"}})), Some(Answer::No));
-        assert_eq!(read(json!({"action": "accept"})), Some(Answer::No));
-        assert_eq!(read(json!({"action": "decline", "content": {"send": true}})), Some(Answer::No));
-        assert_eq!(read(json!({"action": "cancel"})), Some(Answer::Dismissed));
+        let read = |answer: Value| Decision::read(&answer);
+        assert_eq!(read(json!({"action": "accept", "content": {"send": true}})), Some(Decision::Yes));
+        assert_eq!(read(json!({"action": "accept", "content": {"send": false}})), Some(Decision::No));
+        assert_eq!(read(json!({"action": "accept", "content": {"send": "true"}})), Some(Decision::No));
+        assert_eq!(read(json!({"action": "accept"})), Some(Decision::No));
+        assert_eq!(read(json!({"action": "decline", "content": {"send": true}})), Some(Decision::No));
+        assert_eq!(read(json!({"action": "cancel"})), Some(Decision::Dismissed));
         assert_eq!(read(json!({"action": "yes"})), None);
         assert_eq!(read(json!(true)), None);
     }
 
     #[test]
     fn an_answer_in_less_than_a_second_is_nobodys() {
-        for answer in [Answer::Yes, Answer::No, Answer::Dismissed] {
-            assert_eq!(answer.after(Duration::from_millis(999)), Answer::Nobodys);
-            assert_eq!(answer.after(TOO_QUICK), answer);
+        for answer in [Decision::Yes, Decision::No, Decision::Dismissed] {
+            assert_eq!(answer.after(Duration::from_millis(999)), Decision::TooQuick);
+            assert_eq!(answer.after(MIN_ANSWER_TIME), answer);
         }
     }
 
@@ -175,14 +183,17 @@ mod tests {
         let can = |modes: Value| -> ClientCapabilities {
             serde_json::from_value(json!({ "elicitation": modes })).unwrap()
         };
-        let way = |modes| Way::of(Ask::Client, Some(&can(modes)));
-        assert_eq!(way(json!({})), Some(Way::Form));
-        assert_eq!(way(json!({"form": {}})), Some(Way::Form));
-        assert_eq!(way(json!({"form": {}, "url": {}})), Some(Way::Form));
-        assert_eq!(way(json!({"url": {}})), Some(Way::Link));
-        assert_eq!(Way::of(Ask::Client, Some(&ClientCapabilities::default())), None);
-        assert_eq!(Way::of(Ask::Client, None), None);
-        assert_eq!(Way::of(Ask::Browser, None), Some(Way::Browser));
-        assert_eq!(Way::of(Ask::Browser, Some(&can(json!({"form": {}})))), Some(Way::Browser));
+        let way = |modes| AskMethod::of(ConsentChannel::Client, Some(&can(modes)));
+        assert_eq!(way(json!({})), Some(AskMethod::Form));
+        assert_eq!(way(json!({"form": {}})), Some(AskMethod::Form));
+        assert_eq!(way(json!({"form": {}, "url": {}})), Some(AskMethod::Form));
+        assert_eq!(way(json!({"url": {}})), Some(AskMethod::Link));
+        assert_eq!(AskMethod::of(ConsentChannel::Client, Some(&ClientCapabilities::default())), None);
+        assert_eq!(AskMethod::of(ConsentChannel::Client, None), None);
+        assert_eq!(AskMethod::of(ConsentChannel::Browser, None), Some(AskMethod::Browser));
+        assert_eq!(
+            AskMethod::of(ConsentChannel::Browser, Some(&can(json!({"form": {}})))),
+            Some(AskMethod::Browser)
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! A stranger's text made visible: what is hidden in it is shown instead of removed, because the mail will carry it.
+//! A stranger's text made visible: what is hidden in it is shown instead of removed, because the email will carry it.
 
 use std::fmt::Write;
 
-use crate::render::{Kind, Tally, clean, kind};
+use crate::render::{Kind, SanitizeReport, clean, kind};
 
 /// What becomes of links and of marks that a client could take for markup.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) enum Links {
 }
 
 /// Makes what is hidden visible, and breaks links if they are to be broken.
-fn visible(text: &str, links: Links, tally: &mut Tally) -> String {
+fn visible(text: &str, links: Links, tally: &mut SanitizeReport) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match kind(c) {
@@ -30,7 +30,7 @@ fn visible(text: &str, links: Links, tally: &mut Tally) -> String {
 pub(super) fn one_line(text: &str, links: Links, most: usize) -> String {
     let all = text.chars().count();
     let cut: String = text.chars().take(most).collect();
-    let mut line = spaces(&visible(&cut, links, &mut Tally::default()).replace('\n', " ⏎ "));
+    let mut line = spaces(&visible(&cut, links, &mut SanitizeReport::default()).replace('\n', " ⏎ "));
     if all > most {
         _ = write!(line, " … (cut here, it has {all} characters)");
     }
@@ -38,7 +38,7 @@ pub(super) fn one_line(text: &str, links: Links, most: usize) -> String {
 }
 
 /// The lines of a text. Long gaps, which push words out of sight, are told instead of shown.
-pub(super) fn lines(text: &str, links: Links, tally: &mut Tally) -> Vec<String> {
+pub(super) fn lines(text: &str, links: Links, tally: &mut SanitizeReport) -> Vec<String> {
     let shown = visible(&text.replace("\r\n", "\n"), links, tally);
     let mut out = Vec::new();
     let mut empty = 0;

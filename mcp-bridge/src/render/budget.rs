@@ -80,8 +80,8 @@ impl Part {
     }
 }
 
-/// What one item may take of this much room: a quarter, so that one long mail does not push out the others, but no
-/// less than a mail of some lines needs.
+/// What one item may take of this much room: a quarter, so that one long email does not push out the others, but no
+/// less than an email of some lines needs.
 pub(crate) fn share(room: usize) -> usize {
     const FEW_LINES: usize = 1_500;
     (room / 4).max(room.min(FEW_LINES))

@@ -5,14 +5,14 @@
 pub(super) const SUBJECT: usize = 300;
 pub(super) const SNIPPET: usize = 400;
 pub(super) const NAME: usize = 120;
-/// The longest address that mail can go to has 254.
+/// The longest address that email can go to has 254.
 pub(super) const ADDRESS: usize = 254;
 pub(super) const FILE: usize = 200;
 /// Topics, references, dates.
 pub(super) const SHORT: usize = 80;
 /// The text of a message or a note; the service gives at most 10,000, and defusing adds some.
 pub(super) const WORDS: usize = 12_000;
-/// Data of an event, or a recorded mail, as one text.
+/// Data of an event, or a recorded email, as one text.
 pub(super) const DATA: usize = 4_000;
 
 pub(super) const TAGS: usize = 30;

@@ -5,14 +5,14 @@ use std::fmt;
 /// What cleaning a text took out or broke.
 ///
 /// ```
-/// use shared_inbox_mcp::render::{Tally, clean};
-/// let mut tally = Tally::default();
+/// use shared_inbox_mcp::render::{SanitizeReport, clean};
+/// let mut tally = SanitizeReport::default();
 /// clean("See www.evil.example", &mut tally);
 /// assert_eq!(tally.to_string(), "1 link or image marks defused");
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Tally {
+pub struct SanitizeReport {
     /// Characters without a shape: zero-width, fillers, variation selectors, control characters.
     pub invisible: usize,
     /// Characters that change the direction of the text around them.
@@ -27,14 +27,14 @@ pub struct Tally {
     pub lookalikes: usize,
 }
 
-impl Tally {
+impl SanitizeReport {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for SanitizeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             (self.invisible, "invisible characters removed"),
@@ -58,13 +58,13 @@ impl fmt::Display for Tally {
 /// Nothing is added but spaces, so that no part of what comes out was put together by the cleaning.
 ///
 /// ```
-/// use shared_inbox_mcp::render::{Tally, clean};
-/// let mut tally = Tally::default();
+/// use shared_inbox_mcp::render::{SanitizeReport, clean};
+/// let mut tally = SanitizeReport::default();
 /// let text = clean("Hi\u{200b}! ![x](https://evil.example/?q=secret)", &mut tally);
 /// assert_eq!(text, "Hi! ! [x] (https:/ /evil.example/?q=secret)");
 /// assert_eq!((tally.invisible, tally.links), (1, 3));
 /// ```
-pub fn clean(text: &str, tally: &mut Tally) -> String {
+pub fn clean(text: &str, tally: &mut SanitizeReport) -> String {
     let visible = strip(text, tally);
     if !visible.is_ascii() {
         tally.lookalikes += visible.split(|c: char| !c.is_alphanumeric()).filter(|word| mixes(word)).count();
@@ -74,7 +74,7 @@ pub fn clean(text: &str, tally: &mut Tally) -> String {
 
 /// The first characters of a cleaned text, and how many more there are. However long the text is, no more of it is
 /// looked at than may be needed.
-pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut Tally) -> String {
+pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut SanitizeReport) -> String {
     // What is hidden is taken out before the rest is counted, so there must be more to look at than is shown.
     let (near, far) = split(text, most.saturating_mul(4).saturating_add(1_000));
     let cleaned = clean(near, tally);
@@ -146,11 +146,11 @@ pub(crate) fn kind(c: char) -> Kind {
 
 /// Takes out what nobody sees, and replaces brackets like those of our fences: before anything is broken, because a
 /// replaced bracket may begin a link.
-fn strip(text: &str, tally: &mut Tally) -> String {
+fn strip(text: &str, tally: &mut SanitizeReport) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        // A line ends with one character, however the mail was written.
+        // A line ends with one character, however the email was written.
         if c == '\r' {
             if chars.peek() != Some(&'\n') {
                 out.push('\n');
@@ -174,7 +174,7 @@ fn strip(text: &str, tally: &mut Tally) -> String {
 
 /// Breaks links, images and markup by their smallest part, so that no way of writing them is missed: a parser
 /// of ours would read some line differently from the client's.
-fn defuse(text: &str, tally: &mut Tally) -> String {
+fn defuse(text: &str, tally: &mut SanitizeReport) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut before = ' ';
     let mut chars = text.chars();
@@ -247,8 +247,8 @@ pub(super) fn mixes(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn cleaned(text: &str) -> (String, Tally) {
-        let mut tally = Tally::default();
+    fn cleaned(text: &str) -> (String, SanitizeReport) {
+        let mut tally = SanitizeReport::default();
         (clean(text, &mut tally), tally)
     }
 
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_cut_does_not_put_a_link_together_again() {
-        let mut tally = Tally::default();
+        let mut tally = SanitizeReport::default();
         let cut = clean_and_cut("mailto:e@e.example", 7, &mut tally);
         assert_eq!((cut.as_str(), tally.links), ("mailto: … (12 more characters)", 1));
     }
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn plain_text_stays_as_it_is() {
         let text = "Dear team,\n\tthe sum is 3 < 4, see [1] (page 2): 10:30! Grüße, Łukasz, 北京, Привет";
-        assert_eq!(cleaned(text), (text.to_owned(), Tally::default()));
+        assert_eq!(cleaned(text), (text.to_owned(), SanitizeReport::default()));
     }
 
     #[test]

@@ -6,15 +6,15 @@ use serde_json::Value;
 use shared_inbox::{Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
 
 use super::{
-    Block, Fence, Form, Rendered, Style,
+    Fence, FencedBlock, Form, RenderOptions, Rendered,
     budget::{Keep, Part, Scale, chars, fit, share},
     caps, counted, minute, own, quoted, structured, value, warning,
 };
 
 /// A conversation: its latest items, or this part of its timeline, as many as fit.
-pub fn conversation(style: &Style, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
+pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
     let all = c.timeline.len();
-    // In the exact form nothing is shortened; a recorded mail that would crowd out the conversation is left out.
+    // In the exact form nothing is shortened; a recorded email that would crowd out the conversation is left out.
     let sent_fits = style.form != Form::Exact
         || c.app_sent.as_ref().is_none_or(|sent| chars(sent.as_str()) <= style.max_chars / 4);
     let head = Part::within(style.max_chars / 2, |scale| {
@@ -42,7 +42,7 @@ pub fn conversation(style: &Style, c: &Conversation, part: Option<Range<usize>>)
     let Part { mut text, json: mut structured, .. } = head;
     let mut notes = Vec::new();
     if !sent_fits {
-        notes.push("Cut: the mail that the app sent is left out, it is too long for one result.".to_owned());
+        notes.push("Cut: the email that the app sent is left out, it is too long for one result.".to_owned());
     }
     if wanted.is_empty() && all > 0 {
         notes.push(format!("There is nothing there: the timeline has {}.", counted(all, "item")));
@@ -71,7 +71,7 @@ pub fn conversation(style: &Style, c: &Conversation, part: Option<Range<usize>>)
 }
 
 /// Everything but the timeline.
-fn json(style: &Style, c: &Conversation, sent: bool, scale: Scale) -> Value {
+fn json(style: &RenderOptions, c: &Conversation, sent: bool, scale: Scale) -> Value {
     let mut all = value(c);
     if let Value::Object(fields) = &mut all {
         fields.insert("timeline".into(), Value::Array(Vec::new()));
@@ -113,7 +113,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&team, m)));
     }
     out.push_str(&fence.explain());
-    let mut block = Block::scaled(scale);
+    let mut block = FencedBlock::scaled(scale);
     block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
     block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
         "topic",
@@ -125,7 +125,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         block.field("reason for the warning", reason, caps::SUBJECT);
     }
     if let Some(sent) = &c.app_sent {
-        block.field("mail that the app sent", sent.as_str(), caps::DATA);
+        block.field("email that the app sent", sent.as_str(), caps::DATA);
     }
     fence.write(&mut out, &block);
     out
@@ -163,7 +163,7 @@ fn item(fence: &Fence, out: &mut String, one: &TimelineItem, scale: Scale) -> &'
         }
         other => {
             out.push_str("item of a kind that is not known\n");
-            fence.write(out, Block::scaled(scale).text(&value(other).to_string(), caps::DATA));
+            fence.write(out, FencedBlock::scaled(scale).text(&value(other).to_string(), caps::DATA));
             &structured::UNKNOWN
         }
     }
@@ -175,7 +175,7 @@ fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
         _ = write!(out, " · {}", own(status.as_str()));
     }
     out.push('\n');
-    let mut block = Block::scaled(scale);
+    let mut block = FencedBlock::scaled(scale);
     block.maybe("name", m.from.name.as_deref(), caps::NAME).field("address", &m.from.email, caps::ADDRESS);
     let most = scale.of(caps::FILES);
     for file in m.attachments.iter().take(most) {
@@ -190,15 +190,15 @@ fn message(fence: &Fence, out: &mut String, m: &Message, scale: Scale) {
     fence.write(out, block.text(&m.text, caps::WORDS));
 }
 
-/// Notes are the team's own, but people and agents paste mail into them.
+/// Notes are the team's own, but people and agents paste emails into them.
 fn note(fence: &Fence, out: &mut String, n: &Note, scale: Scale) {
     _ = writeln!(out, "internal note {} · by {} · {}", n.id, quoted(&n.author), minute(&n.at));
-    fence.write(out, Block::scaled(scale).text(&n.body, caps::WORDS));
+    fence.write(out, FencedBlock::scaled(scale).text(&n.body, caps::WORDS));
 }
 
 fn event(fence: &Fence, out: &mut String, e: &TimelineEvent, scale: Scale) {
     _ = writeln!(out, "event {} · by {} · {}", quoted(&e.event), quoted(&e.actor), minute(&e.at));
     if e.data != Json::default() {
-        fence.write(out, Block::scaled(scale).text(e.data.as_str(), caps::DATA));
+        fence.write(out, FencedBlock::scaled(scale).text(e.data.as_str(), caps::DATA));
     }
 }

@@ -1,22 +1,22 @@
 //! The fence around what strangers wrote.
 //!
-//! Each result gets a marker that nobody can know beforehand, so that a mail cannot close its own fence; and every
-//! line inside starts with a bar, so that no line of a mail looks like one of ours. In JSON a string cannot end before
+//! Each result gets a marker that nobody can know beforehand, so that an email cannot close its own fence; and every
+//! line inside starts with a bar, so that no line of an email looks like one of ours. In JSON a string cannot end before
 //! its quotation mark, and cleaned text has none of the fence's brackets: there a plain mark at its beginning is enough.
 
 use std::fmt::Write;
 
 use super::{
     budget::Scale,
-    clean::{Tally, clean_and_cut},
+    clean::{SanitizeReport, clean_and_cut},
 };
 
 /// One result's fence.
 ///
 /// ```
-/// use shared_inbox_mcp::render::{Block, Fence};
+/// use shared_inbox_mcp::render::{FencedBlock, Fence};
 /// let mut out = String::new();
-/// Fence::with_marker("m").write(&mut out, Block::default().field("subject", "Hi\nthere", 300));
+/// Fence::with_marker("m").write(&mut out, FencedBlock::default().field("subject", "Hi\nthere", 300));
 /// assert_eq!(out, "⟦untrusted m⟧\n| subject: Hi ⏎ there\n⟦end m⟧\n");
 /// ```
 pub struct Fence {
@@ -51,8 +51,8 @@ impl Fence {
     }
 
     /// Writes a fenced block: short fields first, then the text.
-    pub fn write(&self, out: &mut String, block: &Block) {
-        let Block { lines, tally, .. } = block;
+    pub fn write(&self, out: &mut String, block: &FencedBlock) {
+        let FencedBlock { lines, tally, .. } = block;
         let m = &self.marker;
         if tally.is_empty() {
             _ = writeln!(out, "⟦untrusted {m}⟧");
@@ -76,7 +76,7 @@ pub(super) fn explain_marks() -> String {
 
 /// A stranger's words in a string of JSON: cleaned, not longer than this, marked.
 pub(super) fn marked(text: &str, most: usize) -> String {
-    let mut tally = Tally::default();
+    let mut tally = SanitizeReport::default();
     let text = clean_and_cut(text, most, &mut tally);
     match text.as_str() {
         "" | "…" => text,
@@ -87,13 +87,13 @@ pub(super) fn marked(text: &str, most: usize) -> String {
 
 /// What goes into one fence: everything is cleaned on its way in, and nothing is longer than its cap.
 #[derive(Default)]
-pub struct Block {
+pub struct FencedBlock {
     lines: Vec<String>,
-    tally: Tally,
+    tally: SanitizeReport,
     scale: Scale,
 }
 
-impl Block {
+impl FencedBlock {
     pub(super) fn scaled(scale: Scale) -> Self {
         Self { scale, ..Self::default() }
     }
@@ -132,5 +132,5 @@ pub(crate) fn quoted(value: &str) -> String {
 /// The same without the quotes.
 pub(crate) fn own(value: &str) -> String {
     const LONGEST: usize = 120;
-    clean_and_cut(value, LONGEST, &mut Tally::default()).replace('\n', " ")
+    clean_and_cut(value, LONGEST, &mut SanitizeReport::default()).replace('\n', " ")
 }

@@ -6,14 +6,14 @@ use serde_json::Value;
 use shared_inbox::{ConversationSummary, Document, Mailbox, Tag};
 
 use super::{
-    Block, Form, LastWords, List, Rendered, Scale, Style, caps, conversation::some, counted, minute, own,
-    quoted, structured,
+    FencedBlock, Form, LastWords, List, RenderOptions, Rendered, Scale, caps, conversation::some, counted,
+    minute, own, quoted, structured,
 };
 
 const LARGER: &str = "For the others, start the bridge with a larger --max-chars.";
 
 /// Conversations, newest first.
-pub fn conversations(style: &Style, all: &[ConversationSummary]) -> Rendered {
+pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rendered {
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
         format!(
@@ -39,7 +39,7 @@ pub fn conversations(style: &Style, all: &[ConversationSummary]) -> Rendered {
 }
 
 /// Says in the JSON whose the last words are; ours need no marks.
-fn say_whose(style: &Style, all: &[ConversationSummary], item: &mut Value) {
+fn say_whose(style: &RenderOptions, all: &[ConversationSummary], item: &mut Value) {
     let Some(c) = all.iter().find(|c| item["id"] == c.id.as_str()) else { return };
     let Some(whose) = style.last_words.get(&c.id).filter(|_| style.form != Form::Exact) else { return };
     item["lastWords"] = match whose {
@@ -52,7 +52,7 @@ fn say_whose(style: &Style, all: &[ConversationSummary], item: &mut Value) {
     }
 }
 
-fn summary(style: &Style, c: &ConversationSummary, scale: Scale) -> String {
+fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> String {
     let mut out = format!(
         "\n{} · {} · {} · {} · last {}",
         c.id,
@@ -78,7 +78,7 @@ fn summary(style: &Style, c: &ConversationSummary, scale: Scale) -> String {
         _ = write!(out, " · last words, ours: {}", quoted(&c.snippet));
     }
     out.push('\n');
-    let mut block = Block::scaled(scale);
+    let mut block = FencedBlock::scaled(scale);
     block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
     block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
         "topic",
@@ -98,7 +98,7 @@ fn summary(style: &Style, c: &ConversationSummary, scale: Scale) -> String {
 }
 
 /// Documents, newest first. `unseen` is how many more there may be that nobody looked at.
-pub fn documents(style: &Style, all: &[Document], unseen: usize) -> Rendered {
+pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rendered {
     let warning = (unseen > 0).then(|| {
         format!(
             "{unseen} more were not looked at, and may belong to the inboxes of --mailbox: narrow the search to see them."
@@ -116,7 +116,7 @@ pub fn documents(style: &Style, all: &[Document], unseen: usize) -> Rendered {
     list.render(style, |d, scale| document(style, d, scale))
 }
 
-fn document(style: &Style, d: &Document, scale: Scale) -> String {
+fn document(style: &RenderOptions, d: &Document, scale: Scale) -> String {
     let mut out = format!("\n{} · filed {}", d.id, minute(&d.created_at));
     if let Some(kind) = &d.kind {
         _ = write!(out, " · {}", own(kind.as_str()));
@@ -125,7 +125,7 @@ fn document(style: &Style, d: &Document, scale: Scale) -> String {
         _ = write!(out, " · from {conversation}");
     }
     out.push('\n');
-    let mut block = Block::scaled(scale);
+    let mut block = FencedBlock::scaled(scale);
     block.field("title", &d.title, caps::SUBJECT).field("file", &d.filename, caps::FILE);
     let f = &d.fields;
     block.maybe("vendor", f.vendor.get().map(String::as_str), caps::NAME);
@@ -139,7 +139,7 @@ fn document(style: &Style, d: &Document, scale: Scale) -> String {
 }
 
 /// Inboxes.
-pub fn mailboxes(style: &Style, all: &[Mailbox]) -> Rendered {
+pub fn mailboxes(style: &RenderOptions, all: &[Mailbox]) -> Rendered {
     let line = |m: &Mailbox, _| {
         format!("{} · {} · {} · {} open\n", m.id, quoted(&m.name), quoted(&m.address), m.open)
     };
@@ -147,7 +147,7 @@ pub fn mailboxes(style: &Style, all: &[Mailbox]) -> Rendered {
 }
 
 /// Tags.
-pub fn tags(style: &Style, all: &[Tag]) -> Rendered {
+pub fn tags(style: &RenderOptions, all: &[Tag]) -> Rendered {
     let line = |t: &Tag, _| {
         let on = counted(usize::try_from(t.count).unwrap_or(usize::MAX), "conversation");
         format!("{} · on {on}\n", quoted(&t.name))

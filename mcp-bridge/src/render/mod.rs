@@ -21,19 +21,19 @@ use budget::{Part, Scale, chars, fit_first, share};
 use structured::Writes;
 
 pub(crate) use clean::{Kind, clean_and_cut, kind};
-pub use clean::{Tally, clean};
+pub use clean::{SanitizeReport, clean};
 pub use conversation::conversation;
-pub use fence::{Block, Fence};
+pub use fence::{Fence, FencedBlock};
 pub(crate) use fence::{own, quoted};
 pub use lists::{conversations, documents, mailboxes, tags};
 
 /// A result in both of its forms.
 ///
 /// ```
-/// use shared_inbox_mcp::render::{self, Fence, Style};
+/// use shared_inbox_mcp::render::{self, Fence, RenderOptions};
 /// # let json = r#"[{"id":"tag_1","name":"refund","count":7}]"#;
 /// let tags: Vec<shared_inbox::Tag> = serde_json::from_str(json)?;
-/// let result = render::tags(&Style::new(Fence::new(), 50_000), &tags);
+/// let result = render::tags(&RenderOptions::new(Fence::new(), 50_000), &tags);
 /// assert_eq!(result.text, "1 tag.\n\"refund\" · on 7 conversations\n");
 /// assert_eq!(result.structured["items"][0]["count"], 7);
 /// # Ok::<(), serde_json::Error>(())
@@ -57,10 +57,10 @@ impl Rendered {
 /// How to render one result.
 ///
 /// ```
-/// use shared_inbox_mcp::render::{self, Fence, Style};
-/// assert_eq!(render::tags(&Style::new(Fence::new(), 50_000), &[]).text, "0 tags.\n");
+/// use shared_inbox_mcp::render::{self, Fence, RenderOptions};
+/// assert_eq!(render::tags(&RenderOptions::new(Fence::new(), 50_000), &[]).text, "0 tags.\n");
 /// ```
-pub struct Style {
+pub struct RenderOptions {
     fence: Fence,
     max_chars: usize,
     form: Form,
@@ -99,13 +99,13 @@ pub enum LastWords {
     Customers,
 }
 
-impl Style {
+impl RenderOptions {
     /// Rendering inside this fence, with at most so many characters in the text, and in the JSON.
     pub fn new(fence: Fence, max_chars: usize) -> Self {
         Self { fence, max_chars, form: Form::Safe, more: More::No, last_words: HashMap::new() }
     }
 
-    /// Gives the JSON exactly as the service gave it, for a program: with what is hidden in a mail, with live links, with
+    /// Gives the JSON exactly as the service gave it, for a program: with what is hidden in an email, with live links, with
     /// no word on whom to trust. An item that is too long is left out whole.
     #[must_use]
     pub fn exact(mut self) -> Self {
@@ -217,7 +217,7 @@ impl<T: Serialize> List<'_, T> {
         (format!("{shown} of {total} {several}{why}. {}", self.rest), true)
     }
 
-    fn head(&self, style: &Style, shown: usize) -> (String, Value) {
+    fn head(&self, style: &RenderOptions, shown: usize) -> (String, Value) {
         let (count, cut) = self.count(shown, style.more);
         let mut text = format!("{count}\n");
         if let Some(warning) = &self.warning {
@@ -237,7 +237,7 @@ impl<T: Serialize> List<'_, T> {
     }
 
     /// Puts the list together: as many items as fit, and how to get the rest.
-    fn render(&self, style: &Style, line: impl Fn(&T, Scale) -> String) -> Rendered {
+    fn render(&self, style: &RenderOptions, line: impl Fn(&T, Scale) -> String) -> Rendered {
         // The longest head is that of a list that is cut; its numbers may have more digits.
         let room = Part::within(0, |_| self.head(style, 0)).size.room(style.max_chars, 10);
         let json = |item: &T, scale| style.json(value(item), self.writes, scale);

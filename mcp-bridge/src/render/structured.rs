@@ -10,7 +10,7 @@ use shared_inbox::{Date, Reference};
 use super::{
     budget::Scale,
     caps,
-    clean::{Tally, clean, clean_and_cut},
+    clean::{SanitizeReport, clean, clean_and_cut},
     fence::{marked, own},
 };
 
@@ -163,7 +163,7 @@ fn anything(value: Value, scale: Scale, depth: usize) -> Value {
 }
 
 fn key(name: String) -> String {
-    if is_word(&name) { name } else { clean_and_cut(&name, caps::KEY, &mut Tally::default()) }
+    if is_word(&name) { name } else { clean_and_cut(&name, caps::KEY, &mut SanitizeReport::default()) }
 }
 
 /// An id, a time, a state, the name of a field.
@@ -173,7 +173,7 @@ fn is_word(text: &str) -> bool {
 }
 
 fn is_clean(text: &str) -> bool {
-    clean(text, &mut Tally::default()) == text
+    clean(text, &mut SanitizeReport::default()) == text
 }
 
 fn is_reference(text: &str) -> bool {

@@ -14,13 +14,12 @@ use shared_inbox::{
 };
 use tokio::sync::OnceCell;
 
-use super::answer::in_words;
 use crate::render::More;
 
 /// How many conversations one search of documents looks up: each costs a request.
-const LOOKUPS: usize = 20;
+const MAX_LOOKUPS: usize = 20;
 /// How many conversations are remembered with their inbox.
-const REMEMBERED: usize = 2_000;
+const MAX_REMEMBERED: usize = 2_000;
 
 /// Why there is nothing to read.
 pub(super) enum Denied {
@@ -39,17 +38,6 @@ impl From<Error> for Denied {
 }
 
 impl Denied {
-    pub(super) fn explain(&self) -> String {
-        match self {
-            Self::Service(error) => in_words(error),
-            Self::NotHere => {
-                "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
-                    .into()
-            }
-            Self::Inbox(why) => why.clone(),
-        }
-    }
-
     pub(super) fn is_not_found(&self) -> bool {
         match self {
             Self::Service(error) => error.is_not_found(),
@@ -259,7 +247,7 @@ impl Inboxes {
             let known = self.known().get(&id).copied();
             let is_here = match known {
                 Some(known) => known,
-                None if lookups == LOOKUPS => {
+                None if lookups == MAX_LOOKUPS => {
                     unseen += 1;
                     continue;
                 }
@@ -292,7 +280,7 @@ pub(super) fn list(mailbox: Option<MailboxId>, limit: Option<u32>) -> ListConver
 }
 
 fn remember(known: &mut HashMap<ConversationId, bool>, id: &ConversationId, here: bool) {
-    if known.len() >= REMEMBERED {
+    if known.len() >= MAX_REMEMBERED {
         known.clear();
     }
     known.insert(id.clone(), here);

@@ -6,10 +6,10 @@ use shared_inbox::{Client, Me, RetryPolicy, Scope};
 use tokio::sync::Mutex;
 
 use super::record;
-use crate::{digest::Digest, settings::Access};
+use crate::{digest::Digest, settings::ServiceAccess};
 
 /// How long a caller waits to hear whose key it is.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client, and whose key it uses.
 pub(super) struct Linked {
@@ -27,12 +27,12 @@ impl Linked {
 
 /// The link, made or not.
 pub(super) struct Link {
-    access: Access,
+    access: ServiceAccess,
     made: Mutex<Option<Arc<Linked>>>,
 }
 
 impl Link {
-    pub(super) fn new(access: Access) -> Self {
+    pub(super) fn new(access: ServiceAccess) -> Self {
         Self { access, made: Mutex::default() }
     }
 
@@ -71,7 +71,7 @@ impl Link {
         let key = self.access.key_digest();
         let client = self.access.connect()?;
         // Few attempts: a client that waits for the list of tools is better told soon, and the next call tries again.
-        let call = client.me().deadline(PATIENCE).retry(RetryPolicy::default().attempts(2));
+        let call = client.me().deadline(ME_TIMEOUT).retry(RetryPolicy::default().attempts(2));
         let me = call.await.map_err(|error| explain(&error))?;
         tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "linked to the service");
         Ok(Arc::new(Linked { client, me, key }))
@@ -98,16 +98,27 @@ pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     } else {
         ""
     };
-    format!("{}.{advice}", without_path(error).trim_end_matches('.'))
+    format!("{}.{advice}", without_requests(&error.to_string()).trim_end_matches('.'))
 }
 
-/// What went wrong, without the method and path of the request: they mean nothing to whoever reads it.
-fn without_path(error: &shared_inbox::Error) -> String {
-    let said = error.to_string();
-    match said.split_once(": ") {
-        Some((request, what)) if request.contains(" /") => what.to_owned(),
-        _ => said,
+/// Returns a sentence of the client without the methods and paths that it names: they mean nothing to whoever reads it.
+fn without_requests(sentence: &str) -> String {
+    let is_method = |word: &str| matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE");
+    let mut words = sentence.split(' ').peekable();
+    let mut kept: Vec<&str> = Vec::new();
+    while let Some(word) = words.next() {
+        if is_method(word)
+            && let Some(path) = words.next_if(|next| next.starts_with('/'))
+        {
+            // At the beginning it says which call it was, which the caller knows.
+            if !(kept.is_empty() && path.ends_with(':')) {
+                kept.push("a request");
+            }
+            continue;
+        }
+        kept.push(word);
     }
+    kept.join(" ")
 }
 
 /// Why no connection could be made.
@@ -130,4 +141,24 @@ fn no_connection(error: &shared_inbox::Error) -> &'static str {
         }
     }
     "no connection could be made; check the network"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_no_requests() {
+        for (sentence, plain) in [
+            ("POST /conversations/{id}/notes: no answer in time.", "no answer in time."),
+            (
+                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
+                "nothing was sent, because a request failed: no answer in time.",
+            ),
+            ("the service answered 500: Try again.", "the service answered 500: Try again."),
+            ("", ""),
+        ] {
+            assert_eq!(without_requests(sentence), plain);
+        }
+    }
 }

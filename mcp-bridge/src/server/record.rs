@@ -19,8 +19,8 @@ use rmcp::{
 use shared_inbox::{Clock, ConversationId, Operation, Repeat};
 
 use crate::{
-    audit::{Audit, Consent, Line},
-    consent::{Way, secret},
+    audit::{Audit, AuditRecord, Consent},
+    consent::{AskMethod, secret},
 };
 
 tokio::task_local! {
@@ -57,7 +57,7 @@ pub(super) struct CallRecord {
 struct State {
     consent: Option<Consent>,
     /// How a person is being asked.
-    asking: Option<Way>,
+    asking: Option<AskMethod>,
     /// How many creates are under way.
     creating: usize,
     /// Whether the lines of what it created stand for the call.
@@ -95,12 +95,12 @@ impl CallRecord {
     }
 
     /// Notes that a person is being asked, and how.
-    pub(super) fn ask(&self, way: Way) {
+    pub(super) fn ask(&self, way: AskMethod) {
         self.lock().asking = Some(way);
     }
 
     /// How a person is being asked, if one is.
-    pub(super) fn asking(&self) -> Option<Way> {
+    pub(super) fn asking(&self) -> Option<AskMethod> {
         self.lock().asking
     }
 
@@ -189,10 +189,10 @@ impl CallRecord {
 
     fn write(&self, outcome: &str, result: Option<&CallToolResult>) -> std::io::Result<()> {
         let Some(audit) = &self.audit else { return Ok(()) };
-        let mut line = Line::new(&self.call, self.tool, outcome, self.lock().consent);
+        let mut line = AuditRecord::new(&self.call, self.tool, outcome, self.lock().consent);
         line.client = self.client.as_deref();
         line.conversation = self.conversation.as_deref();
-        line.message = result.and_then(Line::message_of);
+        line.message = result.and_then(AuditRecord::message_of);
         let took = self.clock.now().saturating_duration_since(self.begun);
         line.ms = (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         audit.write(&line)
@@ -221,7 +221,7 @@ pub(super) struct Intent {
 impl Intent {
     /// Writes down how the create ended. `certain` is whether its effect is known.
     pub(super) fn end(mut self, result: &CallToolResult, certain: bool) {
-        let outcome = match Line::status_of(result) {
+        let outcome = match AuditRecord::status_of(result) {
             _ if !certain => "unknown",
             _ if result.is_error == Some(true) => "failed",
             Some(status) => status,

@@ -1,5 +1,5 @@
 //! What the bridge saw of conversations a moment ago, so that a result can name what changed and a list whose words are the
-//! last without another request. Nothing is decided by it: a person is asked, and a mail sent, by what is read then.
+//! last without another request. Nothing is decided by it: a person is asked, and an email sent, by what is read then.
 
 use std::{
     collections::HashMap,
@@ -145,7 +145,7 @@ impl Glimpse {
         }
         match self.last {
             Some((at, whose)) if at == c.last_message_at => Some(whose),
-            // A conversation begins with a customer's mail.
+            // A conversation begins with a customer's email.
             _ => (c.message_count == 1).then_some(LastWords::Customers),
         }
     }

@@ -8,12 +8,12 @@ use shared_inbox::Clock;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::record::CallRecord;
-use crate::{consent::Way, stdio::Waited};
+use crate::{consent::AskMethod, stdio::QueueWait};
 
 /// How often a long call says that it is still running.
-const EVERY: Duration = Duration::from_secs(1);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
-const LONGEST: Duration = Duration::from_secs(55);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(55);
 
 /// How long a create goes on that the client cancelled: it may have taken effect, and most are answered sooner.
 const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
@@ -24,9 +24,9 @@ pub(super) enum Ended {
     #[error("The call was cancelled.")]
     Cancelled,
     #[error(
-        "The service did not answer within {} seconds, and the call was given up. Try again in a minute. If it was to change \
+        "The service did not respond within {} seconds, and the call was given up. Try again in a minute. If it was to change \
          something, whether it did is not known: the same call again looks for that first, and repeats nothing.",
-        LONGEST.as_secs()
+        CLIENT_TIMEOUT.as_secs()
     )]
     TooLong,
 }
@@ -57,11 +57,11 @@ pub(super) async fn watch<T>(
     tokio::pin!(call);
     let mut cancelled = false;
     let token = ctx.meta.get_progress_token();
-    let mut ticks = interval_at(Instant::now() + EVERY, EVERY);
+    let mut ticks = interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seconds = 0.0;
-    let waited = ctx.extensions.get::<Waited>().copied().unwrap_or_default();
-    let mut too_long = clock.sleep(LONGEST.saturating_sub(waited.0));
+    let waited = ctx.extensions.get::<QueueWait>().copied().unwrap_or_default();
+    let mut too_long = clock.sleep(CLIENT_TIMEOUT.saturating_sub(waited.0));
     loop {
         tokio::select! {
             biased;
@@ -75,12 +75,12 @@ pub(super) async fn watch<T>(
             }
             () = &mut too_long => return Err(if cancelled { Ended::Cancelled } else { Ended::TooLong }),
             _ = ticks.tick(), if token.is_some() => {
-                seconds += EVERY.as_secs_f64();
+                seconds += PROGRESS_INTERVAL.as_secs_f64();
                 if let Some(token) = token.clone() {
                     let message = match record.asking() {
-                        Some(Way::Browser) => "A person is asked whether the email may go out: look at your browser".into(),
-                        Some(Way::Link) => "A person is asked whether the email may go out: open the link".into(),
-                        Some(Way::Form) => "A person is asked whether the email may go out: look at the form".into(),
+                        Some(AskMethod::Browser) => "A person is asked whether the email may go out: look at your browser".into(),
+                        Some(AskMethod::Link) => "A person is asked whether the email may go out: open the link".into(),
+                        Some(AskMethod::Form) => "A person is asked whether the email may go out: look at the form".into(),
                         None => format!("Still waiting after {seconds} s"),
                     };
                     let progress = ProgressNotificationParam::new(token, seconds).with_message(message);

@@ -5,9 +5,9 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use super::outline::Outline;
 
 /// The longest line that is read. The largest call of the service's own needs less than one of these.
-pub(super) const LONGEST: usize = 16 << 20;
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 /// A buffer that has grown beyond this is given back.
-const USUAL: usize = 64 << 10;
+const MAX_KEPT_BYTES: usize = 64 << 10;
 
 /// Reads lines.
 pub(super) struct Lines<R> {
@@ -50,7 +50,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let end = available.iter().position(|byte| *byte == b'\n');
             let part = &available[..end.unwrap_or(available.len())];
             self.outline.read(part);
-            if self.line.len() + part.len() > LONGEST {
+            if self.line.len() + part.len() > MAX_LINE_BYTES {
                 self.too_long = true;
                 self.line = Vec::new();
             }
@@ -87,7 +87,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Makes room for the next.
     pub(super) fn clear(&mut self) {
         self.line.clear();
-        self.line.shrink_to(USUAL);
+        self.line.shrink_to(MAX_KEPT_BYTES);
         self.too_long = false;
         self.outline = Outline::default();
     }

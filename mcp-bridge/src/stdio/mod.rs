@@ -5,7 +5,7 @@
 //! wait for the very calls that wait for it. A client that does not read its answers is not read from either.
 
 mod batch;
-mod flight;
+mod in_flight;
 mod lines;
 mod numbers;
 mod outline;
@@ -36,20 +36,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use batch::{Batches, Outgoing};
-use flight::{AT_ONCE, Flight, PATIENCE, Queue};
-use lines::{LONGEST, Line, Lines};
+use in_flight::{InFlight, MAX_RUNNING, Queue, REQUEST_TIMEOUT};
+use lines::{Line, Lines, MAX_LINE_BYTES};
 
-pub(crate) use flight::Waited;
+pub(crate) use in_flight::{MAX_SUBSCRIPTIONS, QueueWait};
 
 /// How many refusals may be on their way to the client.
-const REFUSALS: usize = 8;
+const MAX_REFUSALS: usize = 8;
 
 /// The transport.
 pub struct Stdio<R = StdioReader, W = StdioWriter> {
     lines: Lines<R>,
     writer: Arc<AsyncMutex<W>>,
     room: Arc<Semaphore>,
-    flight: Arc<Flight>,
+    in_flight: Arc<InFlight>,
     queue: Queue,
     batches: Arc<Batches>,
     /// What a batch held beside the requests that wait for a place.
@@ -81,13 +81,13 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
         Self {
             lines: Lines::new(read),
             writer: Arc::new(AsyncMutex::new(write)),
-            room: Arc::new(Semaphore::new(AT_ONCE)),
-            flight: Arc::default(),
+            room: Arc::new(Semaphore::new(MAX_RUNNING)),
+            in_flight: Arc::default(),
             queue: Queue::default(),
             batches: Arc::default(),
             backlog: VecDeque::new(),
             refusal: None,
-            refusals: Arc::new(Semaphore::new(REFUSALS)),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             begun: false,
             closed: CancellationToken::new(),
         }
@@ -98,7 +98,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
         let (line, outline) = match self.lines.line() {
             Line::Whole(line, outline) => (line, outline),
             Line::TooLong(outline) => {
-                let why = format!("The line is longer than {} MiB.", LONGEST >> 20);
+                let why = format!("The line is longer than {} MiB.", MAX_LINE_BYTES >> 20);
                 return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, &why).map(Read::Refusal);
             }
         };
@@ -113,7 +113,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             Err(_) => return refusal::misread(line, outline).map(Read::Refusal),
         };
         match &message {
-            JsonRpcMessage::Request(request) if self.flight.holds(&request.id) => {
+            JsonRpcMessage::Request(request) if self.in_flight.holds(&request.id) => {
                 return refusal::refuse(outline, ErrorCode::INVALID_REQUEST, refusal::IN_FLIGHT)
                     .map(Read::Refusal);
             }
@@ -141,7 +141,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.queue.forget(id);
-                    self.flight.land(id, "cancelled");
+                    self.in_flight.complete(id, "cancelled");
                     self.refusal = self.batches.forget(id);
                 }
             }
@@ -164,7 +164,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             match &message {
                 JsonRpcMessage::Request(request) => {
                     let id = &request.id;
-                    if self.flight.holds(id) || !waiting.insert(id.clone()) {
+                    if self.in_flight.holds(id) || !waiting.insert(id.clone()) {
                         answers.push(refusal::error(
                             &as_json(id),
                             ErrorCode::INVALID_REQUEST,
@@ -201,7 +201,7 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
     ) -> Option<RxJsonRpcMessage<RoleServer>> {
         if let JsonRpcMessage::Request(request) = &message {
             let id = request.id.clone();
-            if !self.flight.enter(id.clone(), &request.request) {
+            if !self.in_flight.enter(id.clone(), &request.request) {
                 self.queue.push(id, Box::new(message), bytes);
                 return None;
             }
@@ -212,11 +212,11 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
     /// Answers the request that has waited for too long.
     fn give_up(&mut self) {
         let Some(id) = self.queue.give_up() else { return };
-        self.flight.land(&id, "no place");
+        self.in_flight.complete(&id, "no place");
         let why = format!(
-            "{AT_ONCE} other requests are being worked on, and none of them ended within {} seconds. Nothing was done with this \
+            "{MAX_RUNNING} other requests are being worked on, and none of them ended within {} seconds. Nothing was done with this \
              one: send it again later.",
-            PATIENCE.as_secs()
+            REQUEST_TIMEOUT.as_secs()
         );
         let answer = refusal::error(&as_json(&id), ErrorCode::INTERNAL_ERROR, &why);
         if let Outgoing::Now(answer) = self.batches.take(&id, answer) {
@@ -247,7 +247,8 @@ where
         &mut self,
         mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (writer, flight, batches) = (self.writer.clone(), self.flight.clone(), self.batches.clone());
+        let (writer, in_flight, batches) =
+            (self.writer.clone(), self.in_flight.clone(), self.batches.clone());
         async move {
             numbers::number(&mut item);
             let answered = match &item {
@@ -271,7 +272,7 @@ where
                 Outgoing::Later => Ok(()),
             };
             if let Some((id, how)) = answered {
-                flight.land(&id, how);
+                in_flight.complete(&id, how);
             }
             written
         }
@@ -291,13 +292,13 @@ where
                     drop(place);
                 });
             }
-            let (room, patience) = (self.room.clone(), self.queue.patience());
+            let (room, deadline) = (self.room.clone(), self.queue.deadline());
             tokio::select! {
                 biased;
-                Ok(place) = room.acquire_owned(), if patience.is_some() => {
-                    return self.queue.begin(&self.flight, place);
+                Ok(place) = room.acquire_owned(), if deadline.is_some() => {
+                    return self.queue.begin(&self.in_flight, place);
                 }
-                () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     self.give_up();
                 }
                 more = self.lines.read(), if self.queue.has_room() && !self.closed.is_cancelled() => {

@@ -5,7 +5,7 @@
 //! characters, deep nesting, huge numbers.
 
 /// The longest id that is given back.
-const LONGEST_ID: usize = 1024;
+const MAX_ID_BYTES: usize = 1024;
 
 /// The outline of a line that should hold a JSON object.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Outline {
 
     /// Keeps a byte of the id.
     fn keep(&mut self, byte: u8) {
-        if self.in_value && self.depth > 0 && self.name == b"id" && self.id.len() <= LONGEST_ID {
+        if self.in_value && self.depth > 0 && self.name == b"id" && self.id.len() <= MAX_ID_BYTES {
             self.id.push(byte);
         }
     }
@@ -99,7 +99,7 @@ impl Outline {
         let number = !digits.is_empty()
             && digits.bytes().all(|byte| byte.is_ascii_digit())
             && (digits.len() == 1 || !digits.starts_with('0'));
-        let whole = id.len() <= LONGEST_ID;
+        let whole = id.len() <= MAX_ID_BYTES;
         let other =
             || serde_json::from_str::<serde_json::Value>(id).is_ok_and(|id| id.is_string() || id.is_number());
         if whole && (number || other()) { id } else { "null" }

@@ -53,8 +53,8 @@ async fn begun(stdio: &mut Pipe) -> (RequestId, Duration) {
 }
 
 async fn fill(client: &mut Client, stdio: &mut Pipe) {
-    client.asks(0..AT_ONCE).await;
-    for id in 0..AT_ONCE {
+    client.asks(0..MAX_RUNNING).await;
+    for id in 0..MAX_RUNNING {
         assert_eq!(begun(stdio).await, (RequestId::Number(id as i64), Duration::ZERO));
     }
 }
@@ -119,7 +119,7 @@ async fn no_more_is_read_than_can_wait() {
     let reads = async { while stdio.receive().await.is_some() {} };
     let both = async { tokio::join!(flood, reads) };
     assert!(timeout(Duration::from_secs(1), both).await.is_err());
-    assert_eq!(stdio.flight.count(), AT_ONCE + flight::MOST_WAITING);
+    assert_eq!(stdio.in_flight.count(), MAX_RUNNING + in_flight::MAX_QUEUED);
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,12 +127,12 @@ async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
     let (mut client, mut stdio) = pair();
     fill(&mut client, &mut stdio).await;
     let listen = json!({ "notifications": { "toolsListChanged": true } });
-    for id in 0..flight::BESIDE + 2 {
+    for id in 0..in_flight::MAX_UNQUEUED + 2 {
         let (method, params) =
             if id % 2 == 0 { ("ping", json!({})) } else { ("subscriptions/listen", listen.clone()) };
         client.says(json!({ "jsonrpc": "2.0", "id": 100 + id, "method": method, "params": params })).await;
     }
-    for _ in 0..flight::BESIDE {
+    for _ in 0..in_flight::MAX_UNQUEUED {
         assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Request(_))));
     }
     assert!(timeout(Duration::from_secs(1), stdio.receive()).await.is_err(), "the others wait");

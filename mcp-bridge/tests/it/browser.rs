@@ -4,10 +4,11 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use reqwest::{StatusCode, redirect::Policy};
+
+use crate::desk::until;
 
 /// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what
 /// `then` says, in the shell.
@@ -68,9 +69,15 @@ impl Opened {
         Ok(Self { http, url, origin, cookie, token })
     }
 
-    /// What is answered sooner does not count.
+    /// Reads the page until its clock says that more than a second has passed: what is answered sooner does not count.
     pub(crate) async fn read_first(&self) {
-        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        let clock = async || {
+            let page = self.http.get(&self.url).header("cookie", &self.cookie).send().await.unwrap();
+            let date = page.headers()["date"].to_str().unwrap().to_owned();
+            jiff::fmt::rfc2822::parse(&date).unwrap().timestamp()
+        };
+        let opened = clock().await;
+        until(async || clock().await.duration_since(opened).as_secs() >= 2).await;
     }
 
     pub(crate) async fn press(&self, answer: &str) -> (StatusCode, String) {

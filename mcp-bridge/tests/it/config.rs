@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::program::{out, program};
 
-const CLIENTS: [&str; 6] = ["claude-desktop", "claude-code", "cursor", "vscode", "zed", "codex"];
+const CLIENTS: [&str; 7] =
+    ["claude-desktop", "claude-code", "cursor", "vscode", "zed", "codex", "copilot-cli"];
 
 fn key() -> String {
     format!("rk_test_{}", "k".repeat(48))
@@ -15,7 +16,12 @@ fn key() -> String {
 /// The program with a home of its own.
 fn at(home: &Path, arguments: &[&str]) -> Output {
     let mut command = program();
-    command.env("HOME", home).env_remove("XDG_CONFIG_HOME").env_remove("CODEX_HOME").current_dir(home);
+    command
+        .env("HOME", home)
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("CODEX_HOME")
+        .env_remove("COPILOT_HOME")
+        .current_dir(home);
     command.env("SHARED_INBOX_BASE_URL", "https://inbox.example/api/v1").env("SHARED_INBOX_API_KEY", key());
     command.args(arguments).output().unwrap()
 }
@@ -53,15 +59,18 @@ fn what_is_printed_is_what_the_client_reads() {
         ("cursor", "mcpServers"),
         ("vscode", "servers"),
         ("zed", "context_servers"),
+        ("copilot-cli", "mcpServers"),
     ] {
         let settings: Value = serde_json::from_str(&printed(client)).expect(client);
         let server = &settings[section]["shared-inbox"];
         assert_eq!(server["command"], command, "{client}");
-        // Claude Desktop cannot ask.
-        let args = if client == "claude-desktop" {
-            json!(["--sandbox", "--ask=browser"])
-        } else {
-            json!(["--sandbox"])
+        let args = match client {
+            // It cannot ask.
+            "claude-desktop" => json!(["--sandbox", "--ask=browser"]),
+            // It gives a model both forms of a result.
+            "copilot-cli" => json!(["--sandbox", "--structured=slim"]),
+            // Others show a model one form alone, and some of them the structured one.
+            _ => json!(["--sandbox"]),
         };
         assert_eq!(server["args"], args, "{client}");
         assert_eq!(server.get("env"), None, "the sandbox needs neither address nor key");
@@ -71,7 +80,7 @@ fn what_is_printed_is_what_the_client_reads() {
 }
 
 /// Where each client keeps its settings below a home on this system.
-fn files() -> [(&'static str, &'static str, &'static str); 6] {
+fn files() -> [(&'static str, &'static str, &'static str); 7] {
     let desktop = if cfg!(target_os = "macos") {
         "Library/Application Support/Claude/claude_desktop_config.json"
     } else {
@@ -84,6 +93,7 @@ fn files() -> [(&'static str, &'static str, &'static str); 6] {
         ("vscode", ".vscode/mcp.json", "{\n  // mine\n  \"inputs\": [],\n  \"servers\": {},\n}\n"),
         ("zed", ".config/zed/settings.json", "// Zed settings\n{\n  \"theme\": \"One\", // dark\n}\n"),
         ("codex", ".codex/config.toml", "# mine\nmodel = \"m\"\n"),
+        ("copilot-cli", ".copilot/mcp-config.json", "{\"mcpServers\": {}}\n"),
     ]
 }
 
@@ -118,6 +128,23 @@ fn write_merges_keeps_a_backup_and_is_done_once() {
         assert!(said.contains("already"), "{client}: {said}");
         assert_eq!(fs::read_to_string(&path).unwrap(), after, "{client}");
     }
+}
+
+#[test]
+fn the_structured_form_that_was_asked_for_goes_before_the_one_that_suits_the_client() {
+    let home = tempfile::tempdir().unwrap();
+    for (form, args) in [
+        ("safe", json!(["--structured=safe"])),
+        ("exact", json!(["--structured=exact"])),
+        ("none", json!(["--structured=none"])),
+    ] {
+        let output = at(home.path(), &["--structured", form, "config", "copilot-cli"]);
+        let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
+        assert_eq!(settings["mcpServers"]["shared-inbox"]["args"], args, "{form}");
+    }
+    let output = at(home.path(), &["--text-only", "config", "copilot-cli"]);
+    let settings: Value = serde_json::from_str(&out(&output).0).unwrap();
+    assert_eq!(settings["mcpServers"]["shared-inbox"]["args"], json!(["--structured=none"]));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use rmcp::model::{CallToolResponse, InputResponses};
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{Effect, FaultRule, InboundMail};
+use shared_inbox_mock::{Effect, FaultRule, InboundMail, Sorting};
 
 use crate::desk::{Desk, ERAS, Mails, Newer, Older, Person, Says, is_error, params, text, until};
 
@@ -54,28 +54,61 @@ async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
     }
 }
 
+/// What may change in a conversation while a person reads the question.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Risk,
+    Contact,
+    NewEmail,
+}
+
+impl Change {
+    async fn happen(self, desk: &Desk) {
+        let control = desk.mock.control();
+        match self {
+            Self::Risk => {
+                let found = Sorting::new().risk("phishing", ["New domain"]);
+                control.sort(&desk.conversation, found).await.unwrap();
+            }
+            Self::Contact => {
+                let world =
+                    control.state().await.unwrap().replace("kim@customer.example", "eve@evil.example");
+                control.restore(world).await.unwrap();
+            }
+            Self::NewEmail => {
+                let text = "Please do not answer, I found it.";
+                let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", text);
+                mail.conversation_id = Some(desk.conversation.clone());
+                control.inbound(mail).await.unwrap();
+            }
+        }
+    }
+}
+
 #[tokio::test]
-async fn a_yes_after_more_than_a_minute_does_not_count_when_the_conversation_changed_meanwhile() {
-    for era in ERAS {
+async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_was_open() {
+    for (era, change) in
+        ERAS.into_iter().flat_map(|era| [Change::Risk, Change::Contact, Change::NewEmail].map(|c| (era, c)))
+    {
         let desk = Desk::new().await;
         let person = Person::who_takes_time(Says::Yes);
         let client = desk.sit_down_inside(&person, era, &[]).await;
         let meanwhile = async {
             until(async || person.questions().len() == 1).await;
-            let mut mail =
-                InboundMail::new("orders@shop.example", "kim@customer.example", "Pay here instead.");
-            mail.conversation_id = Some(desk.conversation.clone());
-            mail.risk = Some("phishing".into());
-            desk.mock.control().inbound(mail).await.unwrap();
-            person.clock.forward(Duration::from_secs(61));
+            change.happen(&desk).await;
+            person.clock.forward(Duration::from_secs(2));
             person.answers.add_permits(1);
         };
         let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), meanwhile);
-        assert!(is_error(&result), "{era:?}: {}", text(&result));
-        let reads =
-            async || desk.mock.control().requests().await.iter().filter(|r| r.path.contains("cnv_")).count();
-        until(async || reads().await == 2).await;
-        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+        assert!(
+            is_error(&result) && text(&result).contains("the conversation changed"),
+            "{era:?} {change:?}: {}",
+            text(&result)
+        );
+        assert_eq!(desk.mails().await, Mails::none(), "{era:?} {change:?}");
+        person.answers.add_permits(1);
+        client.call("reply", reply(&desk)).await;
+        assert_eq!(person.questions().len(), 2, "{era:?} {change:?}: the person is asked again");
     }
 }
 
@@ -106,7 +139,7 @@ async fn a_mail_whose_answer_is_lost_goes_out_once() {
         desk.mock.control().add_fault(lost).await.unwrap();
         let client = desk.sit_down_inside(&Person::who(Says::Yes), era, &[]).await;
         let result = client.call("reply", reply(&desk)).await;
-        assert!(text(&result).contains("answer was lost"), "{era:?}: {}", text(&result));
+        assert!(text(&result).contains("response was lost"), "{era:?}: {}", text(&result));
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
         assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
     }
@@ -283,7 +316,7 @@ async fn consent_is_bound_to_its_mail_and_works_once() {
 
     let state = ask("first").await;
     let other = answer("second", &state).await;
-    assert!(is_error(&other) && text(&other).contains("another mail"), "{}", text(&other));
+    assert!(is_error(&other) && text(&other).contains("another email"), "{}", text(&other));
     let spent = answer("first", &state).await;
     assert!(is_error(&spent), "an attempt on another mail spends the consent");
 

@@ -66,7 +66,7 @@ async fn a_lost_answer_does_not_make_a_second_note() {
     let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
     let result = client.call("add_note", json!({ "id": desk.conversation, "body": "Once" })).await;
     assert!(!is_error(&result), "{}", text(&result));
-    assert!(text(&result).contains("answer was lost"), "{}", text(&result));
+    assert!(text(&result).contains("response was lost"), "{}", text(&result));
     assert_eq!(desk.notes().await, ["Once"]);
 }
 
@@ -104,12 +104,20 @@ async fn cancelled_note(desk: &Desk, client: &Client, effect: Effect) -> Value {
     note
 }
 
+/// Lets the time pass for which a cancelled call waits for its create, and the next one for that call.
+async fn give_up(person: &Person, client: &Client) {
+    until(async || person.clock.waiting() == 2).await;
+    client.service.list_all_resources().await.unwrap();
+    person.clock.forward(Duration::from_secs(8));
+}
+
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
     let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let person = Person::who(Says::No);
+    let client = desk.sit_down_inside(&person, Older, &[]).await;
     let note = cancelled_note(&desk, &client, Effect::delay(Duration::ZERO)).await;
-    let again = client.call("add_note", note).await;
+    let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
     assert_eq!(desk.notes().await, ["Once"]);
 }
@@ -117,10 +125,13 @@ async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
     let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let person = Person::who(Says::No);
+    let service = desk.client().build().unwrap();
+    let client = desk.sit_down_over(Some(service), &person, Older, &[]).await;
     let note = cancelled_note(&desk, &client, Effect::drop_before()).await;
     desk.mock.control().clear_requests().await;
     let late = async {
+        give_up(&person, &client).await;
         let looked = |path: &str| path.ends_with(&desk.conversation);
         until(async || desk.mock.control().requests().await.iter().any(|entry| looked(&entry.path))).await;
         let id = desk.conversation.parse().unwrap();
@@ -143,13 +154,7 @@ async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_
     let person = Person::who(Says::No);
     let client = desk.sit_down_inside(&person, Older, &[]).await;
     let note = cancelled_note(&desk, &client, Effect::drop_before()).await;
-    let given_up = async {
-        // The call that was cancelled waits for its create, and the next one for it.
-        until(async || person.clock.waiting() == 2).await;
-        client.service.list_all_resources().await.unwrap();
-        person.clock.forward(Duration::from_secs(8));
-    };
-    let (again, ()) = tokio::join!(client.call("add_note", note), given_up);
+    let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
     assert!(!is_error(&again) && !text(&again).contains("repeats"), "{}", text(&again));
     assert_eq!(desk.notes().await, ["Once"]);
 }

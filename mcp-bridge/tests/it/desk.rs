@@ -259,12 +259,28 @@ impl Desk {
     /// The bridge in this process with these arguments, by the person's clock, over a client that gives a create no time
     /// to show.
     pub(crate) async fn sit_down_inside(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
-        let client = shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key());
+        let client = self.client().visibility_timeout(Duration::ZERO).build().unwrap();
+        self.sit_down_over(Some(client), person, era, arguments).await
+    }
+
+    /// A client of the service, to be built.
+    pub(crate) fn client(&self) -> shared_inbox::ClientBuilder {
+        shared_inbox::Client::builder(self.mock.base_url(), self.mock.live_key())
+    }
+
+    /// The bridge in this process over this client, or over one that the arguments describe.
+    pub(crate) async fn sit_down_over(
+        &self,
+        client: Option<shared_inbox::Client>,
+        person: &Person,
+        era: Era,
+        arguments: &[&str],
+    ) -> Client {
         let arguments = ["shared-inbox-mcp"].into_iter().chain(arguments.iter().copied());
         let options = Cli::try_parse_from(arguments).unwrap().options;
         let mut settings = options.settings();
         settings.audit = options.audit.map(|file| Audit::open(&file).unwrap().into());
-        settings.access.client = Some(client.visibility_timeout(Duration::ZERO).build().unwrap());
+        settings.access.client = client;
         settings.clock = person.clock.clone();
         let bridge = Bridge::new(settings);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -327,6 +343,11 @@ impl Client {
     pub(crate) async fn start(&self, params: CallToolRequestParams) -> RequestHandle<RoleClient> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap()
+    }
+
+    /// Ends the program as a crash would.
+    pub(crate) async fn kill(mut self) {
+        self._program.take().expect("a program of its own").kill().await.unwrap();
     }
 
     pub(crate) async fn tools(&self) -> Vec<String> {

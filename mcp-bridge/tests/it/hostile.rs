@@ -3,15 +3,15 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{Conversation, ConversationSummary, Document, Operation, Tag};
-use shared_inbox_mcp::render::{self, Fence, Rendered, Style};
+use shared_inbox_mcp::render::{self, Fence, RenderOptions, Rendered};
 
-pub(crate) fn style() -> Style {
+pub(crate) fn style() -> RenderOptions {
     of_size(50_000)
 }
 
-pub(crate) fn of_size(max_chars: usize) -> Style {
+pub(crate) fn of_size(max_chars: usize) -> RenderOptions {
     // In real results the marker is random; here it must be the same at every run.
-    Style::new(Fence::with_marker("123412341234"), max_chars)
+    RenderOptions::new(Fence::with_marker("123412341234"), max_chars)
 }
 
 /// A conversation with one mail.

@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::Scope;
 use shared_inbox_mock::NewKey;
 
-use crate::desk::{Client, Desk, Era, Newer, Older, Person, Says, connect, is_error, text, until};
+use crate::desk::{Client, Desk, Newer, Older, Person, Says, connect, is_error, text, until};
 
 /// A key with these scopes, and its agent.
 async fn key(desk: &Desk, scopes: &[Scope]) -> (String, String) {
@@ -14,10 +14,10 @@ async fn key(desk: &Desk, scopes: &[Scope]) -> (String, String) {
     (made.key, made.agent_id.to_string())
 }
 
-async fn with_file(desk: &Desk, person: &Person, era: Era, file: &Path) -> Client {
+async fn with_file(desk: &Desk, person: &Person, file: &Path) -> Client {
     let mut command = desk.program();
     command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
-    connect(command, person, era).await
+    connect(command, person, Older).await
 }
 
 const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
@@ -30,7 +30,7 @@ async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of
     let (first, agent) = key(&desk, &ALL).await;
     fs::write(&file, first).unwrap();
     let person = Person::who(Says::No);
-    let client = with_file(&desk, &person, Older, &file).await;
+    let client = with_file(&desk, &person, &file).await;
     assert_eq!(client.tools().await.len(), 12);
     assert!(!is_error(&client.call("list_tags", json!({})).await));
 
@@ -66,13 +66,12 @@ async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() 
         let (first, agent) = key(&desk, &ALL).await;
         fs::write(&file, first).unwrap();
         let person = Person::who_takes_time(Says::Yes);
-        let client = with_file(&desk, &person, era, &file).await;
+        let arguments = ["--base-url", desk.mock.base_url(), "--api-key-file", file.to_str().unwrap()];
+        let client = desk.sit_down_over(None, &person, era, &arguments).await;
         let rotate = async {
             until(async || person.questions().len() == 1).await;
             desk.mock.control().revoke_key(&agent).await.unwrap();
             fs::write(&file, key(&desk, &ALL).await.0).unwrap();
-            // Sooner it would be nobody's answer.
-            tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
             person.answers.add_permits(1);
         };
         let send = json!({ "id": desk.conversation, "body": "Once", "send": true });

@@ -243,11 +243,12 @@ async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing()
     let mut raw = Raw::start(&desk, &[]);
     raw.greet().await;
     let mut sent = 0_u64;
+    let long = json!({ "_meta": { "long": "x".repeat(8_000) } });
     // Ends when the program takes no more.
     loop {
-        let request =
-            json!({ "jsonrpc": "2.0", "id": 100 + sent, "method": "tools/list" }).to_string() + "\n";
-        let written = tokio::time::timeout(Duration::from_secs(2), raw.stdin.write_all(request.as_bytes()));
+        let request = json!({ "jsonrpc": "2.0", "id": 100 + sent, "method": "tools/list", "params": long });
+        let request = request.to_string() + "\n";
+        let written = tokio::time::timeout(Duration::from_secs(1), raw.stdin.write_all(request.as_bytes()));
         match written.await {
             Ok(written) => written.unwrap(),
             Err(_) => break,

@@ -107,7 +107,7 @@ async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
 #[tokio::test]
 async fn an_opener_that_fails_late_makes_a_draft() {
     let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
-    opener(folder.path(), "sleep 2; exit 3");
+    opener(folder.path(), "sleep 0.5; exit 3");
     let client = in_browser(&desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
     let result = client.call("reply", reply(&desk)).await;
     assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
@@ -147,4 +147,29 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
     }
     assert_eq!(windows(), 3);
     assert_eq!(desk.mails().await, Mails::none());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
+    let (home, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
+    opener(home.path(), "");
+    let folders = || {
+        let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path());
+        all.filter(|path| path.is_dir()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let person = Person::who(Says::CannotBeAsked);
+    let ask = async |body: &str, count: usize| {
+        let client = in_browser(&desk, home.path(), &person).await;
+        let call = json!({ "id": desk.conversation, "body": body, "send": true });
+        let call = client.start(params("reply", call)).await;
+        until(async || folders().len() == count).await;
+        (client, call)
+    };
+    let _live = ask("From a bridge that lives", 1).await;
+    let lives = folders();
+    ask("From a bridge that is killed", 2).await.0.kill().await;
+    assert_eq!(folders().len(), 2);
+    let _next = in_browser(&desk, home.path(), &person).await;
+    until(async || folders() == lives).await;
 }

@@ -112,18 +112,19 @@ async fn every_status_costs_four_requests() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_read_again_when_a_person_took_more_than_a_minute() {
-    let desk = Desk::new().await;
-    let person = Person::who_takes_time(Says::Yes);
-    let client = warm(&desk, &person, Era::Older, &[]).await;
-    let call = client.call("reply", json!({ "id": desk.conversation, "body": "On its way", "send": true }));
-    let answer = async {
-        crate::desk::until(async || !person.questions().is_empty()).await;
-        person.clock.forward(std::time::Duration::from_secs(40));
-        person.clock.forward(std::time::Duration::from_secs(21));
-        person.answers.add_permits(1);
-    };
-    tokio::join!(call, answer);
-    crate::desk::until(async || desk.mock.control().requests().await.len() == 3).await;
-    assert_eq!(desk.mails().await.sent, ["On its way"]);
+async fn a_conversation_is_read_again_when_a_person_took_more_than_three_seconds() {
+    for era in ERAS {
+        let desk = Desk::new().await;
+        let person = Person::who_takes_time(Says::Yes);
+        let client = warm(&desk, &person, era, &[]).await;
+        let call = json!({ "body": "On its way", "send": true });
+        let answer = async {
+            crate::desk::until(async || !person.questions().is_empty()).await;
+            person.clock.forward(std::time::Duration::from_secs(2));
+            person.answers.add_permits(1);
+        };
+        let (requests, ()) = tokio::join!(cost(&desk, &client, "reply", call), answer);
+        assert_eq!(requests, 3, "{era:?}");
+        assert_eq!(desk.mails().await.sent, ["On its way"], "{era:?}");
+    }
 }

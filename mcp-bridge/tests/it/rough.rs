@@ -3,6 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::json;
+use shared_inbox::RetryPolicy;
 use shared_inbox_mock::{Effect, FaultRule};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -97,25 +98,20 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
 async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
     let desk = Desk::new().await;
     slow(&desk, "/conversations/*/status").await;
-    let mut raw = Raw::start(&desk, &[]);
-    raw.greet().await;
-    raw.call(2, "list_tags", json!({})).await;
-    raw.answer(2).await;
-    raw.call(3, "add_note", json!({ "id": desk.conversation, "body": "Before" })).await;
-    raw.answer(3).await;
+    let service = desk.client().retry(RetryPolicy::default().attempts(2)).build().unwrap();
+    let client = desk.sit_down_over(Some(service), &Person::who(Says::No), Older, &[]).await;
+    assert!(!is_error(&client.call("list_tags", json!({})).await));
+    let note = json!({ "id": desk.conversation, "body": "Before" });
+    assert!(!is_error(&client.call("add_note", note).await));
     let Desk { mock, conversation } = desk;
-    raw.call(4, "set_status", json!({ "id": conversation, "status": "closed" })).await;
-    under_way(&mock).await;
-    drop(mock);
-    let answer = raw.answer(4).await;
-    assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("connection"), "{answer}");
-    raw.send(json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list" })).await;
-    assert!(
-        raw.answer(5).await["result"]["tools"].as_array().unwrap().len() > 5,
-        "the bridge is still there"
-    );
-    assert_eq!(raw.hang_up().await.0, Some(0));
+    let dies = async {
+        under_way(&mock).await;
+        drop(mock);
+    };
+    let close = client.call("set_status", json!({ "id": conversation, "status": "closed" }));
+    let (result, ()) = tokio::join!(close, dies);
+    assert!(is_error(&result) && text(&result).contains("connection"), "{}", text(&result));
+    assert!(client.tools().await.len() > 5, "the bridge is still there");
 }
 
 #[tokio::test]

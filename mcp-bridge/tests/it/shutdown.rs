@@ -1,10 +1,6 @@
 //! The record of what was created when the program ends at a bad moment.
 
-use std::{
-    fs,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewMailbox};
@@ -62,30 +58,29 @@ fn outcomes<'a>(lines: &'a [Value], conversation: &str) -> Vec<&'a str> {
 
 #[tokio::test]
 async fn an_email_that_is_under_way_when_the_program_is_told_to_end_is_finished_and_written_down() {
-    for end in GRACEFUL {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("audit.jsonl");
-        let desk = Desk::new().await;
-        let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
-        desk.mock.control().add_fault(slow.always()).await.unwrap();
-        let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
-        raw.greet().await;
-        raw.call(2, "reply", json!({ "id": desk.conversation, "body": "Once", "send": true })).await;
-        under_way(&desk.mock).await;
-        let intent = lines(&file);
-        assert_eq!(outcomes(&intent, &desk.conversation), ["intent"], "{end:?}: written before the request");
-        end.come(raw).await;
-        let written = lines(&file);
-        assert_eq!(outcomes(&written, &desk.conversation), ["intent", "scheduled"], "{end:?}");
-        assert_eq!(written[0]["call"], written[1]["call"], "{end:?}");
-        assert_eq!(
-            (&written[0]["asked"], &written[0]["answer"]),
-            (&json!("setting"), &json!("yes")),
-            "{end:?}"
-        );
-        assert!(written[1]["message"].is_string(), "{end:?}: {written:?}");
-        assert_eq!(desk.mails().await.sent, ["Once"], "{end:?}");
-    }
+    let [a, b, c, d] = GRACEFUL.map(finishes_before);
+    tokio::join!(a, b, c, d);
+}
+
+async fn finishes_before(end: End) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.jsonl");
+    let desk = Desk::new().await;
+    let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
+    desk.mock.control().add_fault(slow.always()).await.unwrap();
+    let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    raw.greet().await;
+    raw.call(2, "reply", json!({ "id": desk.conversation, "body": "Once", "send": true })).await;
+    under_way(&desk.mock).await;
+    let intent = lines(&file);
+    assert_eq!(outcomes(&intent, &desk.conversation), ["intent"], "{end:?}: written before the request");
+    end.come(raw).await;
+    let written = lines(&file);
+    assert_eq!(outcomes(&written, &desk.conversation), ["intent", "scheduled"], "{end:?}");
+    assert_eq!(written[0]["call"], written[1]["call"], "{end:?}");
+    assert_eq!((&written[0]["asked"], &written[0]["answer"]), (&json!("setting"), &json!("yes")), "{end:?}");
+    assert!(written[1]["message"].is_string(), "{end:?}: {written:?}");
+    assert_eq!(desk.mails().await.sent, ["Once"], "{end:?}");
 }
 
 #[tokio::test]
@@ -134,33 +129,40 @@ impl Dice {
     }
 }
 
-/// One email, and the program ended in this way after a while. Gives the conversation.
-async fn round(
-    desk: &Desk,
-    file: &Path,
-    number: usize,
-    after: Option<(End, Duration)>,
-) -> (String, Duration) {
+/// Looks at the mock once; how often it was looked at is how much time has passed.
+async fn look(desk: &Desk) {
+    desk.mock.control().requests().await;
+    tokio::task::yield_now().await;
+}
+
+/// One email, and the program ended in this way after so many looks. Gives the conversation, and how many looks it took.
+async fn round(desk: &Desk, file: &Path, number: usize, after: Option<(End, u64)>) -> (String, u64) {
     let address = format!("customer{number}@customer.example");
     let mail = InboundMail::new("orders@shop.example", &address, "Where is it?");
     let conversation = desk.mock.control().inbound(mail).await.unwrap().conversation_id.to_string();
     let mut raw = Raw::start(desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
     raw.greet().await;
-    let begun = Instant::now();
     raw.call(2, "reply", json!({ "id": conversation, "body": format!("Round {number}"), "send": true }))
         .await;
     match after {
         None => {
-            raw.answer(2).await;
-            let took = begun.elapsed();
+            let mut looks = 0;
+            let counts = async {
+                loop {
+                    look(desk).await;
+                    looks += 1;
+                }
+            };
+            tokio::select! { _ = raw.answer(2) => {}, () = counts => {} }
             End::StdinClosed.come(raw).await;
-            (conversation, took)
+            (conversation, looks)
         }
-        Some((end, wait)) => {
-            // A random moment is what this is about.
-            tokio::time::sleep(wait).await;
+        Some((end, looks)) => {
+            for _ in 0..looks {
+                look(desk).await;
+            }
             end.come(raw).await;
-            (conversation, wait)
+            (conversation, looks)
         }
     }
 }
@@ -176,20 +178,18 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     mock.control().create_mailbox(NewMailbox::new("orders@shop.example", "Orders")).await.unwrap();
     let desk = Desk { mock, conversation: String::new() };
 
-    let mut whole = Duration::ZERO;
+    let mut whole = 0;
     for number in 0..3 {
         whole = whole.max(round(&desk, &file, 10_000 + number, None).await.1);
     }
     let ends = [End::StdinClosed, End::Term, End::Int, End::Hup, End::Kill];
     let mut dice = Dice(0x2026_1116);
-    let most = u64::try_from(whole.as_micros()).unwrap() * 3 / 2;
-    let plan: Vec<_> = (0..ROUNDS)
-        .map(|number| (number, ends[number % ends.len()], Duration::from_micros(dice.below(most))))
-        .collect();
+    let plan: Vec<_> =
+        (0..ROUNDS).map(|number| (number, ends[number % ends.len()], dice.below(whole * 3 / 2))).collect();
     let lane = async |lane: usize| {
         let mut ended = Vec::new();
-        for (number, end, wait) in plan.iter().skip(lane).step_by(LANES).copied() {
-            ended.push((number, end, round(&desk, &file, number, Some((end, wait))).await.0));
+        for (number, end, looks) in plan.iter().skip(lane).step_by(LANES).copied() {
+            ended.push((number, end, round(&desk, &file, number, Some((end, looks))).await.0));
         }
         ended
     };

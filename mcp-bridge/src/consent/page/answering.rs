@@ -7,7 +7,7 @@ use shared_inbox::Timestamp;
 use subtle::ConstantTimeEq as _;
 
 use super::{
-    ANSWER_WITHIN, Case, Entry, PATIENCE, Served, Stage, guard,
+    ANSWER_TIMEOUT, EntryPoint, HEADER_READ_TIMEOUT, PageServer, QuestionState, Stage, guard,
     html::{self, ENTRANCE, Reply},
 };
 
@@ -25,7 +25,7 @@ enum NotTaken {
     Over,
 }
 
-impl Served {
+impl PageServer {
     /// `stranger` is whether the request comes from another user of this machine.
     pub(super) async fn answer(&self, request: Request<Incoming>, stranger: bool) -> Reply {
         if stranger {
@@ -76,7 +76,7 @@ impl Served {
             return not_here();
         }
         case.opened = Some(self.clock.now());
-        if let Entry::File { file, .. } = &mut case.entry {
+        if let EntryPoint::File { file, .. } = &mut case.entry {
             *file = None;
         }
         // Not a redirect: a browser keeps the cookie to itself as long as another site has led the way.
@@ -90,15 +90,15 @@ impl Served {
         {
             let mut cases = self.cases();
             let Some(case) = cases.get_mut(id) else { return not_here() };
-            let first = case.opened.is_none() && matches!(case.entry, Entry::Address);
+            let first = case.opened.is_none() && matches!(case.entry, EntryPoint::Address);
             if !first && cookie != Some(case.cookie.as_str()) {
                 return html::says(StatusCode::FORBIDDEN, "This question is open elsewhere", ELSEWHERE);
             }
             if matches!(*case.stage.borrow(), Stage::Open) {
                 let now = self.clock.now();
                 case.opened.get_or_insert(now);
-                let left = ANSWER_WITHIN.saturating_sub(now.saturating_duration_since(case.since));
-                let mut page = html::question(&case.letter, &case.token, left);
+                let left = ANSWER_TIMEOUT.saturating_sub(now.saturating_duration_since(case.since));
+                let mut page = html::question(&case.preview, &case.token, left);
                 if first {
                     set_cookie(&mut page, id, case);
                 }
@@ -113,9 +113,9 @@ impl Served {
         let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
             return not_here();
         };
-        // The mail is on its way to the service; its outcome is a moment off.
+        // The email is on its way to the service; its outcome is a moment off.
         let over = stage.wait_for(|stage| matches!(stage, Stage::Over(..)));
-        let over = tokio::time::timeout(PATIENCE, over).await;
+        let over = tokio::time::timeout(HEADER_READ_TIMEOUT, over).await;
         let stage = over.ok().and_then(Result::ok).map(|stage| stage.clone());
         match stage
             .unwrap_or_else(|| self.cases().get(id).map_or(Stage::Open, |case| case.stage.borrow().clone()))
@@ -156,18 +156,18 @@ impl Served {
     }
 }
 
-impl Case {
+impl QuestionState {
     fn is_entered_with(&self, brought: &str) -> bool {
         match &self.entry {
-            Entry::File { secret, .. } => bool::from(secret.as_bytes().ct_eq(brought.as_bytes())),
-            Entry::Address => false,
+            EntryPoint::File { secret, .. } => bool::from(secret.as_bytes().ct_eq(brought.as_bytes())),
+            EntryPoint::Address => false,
         }
     }
 }
 
 async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {
     let body = Limited::new(request.into_body(), LARGEST_FORM).collect();
-    match tokio::time::timeout(PATIENCE, body).await {
+    match tokio::time::timeout(HEADER_READ_TIMEOUT, body).await {
         Ok(Ok(body)) => Ok(guard::form(&body.to_bytes())),
         _ => Err("The form did not come whole."),
     }
@@ -177,7 +177,7 @@ fn not_here() -> Reply {
     html::says(StatusCode::NOT_FOUND, "Nothing is asked here", "This question is not open any more.")
 }
 
-fn set_cookie(reply: &mut Reply, id: &str, case: &Case) {
+fn set_cookie(reply: &mut Reply, id: &str, case: &QuestionState) {
     let cookie = format!("{}={}; Path=/{id}; HttpOnly; SameSite=Strict", guard::COOKIE, case.cookie);
     if let Ok(cookie) = cookie.parse() {
         reply.headers_mut().insert(header::SET_COOKIE, cookie);

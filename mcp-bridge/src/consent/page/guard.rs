@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use http::{HeaderMap, Method, header};
 
-use crate::consent::Answer;
+use crate::consent::Decision;
 
 /// The name of the page's cookie.
 pub(super) const COOKIE: &str = "consent";
@@ -92,7 +92,7 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
 pub(super) struct Form {
     pub(super) secret: Option<String>,
     pub(super) token: Option<String>,
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<Decision>,
 }
 
 /// Reads the form. Its fields are plain letters and digits, so that nothing in it is ever encoded.
@@ -102,8 +102,8 @@ pub(super) fn form(body: &[u8]) -> Form {
         match field.split_once('=') {
             Some(("secret", secret)) => form.secret = Some(secret.to_owned()),
             Some(("token", token)) => form.token = Some(token.to_owned()),
-            Some(("answer", "send")) => form.answer = Some(Answer::Yes),
-            Some(("answer", "refuse")) => form.answer = Some(Answer::No),
+            Some(("answer", "send")) => form.answer = Some(Decision::Yes),
+            Some(("answer", "refuse")) => form.answer = Some(Decision::No),
             _ => {}
         }
     }

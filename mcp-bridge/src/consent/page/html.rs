@@ -1,4 +1,4 @@
-//! The page as HTML: a mail as text, two buttons, no script.
+//! The page as HTML: an email as text, two buttons, no script.
 
 use std::{fmt::Write, time::Duration};
 
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use shared_inbox::Timestamp;
 
 use crate::{
-    consent::{Letter, ending::in_utc, visible::Links},
+    consent::{EmailPreview, ending::in_utc, visible::Links},
     render::counted,
 };
 
@@ -32,11 +32,11 @@ pub(super) fn way_in(origin: &str, secret: &str) -> String {
     )
 }
 
-/// The mail as a part of the page.
-pub(super) fn letter(letter: &Letter) -> String {
-    let shown = letter.shown(Links::Whole);
+/// The email as a part of the page.
+pub(super) fn preview(preview: &EmailPreview) -> String {
+    let shown = preview.shown(Links::Whole);
     let mut out = String::new();
-    match &letter.client {
+    match &preview.client {
         Some(client) => _ = write!(out, "<p>A model in <strong><bdi>{}</bdi></strong>", escape(client)),
         None => out.push_str("<p>A model"),
     }
@@ -75,9 +75,9 @@ fn text(out: &mut String, class: &str, label: &str, lines: &[String]) {
 }
 
 /// The question, with so much time left to answer it.
-pub(super) fn question(letter: &str, token: &str, left: Duration) -> Reply {
+pub(super) fn question(preview: &str, token: &str, left: Duration) -> Reply {
     let body = format!(
-        "{letter}\
+        "{preview}\
          <form method=\"post\" autocomplete=\"off\"><input type=\"hidden\" name=\"token\" value=\"{token}\">\
          <button name=\"answer\" value=\"refuse\">Do not send</button>\
          <button name=\"answer\" value=\"send\" class=\"yes\">Send this email</button></form>\

@@ -1,4 +1,4 @@
-//! The bridge's own page: asks for consent to one mail where the client cannot, on this machine alone.
+//! The bridge's own page: asks for consent to one email where the client cannot, on this machine alone.
 //!
 //! A person comes to it with a secret that the model never sees: by a private file that the bridge opens in their browser,
 //! or by an address that their client shows. The secret works once. The browser that brought it gets a cookie, and from
@@ -26,26 +26,26 @@ use tokio::{
     sync::{OnceCell, Semaphore, watch},
 };
 
-use super::{ANSWER_WITHIN, Answer, Ending, Letter, Way, secret};
+use super::{ANSWER_TIMEOUT, AskMethod, Decision, EmailPreview, Ending, secret};
 use guard::Site;
 
-pub(crate) use private_file::PrivateFile;
+pub(crate) use private_file::{PrivateFile, remove_leftovers};
 pub(crate) use visitor::knows_its_visitors;
 
 /// How long a browser may take to send its request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections are held at once; browsers open a few ahead.
-const CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
 /// The page, which is not served before it is needed.
 pub(crate) struct Page {
     clock: Arc<dyn Clock>,
-    served: OnceCell<Arc<Served>>,
+    served: OnceCell<Arc<PageServer>>,
 }
 
-/// One question on the page. It is over when this is dropped, and then the mail is forgotten.
-pub(crate) struct Ticket {
-    served: Arc<Served>,
+/// One question on the page. It is over when this is dropped, and then the email is forgotten.
+pub(crate) struct PageQuestion {
+    served: Arc<PageServer>,
     id: String,
     /// What the question is called where the address must not be told.
     name: String,
@@ -57,24 +57,24 @@ pub(crate) struct Ticket {
 #[derive(Clone)]
 enum Stage {
     Open,
-    Answered(Answer, Timestamp),
+    Answered(Decision, Timestamp),
     /// Over, since it was decided.
     Over(Ending, Timestamp),
 }
 
-struct Served {
+struct PageServer {
     site: Site,
     address: SocketAddr,
     clock: Arc<dyn Clock>,
-    cases: Mutex<HashMap<String, Case>>,
+    cases: Mutex<HashMap<String, QuestionState>>,
 }
 
 /// What is known of a question.
-struct Case {
-    /// The mail as a part of the page; gone when the question is over.
-    letter: String,
+struct QuestionState {
+    /// The email as a part of the page; gone when the question is over.
+    preview: String,
     /// How the browser comes to the page.
-    entry: Entry,
+    entry: EntryPoint,
     /// What the form must bring back.
     token: String,
     /// What the browser that opened the page first must show from then on.
@@ -86,7 +86,7 @@ struct Case {
 }
 
 /// How a browser first comes to a question.
-enum Entry {
+enum EntryPoint {
     /// Its address is the secret.
     Address,
     /// The file brings the secret, and is gone once it has been used.
@@ -98,21 +98,21 @@ impl Page {
         Self { clock, served: OnceCell::new() }
     }
 
-    /// Opens a question about this mail.
-    pub(crate) async fn open(&self, letter: &Letter, way: Way) -> io::Result<Ticket> {
+    /// Opens a question about this email.
+    pub(crate) async fn open(&self, preview: &EmailPreview, way: AskMethod) -> io::Result<PageQuestion> {
         let served = self.served.get_or_try_init(|| serve(self.clock.clone())).await?.clone();
         let random = || secret().map_err(io::Error::other);
         let (id, token, cookie) = (random()? + &random()?, random()?, random()?);
-        let (target, entry) = if way == Way::Browser {
+        let (target, entry) = if way == AskMethod::Browser {
             let secret = random()? + &random()?;
             let file = PrivateFile::create(&html::way_in(served.site.origin(), &secret))?;
-            (file.path().to_owned(), Entry::File { secret, file: Some(file) })
+            (file.path().to_owned(), EntryPoint::File { secret, file: Some(file) })
         } else {
-            (format!("{}/{id}", served.site.origin()), Entry::Address)
+            (format!("{}/{id}", served.site.origin()), EntryPoint::Address)
         };
         let (stage, watched) = watch::channel(Stage::Open);
-        let case = Case {
-            letter: html::letter(letter),
+        let case = QuestionState {
+            preview: html::preview(preview),
             entry,
             token,
             cookie,
@@ -121,11 +121,11 @@ impl Page {
             stage,
         };
         served.cases().insert(id.clone(), case);
-        Ok(Ticket { served, id, name: random()?, target, stage: watched })
+        Ok(PageQuestion { served, id, name: random()?, target, stage: watched })
     }
 }
 
-impl Ticket {
+impl PageQuestion {
     /// What the person's browser is to open: a private file, or an address.
     pub(crate) fn target(&self) -> &str {
         &self.target
@@ -143,11 +143,11 @@ impl Ticket {
     }
 
     /// What the person says.
-    pub(crate) async fn answer(&mut self) -> Answer {
+    pub(crate) async fn answer(&mut self) -> Decision {
         let answered = self.stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
         match answered.as_deref() {
             Ok(Stage::Answered(answer, _)) => *answer,
-            _ => Answer::Dismissed,
+            _ => Decision::Dismissed,
         }
     }
 
@@ -157,23 +157,23 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PageQuestion {
     fn drop(&mut self) {
-        let agreed = matches!(*self.stage.borrow(), Stage::Answered(Answer::Yes, _));
+        let agreed = matches!(*self.stage.borrow(), Stage::Answered(Decision::Yes, _));
         self.served.end(&self.id, Ending::unknown(agreed));
     }
 }
 
-async fn serve(clock: Arc<dyn Clock>) -> io::Result<Arc<Served>> {
+async fn serve(clock: Arc<dyn Clock>) -> io::Result<Arc<PageServer>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
-    let served = Arc::new(Served { site: Site::new(address), address, clock, cases: Mutex::default() });
+    let served = Arc::new(PageServer { site: Site::new(address), address, clock, cases: Mutex::default() });
     tokio::spawn(accept(listener, served.clone()));
     Ok(served)
 }
 
-async fn accept(listener: TcpListener, served: Arc<Served>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+async fn accept(listener: TcpListener, served: Arc<PageServer>) {
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     while let Ok(place) = room.clone().acquire_owned().await {
         let (stream, visitor) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -192,7 +192,7 @@ async fn accept(listener: TcpListener, served: Arc<Served>) {
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new())
-                .header_read_timeout(PATIENCE)
+                .header_read_timeout(HEADER_READ_TIMEOUT)
                 .max_buf_size(16 * 1024)
                 .keep_alive(false);
             _ = http.serve_connection(TokioIo::new(stream), answer).await;
@@ -201,19 +201,19 @@ async fn accept(listener: TcpListener, served: Arc<Served>) {
     }
 }
 
-impl Served {
-    fn cases(&self) -> MutexGuard<'_, HashMap<String, Case>> {
+impl PageServer {
+    fn cases(&self) -> MutexGuard<'_, HashMap<String, QuestionState>> {
         let mut cases = self.cases.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
         // What was said at the end stays for a while, for whoever looks again.
-        cases.retain(|_, case| now.saturating_duration_since(case.since) < 2 * ANSWER_WITHIN);
+        cases.retain(|_, case| now.saturating_duration_since(case.since) < 2 * ANSWER_TIMEOUT);
         cases
     }
 
     fn end(&self, id: &str, ending: Ending) {
         if let Some(case) = self.cases().get_mut(id) {
-            case.letter.clear();
-            if let Entry::File { file, .. } = &mut case.entry {
+            case.preview.clear();
+            if let EntryPoint::File { file, .. } = &mut case.entry {
                 *file = None;
             }
             case.stage.send_if_modified(|stage| {

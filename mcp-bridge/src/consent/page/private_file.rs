@@ -9,6 +9,11 @@ use std::{
 
 use crate::consent::secret;
 
+/// The name of the file.
+const FILE: &str = "open.html";
+/// What the names of the folders begin with. The id of the process that made the folder follows.
+const PREFIX: &str = "shared-inbox-question-";
+
 /// The file in a folder of its own; both are gone when this is dropped.
 pub(crate) struct PrivateFile {
     folder: PathBuf,
@@ -34,8 +39,8 @@ impl PrivateFile {
 
     fn create_in(place: &Path, content: &str) -> io::Result<Self> {
         let random = secret().map_err(io::Error::other)?;
-        let folder = place.join(format!("shared-inbox-question-{}", &random[..16]));
-        let path = folder.join("open.html").into_os_string().into_string();
+        let folder = place.join(format!("{PREFIX}{}-{}", std::process::id(), &random[..16]));
+        let path = folder.join(FILE).into_os_string().into_string();
         let path = path.map_err(|_| io::Error::other("the path is not text"))?;
         make_folder(&folder)?;
         let made = Self { folder, path };
@@ -73,9 +78,34 @@ impl PrivateFile {
 
 impl Drop for PrivateFile {
     fn drop(&mut self) {
-        _ = fs::remove_file(&self.path);
-        _ = fs::remove_dir(&self.folder);
+        remove(&self.folder);
     }
+}
+
+/// Removes what bridges that were killed left in the home of the user. Only Linux lists the processes that are alive, and
+/// elsewhere the folders are among the temporary files, which the system removes.
+pub(crate) fn remove_leftovers() {
+    let processes = Path::new("/proc");
+    if let Some(home) = home()
+        && processes.join("self").exists()
+    {
+        remove_leftovers_in(&home, |process| processes.join(process).exists());
+    }
+}
+
+fn remove_leftovers_in(place: &Path, is_alive: impl Fn(&str) -> bool) {
+    for folder in fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = folder.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        if process.is_some_and(|process| process.parse::<u32>().is_ok() && !is_alive(process)) {
+            remove(&folder.path());
+        }
+    }
+}
+
+fn remove(folder: &Path) {
+    _ = fs::remove_file(folder.join(FILE));
+    _ = fs::remove_dir(folder);
 }
 
 fn make_folder(path: &Path) -> io::Result<()> {
@@ -87,8 +117,11 @@ fn make_folder(path: &Path) -> io::Result<()> {
 
 /// Where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
 fn places() -> impl Iterator<Item = PathBuf> {
-    let home = env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute());
-    home.into_iter().chain([env::temp_dir()])
+    home().into_iter().chain([env::temp_dir()])
+}
+
+fn home() -> Option<PathBuf> {
+    env::home_dir().filter(|home| cfg!(target_os = "linux") && home.is_absolute())
 }
 
 #[cfg(all(test, unix))]
@@ -107,5 +140,23 @@ mod tests {
         drop(file);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
         assert!(PrivateFile::create_in(&place.path().join("nowhere"), "").is_err());
+    }
+
+    #[test]
+    fn leftovers_of_dead_processes_are_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let living = PrivateFile::create_in(place.path(), "").unwrap();
+        let others = ["41-ab", "42-cd", "x-ef", "", "43-mine"].map(|end| format!("{PREFIX}{end}"));
+        for name in &others {
+            fs::create_dir(place.path().join(name)).unwrap();
+            fs::write(place.path().join(name).join(FILE), "").unwrap();
+        }
+        fs::write(place.path().join(&others[4]).join("preview.txt"), "").unwrap();
+        remove_leftovers_in(place.path(), |process| {
+            process == "42" || process == std::process::id().to_string()
+        });
+        let there = |name: &String| place.path().join(name).exists();
+        assert_eq!(others.each_ref().map(there), [false, true, true, true, true]);
+        assert!(fs::exists(living.path()).unwrap());
     }
 }

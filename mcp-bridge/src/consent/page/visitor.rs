@@ -22,24 +22,24 @@ fn is_in_windows() -> bool {
 }
 
 /// A line of the table: the connection's own end, its other end, its owner, and whether a program holds it.
-struct Entry<'a> {
+struct TcpEntry<'a> {
     local: &'a str,
     remote: &'a str,
     user: &'a str,
     held: bool,
 }
 
-fn entries(table: &str) -> impl Iterator<Item = Entry<'_>> {
+fn entries(table: &str) -> impl Iterator<Item = TcpEntry<'_>> {
     table.lines().skip(1).filter_map(|line| {
         let fields: Vec<_> = line.split_ascii_whitespace().take(10).collect();
         let [_, local, remote, _, _, _, _, user, _, inode] = fields[..] else { return None };
-        Some(Entry { local, remote, user, held: inode != "0" })
+        Some(TcpEntry { local, remote, user, held: inode != "0" })
     })
 }
 
 fn stands_as_another_user(table: &str, visitor: SocketAddr, page: SocketAddr) -> bool {
     let (Some(visitor), Some(page)) = (in_table(visitor), in_table(page)) else { return false };
-    let listens = |entry: &Entry<'_>| entry.local == page && entry.remote == "00000000:0000";
+    let listens = |entry: &TcpEntry<'_>| entry.local == page && entry.remote == "00000000:0000";
     // A table without the page itself is about something else.
     let Some(ours) = entries(table).find(listens) else { return false };
     let theirs = entries(table).find(|entry| entry.local == visitor && entry.remote == page);

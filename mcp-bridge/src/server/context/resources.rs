@@ -11,17 +11,21 @@ use rmcp::{
 };
 use shared_inbox::{ConversationId, MailboxId, Operation};
 
-use super::{
-    Bridge, Linked, Pace,
-    inboxes::{self, Denied},
-    said, skills, tools,
+use super::skills;
+use crate::{
+    render,
+    server::{
+        Bridge, Linked, Pace,
+        inboxes::{self, Denied},
+        results::{said, why_denied},
+        tools,
+    },
 };
-use crate::render;
 
 const TEXT: &str = "text/plain";
-pub(super) const CONVERSATION: &str = "inbox://conversations/{id}";
+pub(in crate::server) const CONVERSATION: &str = "inbox://conversations/{id}";
 const ITEMS: &str = "inbox://conversations/{id}/items/{range}";
-pub(super) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
+pub(in crate::server) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
 
 /// What a URI stands for.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,7 +66,7 @@ impl Place {
 }
 
 /// The resources with a fixed address.
-pub(super) fn list() -> ListResourcesResult {
+pub(in crate::server) fn list() -> ListResourcesResult {
     let resource = |name: &str, title: &str, about: &str| {
         Resource::new(format!("inbox://{name}"), name)
             .with_title(title)
@@ -78,7 +82,7 @@ pub(super) fn list() -> ListResourcesResult {
 }
 
 /// The resources whose address has parts to fill in.
-pub(super) fn templates() -> ListResourceTemplatesResult {
+pub(in crate::server) fn templates() -> ListResourceTemplatesResult {
     let template = |uri: &str, name: &str, title: &str, about: &str| {
         ResourceTemplate::new(uri, name).with_title(title).with_description(about).with_mime_type(TEXT)
     };
@@ -105,7 +109,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 }
 
 impl Bridge {
-    pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    pub(in crate::server) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
         if uri.starts_with(skills::SCHEME) {
             return self.skill_file(uri).await;
         }
@@ -120,7 +124,10 @@ impl Bridge {
     }
 
     /// The text of a conversation, for a prompt to attach.
-    pub(super) async fn conversation_text(&self, id: &ConversationId) -> Result<String, ErrorData> {
+    pub(in crate::server) async fn conversation_text(
+        &self,
+        id: &ConversationId,
+    ) -> Result<String, ErrorData> {
         self.read(&Place::Conversation(id.clone())).await
     }
 
@@ -133,7 +140,7 @@ impl Bridge {
             return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
         }
         self.text(place, &linked).await.map_err(|e| {
-            let said = said(&e.explain());
+            let said = said(&why_denied(&e));
             if e.is_not_found() {
                 ErrorData::resource_not_found(said, None)
             } else {

@@ -9,25 +9,25 @@ use rmcp::model::CallToolResult;
 use tokio::sync::watch;
 
 use crate::server::{
-    answer::failed,
     record::{self, Intent},
+    results::failed,
 };
 
 /// The creates under way.
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(super) struct InFlightCreates {
     count: watch::Sender<usize>,
     closed: AtomicBool,
 }
 
 /// A create that is under way, until this is dropped.
 pub(super) struct Creating<'a> {
-    in_flight: &'a InFlight,
+    in_flight: &'a InFlightCreates,
     intent: Option<Intent>,
 }
 
-impl InFlight {
-    /// Begins a create, which may mail a customer, and writes its intent down. An error is why it must not begin.
+impl InFlightCreates {
+    /// Begins a create, which may email a customer, and writes its intent down. An error is why it must not begin.
     pub(super) fn begin(&self, sends: bool) -> Result<Creating<'_>, CallToolResult> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(failed("Nothing was done: the bridge is being ended."));

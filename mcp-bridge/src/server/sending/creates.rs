@@ -12,30 +12,28 @@ use shared_inbox::{
 };
 use tokio::sync::OwnedMutexGuard;
 
-use super::Mailroom;
+use super::{Sender, recent::CreateOutcome};
 use crate::{
     digest::Digest,
-    recent::Fate,
     server::{
         Linked,
-        answer::{changed, error, failed, in_words},
-        calls::ok,
+        results::{changed, error, failed, in_words, ok},
     },
 };
 
 /// The pause between two looks for a create of unknown effect.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One thing to create.
 #[derive(Clone)]
 pub(in crate::server) struct Create {
     pub(super) id: ConversationId,
-    pub(super) what: What,
+    pub(super) what: CreateInput,
 }
 
 #[derive(Clone, Serialize)]
 #[serde(tag = "what")]
-pub(super) enum What {
+pub(super) enum CreateInput {
     Note(AddNote),
     Reply(Reply),
     Request(RequestDocuments),
@@ -43,36 +41,36 @@ pub(super) enum What {
 
 impl Create {
     pub(in crate::server) fn note(id: ConversationId, note: AddNote) -> Self {
-        Self { id, what: What::Note(note) }
+        Self { id, what: CreateInput::Note(note) }
     }
 
-    /// What tells this create from any other.
+    /// CreateInput tells this create from any other.
     pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
-    /// Whether it mails a customer.
+    /// Whether it emails a customer.
     pub(super) fn sends(&self) -> bool {
         match &self.what {
-            What::Note(_) => false,
-            What::Reply(reply) => reply.send,
-            What::Request(request) => request.send,
+            CreateInput::Note(_) => false,
+            CreateInput::Reply(reply) => reply.send,
+            CreateInput::Request(request) => request.send,
         }
     }
 
     pub(super) fn operation(&self) -> Operation {
         match self.what {
-            What::Note(_) => Operation::AddNote,
-            What::Reply(_) => Operation::Reply,
-            What::Request(_) => Operation::RequestDocuments,
+            CreateInput::Note(_) => Operation::AddNote,
+            CreateInput::Reply(_) => Operation::Reply,
+            CreateInput::Request(_) => Operation::RequestDocuments,
         }
     }
 }
 
 /// A create's place in the memory, held while it is being made.
-pub(super) type Slot = OwnedMutexGuard<Fate>;
+pub(super) type CreateSlot = OwnedMutexGuard<CreateOutcome>;
 
-impl Mailroom {
+impl Sender {
     /// Makes it, or gives the result of the same create a moment ago. `why` is why it is a draft, if it was meant to be
     /// sent.
     pub(in crate::server) async fn create(
@@ -94,20 +92,20 @@ impl Mailroom {
         linked: &Linked,
         create: &Create,
         why: Option<&str>,
-    ) -> Result<Slot, CallToolResult> {
+    ) -> Result<CreateSlot, CallToolResult> {
         let mut slot = self.recent.slot(create.digest()?, Instant::now()).await;
         let (at, answer) = match &*slot {
-            Fate::None => return Ok(slot),
-            Fate::Made(at, answer) => (*at, answer.clone()),
-            Fate::Unknown(at, unconfirmed) => match look_for(linked, unconfirmed, *at).await {
+            CreateOutcome::None => return Ok(slot),
+            CreateOutcome::Made(at, answer) => (*at, answer.clone()),
+            CreateOutcome::Unknown(at, unconfirmed) => match look_for(linked, unconfirmed, *at).await {
                 Ok(Lookup::Found(item)) => (*at, seen(&item)),
                 Ok(Lookup::NotFound) => {
-                    *slot = Fate::None;
+                    *slot = CreateOutcome::None;
                     return Ok(slot);
                 }
                 _ => {
                     return Err(failed(
-                        "The same call was made a moment ago, its answer was lost, and it is still not clear whether it \
+                        "The same call was made a moment ago, its response was lost, and it is still not clear whether it \
                          took effect. Nothing was done now: read the conversation and look at the end of its timeline.",
                     ));
                 }
@@ -119,8 +117,8 @@ impl Mailroom {
             at.elapsed().as_secs()
         );
         let added = why.map_or(added.clone(), |why| format!("{} {added}", a_draft(why)));
-        // What was found out now need not be found out again.
-        *slot = Fate::Made(at, answer.clone());
+        // CreateInput was found out now need not be found out again.
+        *slot = CreateOutcome::Made(at, answer.clone());
         Err(changed("Already done.", answer, Some(&added)))
     }
 
@@ -129,7 +127,7 @@ impl Mailroom {
         &self,
         linked: &Linked,
         create: &Create,
-        slot: &mut Fate,
+        slot: &mut CreateOutcome,
         seen: Option<&Conversation>,
         why: Option<&str>,
     ) -> CallToolResult {
@@ -145,8 +143,8 @@ impl Mailroom {
                 return result;
             }
         };
-        *slot = Fate::Made(Instant::now(), answer.clone());
-        let lost = "The answer was lost and the item was found in the conversation.";
+        *slot = CreateOutcome::Made(Instant::now(), answer.clone());
+        let lost = "The response was lost and the item was found in the conversation.";
         let added = [why.map(a_draft), recovered.then(|| lost.to_owned())];
         let added = added.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let result = changed(&sentence(&create.what, &answer), answer, (!added.is_empty()).then_some(&added));
@@ -180,30 +178,30 @@ async fn look_for(linked: &Linked, unconfirmed: &UnconfirmedCreate, since: Insta
         if sighting != Lookup::NotFound || left.is_zero() {
             return Ok(sighting);
         }
-        tokio::time::sleep(left.min(LOOK_AGAIN)).await;
+        tokio::time::sleep(left.min(LOOKUP_INTERVAL)).await;
     }
 }
 
 async fn send(
     linked: &Linked,
     create: &Create,
-    slot: &mut Fate,
+    slot: &mut CreateOutcome,
     seen: Option<&Conversation>,
 ) -> Result<(Value, bool), Error> {
     let thread = linked.client.conversation(&create.id);
     let value = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
     match create.what.clone() {
-        What::Note(note) => {
+        CreateInput::Note(note) => {
             let created = follow(thread.add_note(note.body), seen, slot).await?;
             Ok((done(&created), created.recovered()))
         }
-        What::Reply(reply) => {
+        CreateInput::Reply(reply) => {
             let call = thread.reply(reply.body.clone());
             let call = if reply.send { call.and_send() } else { call };
             let created = follow(call.input(reply), seen, slot).await?;
             Ok((value(&created), created.recovered()))
         }
-        What::Request(request) => {
+        CreateInput::Request(request) => {
             let call = thread.request_documents(request.documents.clone());
             let call = if request.send { call.and_send() } else { call };
             let created = follow(call.input(request), seen, slot).await?;
@@ -212,12 +210,12 @@ async fn send(
     }
 }
 
-/// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its fate
+/// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
 /// is unknown until there is a result.
 async fn follow<I, O>(
     call: shared_inbox::Create<I, O>,
     seen: Option<&Conversation>,
-    slot: &mut Fate,
+    slot: &mut CreateOutcome,
 ) -> Result<Response<O>, Error>
 where
     shared_inbox::Create<I, O>: IntoFuture<Output = Result<Response<O>, Error>>,
@@ -226,10 +224,12 @@ where
         Some(seen) => call.seen(seen),
         None => call,
     };
-    *slot = Fate::Unknown(Instant::now(), call.unconfirmed());
+    *slot = CreateOutcome::Unknown(Instant::now(), call.unconfirmed());
     let result = call.await;
     if let Err(e) = &result {
-        *slot = e.unconfirmed().map_or(Fate::None, |u| Fate::Unknown(Instant::now(), u.clone()));
+        *slot = e
+            .unconfirmed()
+            .map_or(CreateOutcome::None, |u| CreateOutcome::Unknown(Instant::now(), u.clone()));
     }
     result
 }
@@ -246,18 +246,18 @@ fn seen(item: &TimelineItem) -> Value {
     }
 }
 
-fn sentence(what: &What, answer: &Value) -> String {
+fn sentence(what: &CreateInput, answer: &Value) -> String {
     let text = |field| answer.get(field).and_then(Value::as_str);
     let message = text("messageId").unwrap_or_default();
     let request = text("requestId").map(|id| format!(" (document request {id})")).unwrap_or_default();
     match (what, text("status")) {
-        (What::Note(_), _) => "The note was added; the customer does not see it.".into(),
+        (CreateInput::Note(_), _) => "The note was added; the customer does not see it.".into(),
         (_, Some("draft")) => {
-            format!("Draft {message} was made{request}; a person must approve it before it is mailed.")
+            format!("Draft {message} was made{request}; a person must approve it before it is sent.")
         }
         (_, Some("scheduled")) => {
             let when = text("sendsAt").unwrap_or("the end of the undo window");
-            format!("Mail {message}{request} goes out at {when}; the team can stop it until then.")
+            format!("Email {message}{request} goes out at {when}; the team can stop it until then.")
         }
         (_, status) => {
             format!("Message {message}{request} was made, its status is {}.", status.unwrap_or("not known"))

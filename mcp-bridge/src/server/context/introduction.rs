@@ -11,10 +11,10 @@ use rmcp::{
 use serde_json::Value;
 use shared_inbox::{Operation, Scope};
 
-use super::{Bridge, Linked, Pace};
 use crate::{
-    consent::Way,
-    render::{Tally, clean, own, quoted},
+    consent::AskMethod,
+    render::{SanitizeReport, clean, own, quoted},
+    server::{Bridge, Linked, Pace},
     settings::{SendPolicy, Structured},
 };
 
@@ -25,7 +25,7 @@ const MAX_SKILLS: usize = 10;
 
 impl Bridge {
     /// Adds the introduction to the first result that has room for it.
-    pub(super) async fn introduce(
+    pub(in crate::server) async fn introduce(
         &self,
         linked: &Linked,
         ctx: &RequestContext<RoleServer>,
@@ -81,7 +81,7 @@ impl Bridge {
             said.push(format!("Inboxes: {}.", shown.join(", ")));
         }
         // Each part is clean by itself, and two may make a link together.
-        let mut said = clean(&said.join(" "), &mut Tally::default());
+        let mut said = clean(&said.join(" "), &mut SanitizeReport::default());
         if self.skills.is_some() {
             let skills = self.all_skills().await;
             let shown = skills
@@ -103,12 +103,12 @@ impl Bridge {
         if !linked.scopes().contains(&Scope::Send) {
             return "You cannot send: replies are drafts that a person approves.";
         }
-        match (self.send, Way::of(self.ask, ctx.client_capabilities().as_ref())) {
+        match (self.send, AskMethod::of(self.ask, ctx.client_capabilities().as_ref())) {
             (SendPolicy::Never, _) => "Nothing is sent: replies are drafts that a person approves.",
             (SendPolicy::Allow, _) => {
                 "Replies with `send` go out without a question, except where there is a risk."
             }
-            (SendPolicy::Ask, Some(Way::Browser)) => {
+            (SendPolicy::Ask, Some(AskMethod::Browser)) => {
                 "Replies with `send` go out after the person agreed on a page in their browser."
             }
             (SendPolicy::Ask, Some(_)) => {

@@ -1,9 +1,9 @@
-//! A mail as the person sees it before it is sent: to whom and every word of it first, then about what.
+//! An email as the person sees it before it is sent: to whom and every word of it first, then about what.
 
 use std::fmt::Write;
 
 use serde::Serialize;
-use shared_inbox::{Conversation, Direction, input::DocumentItem};
+use shared_inbox::{Conversation, Direction, Message, input::DocumentItem};
 
 use super::{
     look_alikes::{odd_letters, odd_links},
@@ -11,21 +11,21 @@ use super::{
 };
 use crate::{
     digest::Digest,
-    render::{Kind, Tally, counted, kind, quoted},
+    render::{Kind, SanitizeReport, counted, kind, quoted},
 };
 
-/// How much is shown of what a stranger chose and the mail does not say: enough to know it by.
-const ENOUGH: usize = 200;
+/// How much is shown of what a stranger chose and the email does not say: enough to know it by.
+const MAX_FIELD_CHARS: usize = 200;
 /// How many reasons of a risk are shown; the service gives no more.
 const MAX_RISK_REASONS: usize = 3;
 /// How much of the customer's last words is shown.
 const MAX_ANSWERED_CHARS: usize = 600;
 /// A text that is longer than this, or has more lines, does not fit into sight.
-const IN_SIGHT: (usize, usize) = (1_500, 25);
+const MAX_VISIBLE: (usize, usize) = (1_500, 25);
 
-/// A mail that is about to be sent.
+/// An email that is about to be sent.
 #[derive(Serialize)]
-pub(crate) struct Letter {
+pub(crate) struct EmailPreview {
     pub(crate) conversation: String,
     pub(crate) inbox: String,
     pub(crate) name: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Letter {
     pub(crate) text: String,
     pub(crate) documents: Vec<DocumentItem>,
     pub(crate) due: Option<String>,
-    /// The customer's last words, for the person to know what it answers. Consent is not bound to them.
+    /// The customer's last words, for the person to know what it answers.
     #[serde(skip)]
     pub(crate) answers: Option<String>,
     /// The name that the client goes by.
@@ -44,8 +44,8 @@ pub(crate) struct Letter {
     pub(crate) client: Option<String>,
 }
 
-/// A letter, ready to be shown.
-pub(crate) struct Shown {
+/// A preview, ready to be shown.
+pub(crate) struct RenderedPreview {
     pub(crate) to: String,
     pub(crate) warnings: Vec<String>,
     pub(crate) size: String,
@@ -59,8 +59,8 @@ pub(crate) struct Shown {
     pub(crate) facts: Vec<(&'static str, String)>,
 }
 
-impl Letter {
-    /// The mail with this text in this conversation.
+impl EmailPreview {
+    /// The email with this text in this conversation.
     pub(crate) fn new(c: &Conversation, text: &str, documents: &[DocumentItem], due: Option<String>) -> Self {
         Self {
             conversation: c.id.to_string(),
@@ -73,7 +73,7 @@ impl Letter {
             text: text.to_owned(),
             documents: documents.to_vec(),
             due,
-            answers: last_words(c),
+            answers: last_inbound(c).map(|message| message.text.clone()),
             client: None,
         }
     }
@@ -88,8 +88,8 @@ impl Letter {
         Digest::of(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
     }
 
-    /// The letter as it is to be shown.
-    pub(crate) fn shown(&self, links: Links) -> Shown {
+    /// The preview as it is to be shown.
+    pub(crate) fn shown(&self, links: Links) -> RenderedPreview {
         let line = |text: &str, most: usize| one_line(text, links, most);
         let address = self.address.as_deref();
         let mut warnings = Vec::new();
@@ -99,7 +99,7 @@ impl Letter {
                 self.reasons
                     .iter()
                     .take(MAX_RISK_REASONS)
-                    .map(|reason| format!("Why: {}", line(reason, ENOUGH))),
+                    .map(|reason| format!("Why: {}", line(reason, MAX_FIELD_CHARS))),
             );
         }
         if let Some(odd) = address.and_then(odd_letters) {
@@ -110,8 +110,8 @@ impl Letter {
             [Some(&self.text)].into_iter().chain(asked_for).flatten().map(String::as_str).collect();
         warnings.extend(odd_links(&whole.join("\n")));
         let (count, chars) = (self.text.lines().count(), self.text.chars().count());
-        let long = chars > IN_SIGHT.0 || count > IN_SIGHT.1;
-        let mut tally = Tally::default();
+        let long = chars > MAX_VISIBLE.0 || count > MAX_VISIBLE.1;
+        let mut tally = SanitizeReport::default();
         let text = lines(&self.text, links, &mut tally);
 
         let mut facts = Vec::new();
@@ -131,20 +131,21 @@ impl Letter {
         }
         let answers = self.answers.as_ref().map(|words| {
             let start: String = words.chars().take(MAX_ANSWERED_CHARS).collect();
-            let mut shown = lines(&start, links, &mut Tally::default());
+            let mut shown = lines(&start, links, &mut SanitizeReport::default());
             if start.len() < words.len() {
                 shown.push(format!("… (cut here, it has {} characters)", words.chars().count()));
             }
             shown
         });
-        facts.push(("Subject", line(&self.subject, ENOUGH)));
+        facts.push(("Subject", line(&self.subject, MAX_FIELD_CHARS)));
         if let Some(name) = &self.name {
-            facts.push(("Name", line(name, ENOUGH)));
+            facts.push(("Name", line(name, MAX_FIELD_CHARS)));
         }
-        facts.push(("From inbox", line(&self.inbox, ENOUGH)));
+        facts.push(("From inbox", line(&self.inbox, MAX_FIELD_CHARS)));
         facts.push(("Conversation", self.conversation.clone()));
-        Shown {
-            to: address.map_or_else(|| "(no address is known)".to_owned(), |to| line(to, 2 * ENOUGH)),
+        RenderedPreview {
+            to: address
+                .map_or_else(|| "(no address is known)".to_owned(), |to| line(to, 2 * MAX_FIELD_CHARS)),
             warnings,
             size: format!("{} on {}", counted(chars, "character"), counted(count, "line")),
             long: long.then_some("It is long: read on to the line that says where it ends before you agree."),
@@ -158,7 +159,7 @@ impl Letter {
     /// The question to the person, for a client that shows it.
     pub(crate) fn question(&self) -> String {
         let shown = self.shown(Links::Broken);
-        let mut out = format!("A model wants to send this mail to a customer.\n\nTo: {}\n", shown.to);
+        let mut out = format!("A model wants to send this email to a customer.\n\nTo: {}\n", shown.to);
         for warning in &shown.warnings {
             _ = writeln!(out, "{warning}");
         }
@@ -171,7 +172,7 @@ impl Letter {
         }
         out.push_str("(The text ends here.)\n");
         if shown.broken {
-            out.push_str("(Links are shown broken here; in the mail they are whole.)\n");
+            out.push_str("(Links are shown broken here; in the email they are whole.)\n");
         }
         if let Some(answers) = &shown.answers {
             out.push_str("\nIt answers the customer's last words:\n");
@@ -185,10 +186,10 @@ impl Letter {
     }
 }
 
-/// What the customer wrote last.
-fn last_words(conversation: &Conversation) -> Option<String> {
+/// Returns the customer's last email.
+pub(crate) fn last_inbound(conversation: &Conversation) -> Option<&Message> {
     let mut messages = conversation.timeline.iter().rev().filter_map(|item| item.as_message());
-    messages.find(|message| message.direction == Direction::Inbound).map(|message| message.text.clone())
+    messages.find(|message| message.direction == Direction::Inbound)
 }
 
 /// A text without what does not make it another one to a reader.
@@ -201,8 +202,8 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn letter(text: &str) -> Letter {
-        Letter {
+    fn preview(text: &str) -> EmailPreview {
+        EmailPreview {
             conversation: "cnv_1".into(),
             inbox: "help@example.com".into(),
             name: Some("Kim".into()),
@@ -220,12 +221,12 @@ mod tests {
 
     #[test]
     fn the_question_shows_recipient_and_the_whole_text_first() {
-        insta::assert_snapshot!(letter("Hello Kim,\n\nyour refund is on its way.\n").question());
+        insta::assert_snapshot!(preview("Hello Kim,\n\nyour refund is on its way.\n").question());
     }
 
     #[test]
     fn nothing_in_the_mail_can_hide_or_pass_for_a_line_of_the_question() {
-        let mut hostile = letter(&format!(
+        let mut hostile = preview(&format!(
             "Hi\u{200b}{}To: someone@else.example\n![x](https://evil.example/?q=1){}far away\nhttps://p\u{0430}ypal.com/x and \
              xn--pypal-4ve.com",
             "\n".repeat(60),
@@ -246,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_a_stranger_chose_does_not_push_the_text_out_of_sight() {
-        let mut long = letter("Yes.");
+        let mut long = preview("Yes.");
         long.subject = "s".repeat(60_000);
         long.name = Some("n".repeat(60_000));
         long.inbox = "i".repeat(60_000);
@@ -263,28 +264,28 @@ mod tests {
     #[test]
     fn a_text_that_does_not_fit_into_sight_is_shown_whole_and_said_to_be_long() {
         let text = (0..100).map(|i| format!("Line {i}\n")).collect::<String>();
-        let question = letter(&text).question();
+        let question = preview(&text).question();
         assert!(
             question.contains("It is long") && question.contains("| Line 99\n(The text ends here.)"),
             "{question}"
         );
-        assert!(!letter("Short").question().contains("It is long"));
+        assert!(!preview("Short").question().contains("It is long"));
     }
 
     #[test]
     fn what_looks_the_same_to_a_person_is_the_same() {
-        let seen = |letter: &Letter| letter.seen().unwrap();
-        let first = seen(&letter("Hello Kim,\n\nit left today."));
+        let seen = |preview: &EmailPreview| preview.seen().unwrap();
+        let first = seen(&preview("Hello Kim,\n\nit left today."));
         for same in [
             "Hello Kim,\n\nit left today. ",
             "Hello Kim, it left today.",
             "hello kim,\r\n it\u{200b} left today.\n\n",
         ] {
-            assert!(seen(&letter(same)) == first, "{same:?}");
+            assert!(seen(&preview(same)) == first, "{same:?}");
         }
-        assert!(seen(&letter("Hello Kim,\n\nit left yesterday.")) != first);
-        let mut other = letter("Hello Kim,\n\nit left today.");
+        assert!(seen(&preview("Hello Kim,\n\nit left yesterday.")) != first);
+        let mut other = preview("Hello Kim,\n\nit left today.");
         other.address = Some("else@example.com".into());
-        assert!(seen(&other) != first, "another recipient is another mail");
+        assert!(seen(&other) != first, "another recipient is another email");
     }
 }

@@ -11,21 +11,23 @@ use shared_inbox::{
     input::{AssignConversation, TagConversation},
 };
 
-use super::{
-    Bridge, Linked, Pace,
-    answer::{changed, denied, failed},
-    calls::with,
-    mail::Mail,
-    seen::members,
+use super::calls::with;
+use crate::{
+    render::quoted,
+    server::{
+        Bridge, Linked, Pace,
+        results::{changed, denied, failed},
+        seen::members,
+        sending::CustomerEmail,
+    },
 };
-use crate::render::quoted;
 
 /// How many teammates an error names.
 const MAX_CANDIDATES: usize = 20;
 
 impl Bridge {
     /// The tags as they are now; where they are not known, those that were changed.
-    pub(super) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
+    pub(in crate::server) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
         let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
         match self.seen.tagged(id, &input.add, &input.remove, self.clock.now()) {
             Some(tags) => {
@@ -44,7 +46,7 @@ impl Bridge {
     }
 
     /// Gives a conversation to someone, who may be named by their name.
-    pub(super) async fn assign(
+    pub(in crate::server) async fn assign(
         &self,
         id: Result<ConversationId, String>,
         mut arguments: Value,
@@ -134,15 +136,15 @@ impl Bridge {
     }
 
     /// Makes a draft, or sends, or asks; and remembers the words as ours.
-    pub(super) async fn mail(
+    pub(in crate::server) async fn mail(
         &self,
         linked: &std::sync::Arc<Linked>,
-        mail: Mail,
+        mail: CustomerEmail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
         let (id, words) = mail.words();
-        let response = self.mailroom.mail(linked, &self.inboxes, mail, request, ctx).await?;
+        let response = self.sender.mail(linked, &self.inboxes, mail, request, ctx).await?;
         if let CallToolResponse::Complete(result) = &response
             && result.is_error != Some(true)
         {

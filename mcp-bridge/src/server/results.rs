@@ -1,14 +1,14 @@
 //! Results of tools in the words of the protocol.
 
 use rmcp::model::{CallToolResult, ContentBlock};
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared_inbox::Problems;
 
 use super::{inboxes::Denied, link::explain};
-use crate::render::{self, Rendered, Tally, clean, clean_and_cut};
+use crate::render::{self, Rendered, SanitizeReport, clean, clean_and_cut};
 
 /// The most characters of a sentence on what did not work: a service may repeat what was sent to it.
-const LONGEST: usize = 900;
+const MAX_SENTENCE_CHARS: usize = 900;
 
 /// A result in both forms, neither of them longer than this.
 pub(super) fn done(rendered: Rendered, max_chars: usize) -> CallToolResult {
@@ -45,7 +45,12 @@ pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> Cal
         }
     }
     // Each part is clean by itself, and two may make a link together.
-    both(Rendered { text: clean(&text, &mut Tally::default()), structured: answer })
+    both(Rendered { text: clean(&text, &mut SanitizeReport::default()), structured: answer })
+}
+
+/// The answer of an operation that has nothing more to say.
+pub(super) fn ok() -> Value {
+    json!({ "ok": true })
 }
 
 /// Something that did not work, in words for the model and the person behind it.
@@ -60,7 +65,19 @@ pub(super) fn error(error: &shared_inbox::Error) -> CallToolResult {
 
 /// A read that gave nothing.
 pub(super) fn denied(why: Denied) -> CallToolResult {
-    failed(why.explain())
+    failed(why_denied(&why))
+}
+
+/// Why a read gave nothing.
+pub(super) fn why_denied(why: &Denied) -> String {
+    match why {
+        Denied::Service(error) => in_words(error),
+        Denied::NotHere => {
+            "There is no such conversation in the inboxes that the bridge was started with (--mailbox)."
+                .into()
+        }
+        Denied::Inbox(why) => why.clone(),
+    }
 }
 
 /// What went wrong, in the words of the tools: a model knows no paths and no milliseconds.
@@ -79,7 +96,11 @@ pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     if let Some(problems) = error.problems() {
         return wrong(problems);
     }
-    without_paths(&explain(error))
+    let mut sentence = explain(error);
+    if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
+        sentence.replace_range(..1, &first);
+    }
+    sentence
 }
 
 /// What is wrong with the arguments of a call.
@@ -87,51 +108,7 @@ pub(super) fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 
-/// A sentence of the client without the requests that it names.
-fn without_paths(sentence: &str) -> String {
-    let is_method = |word: &str| matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE");
-    let mut words = sentence.split(' ').peekable();
-    let mut kept: Vec<&str> = Vec::new();
-    while let Some(word) = words.next() {
-        if is_method(word)
-            && let Some(path) = words.next_if(|next| next.starts_with('/'))
-        {
-            // At the beginning it says which call it was, which the caller knows.
-            if !(kept.is_empty() && path.ends_with(':')) {
-                kept.push("a request");
-            }
-            continue;
-        }
-        kept.push(word);
-    }
-    let mut sentence = kept.join(" ");
-    if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
-        sentence.replace_range(..1, &first);
-    }
-    sentence
-}
-
 /// A sentence that may hold what the service said, which may repeat what a stranger wrote.
 pub(super) fn said(sentence: &str) -> String {
-    clean_and_cut(sentence, LONGEST, &mut Tally::default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_name_no_requests() {
-        for (sentence, plain) in [
-            ("POST /conversations/{id}/notes: no answer in time.", "No answer in time."),
-            (
-                "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
-                "Nothing was sent, because a request failed: no answer in time.",
-            ),
-            ("the service answered 500: Try again.", "The service answered 500: Try again."),
-            ("", ""),
-        ] {
-            assert_eq!(without_paths(sentence), plain);
-        }
-    }
+    clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default())
 }

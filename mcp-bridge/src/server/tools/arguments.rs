@@ -29,7 +29,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 const SIMILAR: f64 = 0.8;
 
 /// What is wrong with the names of these arguments, at any depth; nothing when the schema has them all.
-pub(super) fn unknown(schema: &JsonObject, arguments: &JsonObject) -> Option<String> {
+pub(in crate::server) fn unknown(schema: &JsonObject, arguments: &JsonObject) -> Option<String> {
     let mut problems = Vec::new();
     collect(schema, arguments, "", &mut problems);
     if problems.is_empty() {

@@ -9,15 +9,17 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::Bridge;
-use crate::skills::{self, Skill};
+use crate::{
+    server::Bridge,
+    skills::{self, Skill},
+};
 
 /// The name of the extension.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
-pub(super) const LIST: &str = "skills/list";
-pub(super) const GET: &str = "skills/get";
+pub(in crate::server) const EXTENSION: &str = "io.modelcontextprotocol/skills";
+pub(in crate::server) const LIST: &str = "skills/list";
+pub(in crate::server) const GET: &str = "skills/get";
 /// The scheme of their addresses.
-pub(super) const SCHEME: &str = "skill://";
+pub(in crate::server) const SCHEME: &str = "skill://";
 
 /// How long a client may keep what it was told: people edit their skills.
 const SKILLS_TTL_MS: u64 = 60_000;
@@ -25,13 +27,13 @@ const MARKDOWN: &str = "text/markdown";
 
 impl Bridge {
     /// All skills, as they are now.
-    pub(super) async fn all_skills(&self) -> Vec<Skill> {
+    pub(in crate::server) async fn all_skills(&self) -> Vec<Skill> {
         let dir: Option<PathBuf> = self.skills.clone();
         tokio::task::spawn_blocking(move || skills::all(dir.as_deref())).await.unwrap_or_default()
     }
 
     /// Answers `skills/list` and `skills/get`.
-    pub(super) async fn skills(&self, request: &CustomRequest) -> Result<CustomResult, ErrorData> {
+    pub(in crate::server) async fn skills(&self, request: &CustomRequest) -> Result<CustomResult, ErrorData> {
         let all = self.all_skills().await;
         let mut result = match request.method.as_str() {
             LIST => json!({ "skills": all }),
@@ -53,7 +55,7 @@ impl Bridge {
     }
 
     /// A file of a skill.
-    pub(super) async fn skill_file(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    pub(in crate::server) async fn skill_file(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
         let files = self.all_skills().await.into_iter().flat_map(|skill| skill.resources);
         let Some(file) = files.into_iter().find(|file| file.uri == uri) else {
             return Err(ErrorData::resource_not_found("There is no such skill; see skills/list.", None));
@@ -66,7 +68,7 @@ impl Bridge {
     }
 
     /// The skills as resources, for clients that do not know the extension.
-    pub(super) async fn skill_resources(&self) -> Vec<Resource> {
+    pub(in crate::server) async fn skill_resources(&self) -> Vec<Resource> {
         let resource = |skill: Skill| {
             Resource::new(&*skill.uri, skill.name())
                 .with_description(skill.description())

@@ -16,21 +16,23 @@ use shared_inbox::{
     },
 };
 
-use super::{
-    Bridge, Linked, Pace,
-    answer::{changed, denied, error, failed, wrong},
-    arguments,
-    mail::{Create, Mail},
-    tools,
-    trace::traced,
+use super::arguments;
+use crate::{
+    render,
+    server::{
+        Bridge, Linked, Pace,
+        results::{changed, denied, error, failed, ok, wrong},
+        sending::{Create, CustomerEmail},
+        tools,
+        trace::traced,
+    },
 };
-use crate::render;
 
 /// Every view: what `view: "any"` lists.
 const ALL_VIEWS: [View; 4] = [View::Open, View::Waiting, View::Snoozed, View::Closed];
 
 impl Bridge {
-    pub(super) async fn call(
+    pub(in crate::server) async fn call(
         &self,
         operation: Operation,
         request: CallToolRequestParams,
@@ -130,15 +132,15 @@ impl Bridge {
             Operation::AddNote => {
                 let (id, input) = with(id, AddNote::read_arguments(arguments))?;
                 admit(&id).await?;
-                self.mailroom.create(linked, &Create::note(id, input), None).await
+                self.sender.create(linked, &Create::note(id, input), None).await
             }
             Operation::Reply => {
                 let (id, input) = with(id, Reply::read_arguments(arguments))?;
-                return self.mail(linked, Mail::reply(id, input), request, ctx).await;
+                return self.mail(linked, CustomerEmail::reply(id, input), request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = with(id, RequestDocuments::read_arguments(arguments))?;
-                return self.mail(linked, Mail::request(id, input), request, ctx).await;
+                return self.mail(linked, CustomerEmail::request(id, input), request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
             _ => failed(format!("This version of the bridge cannot run {}.", request.name)),
@@ -159,16 +161,11 @@ fn views(arguments: &mut Value) -> &'static [View] {
     if of_reference { &[] } else { &ALL_VIEWS }
 }
 
-/// The answer of an operation that has nothing more to say.
-pub(super) fn ok() -> Value {
-    json!({ "ok": true })
-}
-
 fn read<I: Input>(arguments: Value) -> Result<I, CallToolResult> {
     I::read_arguments(arguments).map_err(|problems| failed(wrong(&problems)))
 }
 
-pub(super) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
+pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {
     match arguments.get("id") {
         None | Some(Value::Null) => Err("is required".into()),
         Some(Value::String(id)) => id.parse().map_err(|e: shared_inbox::InvalidId| e.to_string()),
@@ -177,7 +174,7 @@ pub(super) fn conversation_id(arguments: &Value) -> Result<ConversationId, Strin
 }
 
 /// Both, or everything that is wrong with either.
-pub(super) fn with<T>(
+pub(in crate::server) fn with<T>(
     id: Result<ConversationId, String>,
     input: Result<T, Problems>,
 ) -> Result<(ConversationId, T), CallToolResult> {

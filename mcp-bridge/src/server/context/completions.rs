@@ -5,14 +5,16 @@
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use shared_inbox::{ConversationId, ConversationSummary, Operation};
 
-use super::{
-    Bridge, Linked,
-    inboxes::{self, Denied, Pace},
+use crate::{
+    render,
+    server::{
+        Bridge, Linked,
+        inboxes::{self, Denied, Pace},
+    },
 };
-use crate::render;
 
 impl Bridge {
-    pub(super) async fn completions(&self, request: &CompleteRequestParams) -> CompleteResult {
+    pub(in crate::server) async fn completions(&self, request: &CompleteRequestParams) -> CompleteResult {
         let Ok(linked) = self.link.get().await else { return CompleteResult::default() };
         let linked = &*linked;
         let typed = request.argument.value.to_lowercase();

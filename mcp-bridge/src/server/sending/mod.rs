@@ -1,13 +1,14 @@
-//! What is created: notes, and mails to customers with all that the person who started the bridge allows, and the consent
+//! What is created: notes, and emails to customers with all that the person who started the bridge allows, and the consent
 //! of the person at the client.
 
-mod asking;
-mod beside;
-mod carried;
-mod case;
+mod channel;
 mod creates;
-mod errands;
 mod in_flight;
+mod input_required;
+mod pending;
+mod recent;
+mod request;
+mod shared_questions;
 
 use std::{
     collections::HashMap,
@@ -24,49 +25,50 @@ use shared_inbox::{Clock, Conversation, ConversationId, Scope};
 
 use super::{
     Link, Linked, Pace,
-    answer::{denied, error, failed},
     inboxes::Inboxes,
     record::{self, client_name, note},
+    results::{denied, error, failed},
 };
 use crate::{
     audit::Consent,
-    consent::{Answer, Book, Opened, Page, Way},
-    recent::Recent,
-    settings::{Ask, SendPolicy},
+    consent::{AskMethod, ConsentLedger, Decision, OpenConsent, Page},
+    settings::{ConsentChannel, SendPolicy},
 };
-use case::Case;
-use errands::Errands;
-use in_flight::InFlight;
+use in_flight::InFlightCreates;
+use recent::RecentCreates;
+use request::ConsentRequest;
+use shared_questions::SharedQuestions;
 
-pub(super) use case::Mail;
 pub(super) use creates::Create;
+pub(super) use request::CustomerEmail;
 
-/// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more.
-const READ_TTL: Duration = Duration::from_secs(60);
+/// How long a conversation counts as it was read, between a question and the yes to it. Later it is read once more: a risk,
+/// another contact or a new email may have come while the person was reading.
+const READ_TTL: Duration = Duration::from_secs(3);
 
-/// Where mails are made: what was made lately, what is being asked, and what was refused.
-pub(super) struct Mailroom {
+/// Where emails are made: what was made lately, what is being asked, and what was refused.
+pub(super) struct Sender {
     send: SendPolicy,
-    ask: Ask,
+    ask: ConsentChannel,
     clock: Arc<dyn Clock>,
     link: Arc<Link>,
-    creates: InFlight,
-    recent: Recent,
-    book: Book,
-    errands: Errands,
+    creates: InFlightCreates,
+    recent: RecentCreates,
+    ledger: ConsentLedger,
+    questions: SharedQuestions,
     page: Page,
     /// What questions were asked about, as it was read: the answer may come with a call of its own.
-    read: Mutex<HashMap<ConversationId, Reading>>,
+    read: Mutex<HashMap<ConversationId, ReadConversation>>,
 }
 
 /// A conversation, and when it was read.
 #[derive(Clone)]
-pub(super) struct Reading {
+pub(super) struct ReadConversation {
     pub(super) conversation: Arc<Conversation>,
     pub(super) at: Instant,
 }
 
-impl Reading {
+impl ReadConversation {
     fn is_fresh(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.at) <= READ_TTL
     }
@@ -74,34 +76,34 @@ impl Reading {
 
 type Result<T> = std::result::Result<T, CallToolResult>;
 
-impl Mailroom {
-    pub(super) fn new(send: SendPolicy, ask: Ask, clock: Arc<dyn Clock>, link: Arc<Link>) -> Self {
+impl Sender {
+    pub(super) fn new(send: SendPolicy, ask: ConsentChannel, clock: Arc<dyn Clock>, link: Arc<Link>) -> Self {
         let page = Page::new(clock.clone());
         Self {
             send,
             ask,
             clock,
             link,
-            creates: InFlight::default(),
-            recent: Recent::default(),
-            book: Book::default(),
-            errands: Errands::default(),
+            creates: InFlightCreates::default(),
+            recent: RecentCreates::default(),
+            ledger: ConsentLedger::default(),
+            questions: SharedQuestions::default(),
             page,
             read: Mutex::default(),
         }
     }
 
-    /// Makes a draft, or sends, or asks. Only a mail that may go out needs the conversation read, and one read serves
+    /// Makes a draft, or sends, or asks. Only an email that may go out needs the conversation read, and one read serves
     /// the choice of inboxes, the question and the create.
     pub(super) async fn mail(
         self: &Arc<Self>,
         linked: &Arc<Linked>,
         inboxes: &Inboxes,
-        mail: Mail,
+        mail: CustomerEmail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
-        let draft = async |mail: Mail, why| {
+        let draft = async |mail: CustomerEmail, why| {
             inboxes.admit(&linked.client, &mail.0.id).await.map_err(denied)?;
             if mail.wants_to_send() {
                 note(Consent::Draft);
@@ -117,7 +119,7 @@ impl Mailroom {
                  approves.",
             ));
         }
-        let way = Way::of(self.ask, ctx.client_capabilities().as_ref());
+        let way = AskMethod::of(self.ask, ctx.client_capabilities().as_ref());
         let cannot_ask = "this client cannot ask a person for consent to send";
         match (self.send, way) {
             (SendPolicy::Never, _) => {
@@ -132,18 +134,20 @@ impl Mailroom {
             note(Consent::Setting);
             return Ok(self.make(linked, &mail.0, &mut slot, Some(&reading.conversation), None).await.into());
         }
-        let mut case = Case::new(linked, mail, reading)?;
-        case.letter.client = client_name(ctx);
+        let mut case = ConsentRequest::new(linked, mail, reading)?;
+        case.preview.client = client_name(ctx);
         let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
         match way {
             None => draft(case.mail, Some(cannot_ask)).await,
-            Some(Way::Form) if newer => self.carried(case, request).await,
-            Some(Way::Link) if newer && request.request_state.is_some() => self.collect(&case, request).await,
-            Some(way) => self.errand(case, way, newer, ctx).await,
+            Some(AskMethod::Form) if newer => self.ask_by_result(case, request).await,
+            Some(AskMethod::Link) if newer && request.request_state.is_some() => {
+                self.collect(&case, request).await
+            }
+            Some(way) => self.ask(case, way, newer, ctx).await,
         }
     }
 
-    /// The conversation of a mail that may go out: as it was read for the question that this call answers, if that was a
+    /// The conversation of an email that may go out: as it was read for the question that this call answers, if that was a
     /// moment ago, and else as it is now.
     async fn reading(
         &self,
@@ -151,7 +155,7 @@ impl Mailroom {
         inboxes: &Inboxes,
         id: &ConversationId,
         request: &CallToolRequestParams,
-    ) -> Result<Reading> {
+    ) -> Result<ReadConversation> {
         let now = self.clock.now();
         let kept = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if request.request_state.is_some()
@@ -160,26 +164,26 @@ impl Mailroom {
             return Ok(reading.clone());
         }
         let conversation = inboxes.conversation(&linked.client, id, Pace::Asked).await.map_err(denied)?;
-        let reading = Reading { conversation: Arc::new(conversation), at: now };
+        let reading = ReadConversation { conversation: Arc::new(conversation), at: now };
         let mut kept = kept();
         kept.retain(|_, reading| reading.is_fresh(now));
         kept.insert(id.clone(), reading.clone());
         Ok(reading)
     }
 
-    async fn not_sent(&self, case: &Case, answer: Answer) -> CallToolResult {
+    async fn not_sent(&self, case: &ConsentRequest, answer: Decision) -> CallToolResult {
         match answer {
-            Answer::No => {
-                self.book.refuse(&case.letter.conversation, case.seen, self.clock.now());
+            Decision::No => {
+                self.ledger.refuse(&case.preview.conversation, case.seen, self.clock.now());
                 failed(
                     "Not sent, and no draft was made: the person declined. Ask them what they want instead.",
                 )
             }
-            Answer::Nobodys => {
+            Decision::TooQuick => {
                 let why = "the question was answered in less than a second, which no person does: the client answers by itself";
                 self.create(&case.linked, &case.mail.clone().into_draft(), Some(why)).await
             }
-            Answer::Yes | Answer::Dismissed => failed(
+            Decision::Yes | Decision::Dismissed => failed(
                 "Not sent, and no draft was made: the person gave no answer. Ask them before you try again, or call without \
                  `send` to make a draft.",
             ),
@@ -199,21 +203,21 @@ impl Mailroom {
         self.creates.finish(grace).await;
     }
 
-    /// A question about this mail, if it may be asked.
-    fn open(&self, case: &Case, way: Way) -> Result<Opened> {
-        if self.book.is_refused(&case.letter.conversation, case.seen, self.clock.now()) {
+    /// A question about this email, if it may be asked.
+    fn open(&self, case: &ConsentRequest, way: AskMethod) -> Result<OpenConsent> {
+        if self.ledger.is_refused(&case.preview.conversation, case.seen, self.clock.now()) {
             return Err(failed(
-                "Not sent: the person refused this mail a moment ago, or several in this conversation, and is not asked again. Do \
+                "Not sent: the person refused this email a moment ago, or several in this conversation, and is not asked again. Do \
                  not try to send it; ask them what they want instead.",
             ));
         }
-        let opened = self.book.open(case.exact, case.seen, self.clock.now()).map_err(|_| {
+        let opened = self.ledger.open(case.exact, case.seen, self.clock.now()).map_err(|_| {
             failed(
                 "Not sent, and no draft was made: the person has three other questions to answer. Wait for their answers, or call \
                  without `send` to make a draft.",
             )
         })?;
-        if way == Way::Browser && !self.book.open_window(self.clock.now()) {
+        if way == AskMethod::Browser && !self.ledger.open_window(self.clock.now()) {
             return Err(failed(
                 "Not sent, and no draft was made: the person's browser was opened three times within two minutes and nobody \
                  answered there. Ask them before you try again, or call without `send` to make a draft.",

@@ -1,4 +1,4 @@
-//! The memory of what was just created, so that a model that repeats itself does not repeat a mail.
+//! The memory of what was just created, so that a model that repeats itself does not repeat an email.
 //!
 //! The service has no way to tell a repeat from a second item that is meant. Within two minutes, the same call with
 //! the same words is a repeat.
@@ -16,11 +16,11 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use crate::digest::Digest;
 
 /// How long a create is remembered.
-const REMEMBERED: Duration = Duration::from_secs(120);
+const CREATE_TTL: Duration = Duration::from_secs(120);
 
 /// What became of a create.
 #[derive(Default)]
-pub(crate) enum Fate {
+pub(super) enum CreateOutcome {
     /// Nothing yet, or nothing that is remembered.
     #[default]
     None,
@@ -32,35 +32,37 @@ pub(crate) enum Fate {
 
 /// What was created lately.
 #[derive(Default)]
-pub(crate) struct Recent {
-    slots: Mutex<HashMap<Digest, Arc<AsyncMutex<Fate>>>>,
+pub(super) struct RecentCreates {
+    slots: Mutex<HashMap<Digest, Arc<AsyncMutex<CreateOutcome>>>>,
 }
 
-impl Recent {
+impl RecentCreates {
     /// The place for this create. While one caller holds it, others with the same create wait for its result.
-    pub(crate) async fn slot(&self, create: Digest, now: Instant) -> OwnedMutexGuard<Fate> {
+    pub(super) async fn slot(&self, create: Digest, now: Instant) -> OwnedMutexGuard<CreateOutcome> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             slots.retain(|_, slot| {
                 // A slot that somebody holds or waits for stays; an empty or old one goes.
-                Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|fate| fate.is_fresh(now))
+                Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|outcome| outcome.is_fresh(now))
             });
             Arc::clone(slots.entry(create).or_default())
         };
         let mut slot = slot.lock_owned().await;
-        // Time has passed while waiting, but a fate that was written meanwhile is fresh all the more.
+        // Time has passed while waiting, but an outcome that was written meanwhile is fresh all the more.
         if !slot.is_fresh(now) {
-            *slot = Fate::None;
+            *slot = CreateOutcome::None;
         }
         slot
     }
 }
 
-impl Fate {
+impl CreateOutcome {
     fn is_fresh(&self, now: Instant) -> bool {
         match self {
-            Fate::None => false,
-            Fate::Made(at, _) | Fate::Unknown(at, _) => now.saturating_duration_since(*at) < REMEMBERED,
+            CreateOutcome::None => false,
+            CreateOutcome::Made(at, _) | CreateOutcome::Unknown(at, _) => {
+                now.saturating_duration_since(*at) < CREATE_TTL
+            }
         }
     }
 }
@@ -76,33 +78,35 @@ mod tests {
 
     #[tokio::test]
     async fn a_create_is_remembered_for_two_minutes() {
-        let (recent, now) = (Recent::default(), Instant::now());
-        *recent.slot(create("a"), now).await = Fate::Made(now, json!(1));
+        let (recent, now) = (RecentCreates::default(), Instant::now());
+        *recent.slot(create("a"), now).await = CreateOutcome::Made(now, json!(1));
         let later = now + Duration::from_secs(119);
-        assert!(matches!(*recent.slot(create("a"), later).await, Fate::Made(_, ref v) if *v == json!(1)));
-        assert!(matches!(*recent.slot(create("b"), later).await, Fate::None));
-        assert!(matches!(*recent.slot(create("a"), now + REMEMBERED).await, Fate::None));
+        assert!(
+            matches!(*recent.slot(create("a"), later).await, CreateOutcome::Made(_, ref v) if *v == json!(1))
+        );
+        assert!(matches!(*recent.slot(create("b"), later).await, CreateOutcome::None));
+        assert!(matches!(*recent.slot(create("a"), now + CREATE_TTL).await, CreateOutcome::None));
     }
 
     #[tokio::test]
     async fn the_same_create_waits_for_the_first_to_finish() {
-        let (recent, now) = (Recent::default(), Instant::now());
+        let (recent, now) = (RecentCreates::default(), Instant::now());
         let mut first = recent.slot(create("a"), now).await;
         let second = recent.slot(create("a"), now);
         tokio::pin!(second);
         assert!(futures_now(&mut second).await.is_none(), "the first is not done");
-        *first = Fate::Made(now, json!(1));
+        *first = CreateOutcome::Made(now, json!(1));
         drop(first);
-        assert!(matches!(*second.await, Fate::Made(..)));
+        assert!(matches!(*second.await, CreateOutcome::Made(..)));
     }
 
     #[tokio::test]
     async fn what_is_old_is_forgotten() {
-        let (recent, now) = (Recent::default(), Instant::now());
+        let (recent, now) = (RecentCreates::default(), Instant::now());
         for i in 0..50 {
-            *recent.slot(create(&i.to_string()), now).await = Fate::Made(now, json!(i));
+            *recent.slot(create(&i.to_string()), now).await = CreateOutcome::Made(now, json!(i));
         }
-        drop(recent.slot(create("x"), now + REMEMBERED).await);
+        drop(recent.slot(create("x"), now + CREATE_TTL).await);
         assert_eq!(recent.slots.lock().unwrap().len(), 1);
     }
 

@@ -17,31 +17,31 @@ use rmcp::{
 use shared_inbox::Operation;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-use crate::server::LISTENERS;
-
+/// How many subscriptions a client may have open.
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 8;
 /// How many requests are worked on at once.
-pub(super) const AT_ONCE: usize = 32;
+pub(super) const MAX_RUNNING: usize = 32;
 /// How many that need no place may go on beside them: every subscription that can be had, and some pings.
-pub(super) const BESIDE: usize = LISTENERS + 8;
+pub(super) const MAX_UNQUEUED: usize = MAX_SUBSCRIPTIONS + 8;
 /// How many more are read, so that what comes behind them can pass: the answer to a question, a cancellation.
-pub(super) const MOST_WAITING: usize = 256;
+pub(super) const MAX_QUEUED: usize = 256;
 /// How much they may hold. One more is read while it is less.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_QUEUED_BYTES: usize = 1 << 20;
 /// How long a request waits for its place. Then a client is about to give up on it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(50);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// The requests that were read and not answered.
 #[derive(Default)]
-pub(super) struct Flight(Mutex<HashMap<RequestId, Request>>);
+pub(super) struct InFlight(Mutex<HashMap<RequestId, Request>>);
 
 struct Request {
     method: String,
     since: Instant,
-    place: Place,
+    place: Admission,
 }
 
 /// Where a request is.
-enum Place {
+enum Admission {
     Waiting,
     /// Among those that are worked on; free again when it has been answered.
     Taken(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit),
@@ -50,7 +50,7 @@ enum Place {
     Beside,
 }
 
-impl Flight {
+impl InFlight {
     pub(super) fn holds(&self, id: &RequestId) -> bool {
         self.lock().contains_key(id)
     }
@@ -62,22 +62,23 @@ impl Flight {
         let light = request.method() == SubscriptionsListenRequestMethod::VALUE
             || matches!(request, ClientRequest::PingRequest(_));
         let mut all = self.lock();
-        let begins = light && all.values().filter(|one| matches!(one.place, Place::Beside)).count() < BESIDE;
-        let place = if begins { Place::Beside } else { Place::Waiting };
+        let begins =
+            light && all.values().filter(|one| matches!(one.place, Admission::Beside)).count() < MAX_UNQUEUED;
+        let place = if begins { Admission::Beside } else { Admission::Waiting };
         all.insert(id, Request { method, since: Instant::now(), place });
         begins
     }
 
     fn begin(&self, id: &RequestId, place: OwnedSemaphorePermit) {
         if let Some(request) = self.lock().get_mut(id) {
-            request.place = Place::Taken(place);
+            request.place = Admission::Taken(place);
         }
     }
 
-    pub(super) fn land(&self, id: &RequestId, how: &str) {
+    pub(super) fn complete(&self, id: &RequestId, how: &str) {
         if let Some(request) = self.lock().remove(id) {
             let ms = request.since.elapsed().as_millis() as u64;
-            tracing::debug!(method = request.method, how, ms, "answered");
+            tracing::debug!(method = request.method, how, ms, "completed");
         }
     }
 
@@ -105,7 +106,7 @@ fn name(request: &ClientRequest) -> String {
 
 /// How long a request waited for its place, in the extensions of its context.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Waited(pub(crate) Duration);
+pub(crate) struct QueueWait(pub(crate) Duration);
 
 /// The requests that wait for a place, first come first served.
 #[derive(Default)]
@@ -124,7 +125,7 @@ struct Waiter {
 impl Queue {
     /// Whether one more can be read.
     pub(super) fn has_room(&self) -> bool {
-        self.waiting.len() < MOST_WAITING && self.bytes < MOST_BYTES
+        self.waiting.len() < MAX_QUEUED && self.bytes < MAX_QUEUED_BYTES
     }
 
     /// Adds a request that was read from so many bytes.
@@ -141,20 +142,20 @@ impl Queue {
     }
 
     /// When the first has waited for too long.
-    pub(super) fn patience(&self) -> Option<Instant> {
-        self.waiting.front().map(|first| first.since + PATIENCE)
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.waiting.front().map(|first| first.since + REQUEST_TIMEOUT)
     }
 
     /// The first, on its place.
     pub(super) fn begin(
         &mut self,
-        flight: &Flight,
+        in_flight: &InFlight,
         place: OwnedSemaphorePermit,
     ) -> Option<RxJsonRpcMessage<RoleServer>> {
         let Waiter { id, mut message, since, .. } = self.pop()?;
-        flight.begin(&id, place);
+        in_flight.begin(&id, place);
         if let JsonRpcMessage::Request(request) = &mut *message {
-            request.request.extensions_mut().insert(Waited(since.elapsed()));
+            request.request.extensions_mut().insert(QueueWait(since.elapsed()));
         }
         Some(*message)
     }

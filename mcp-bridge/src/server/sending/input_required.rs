@@ -5,37 +5,38 @@ use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult,
 };
 
-use super::{Mailroom, Result, beside::told, case::Case, note};
+use super::{Result, Sender, note, request::ConsentRequest, shared_questions::into_response};
 use crate::{
     audit::Consent,
-    consent::{self, Answer, Way},
-    server::answer::failed,
+    consent::{self, AskMethod, Decision},
+    server::results::failed,
 };
 
 /// The name under which the question travels in the newer protocol.
 const QUESTION: &str = "consent";
 
-impl Mailroom {
+impl Sender {
     /// A form.
-    pub(super) async fn carried(
+    pub(super) async fn ask_by_result(
         &self,
-        case: Case,
+        case: ConsentRequest,
         request: &CallToolRequestParams,
     ) -> Result<CallToolResponse> {
         let now = self.clock.now();
         let Some(handle) = &request.request_state else {
             // What was sent a moment ago is not asked about.
             drop(self.claim(&case.linked, &case.mail.0, None).await?);
-            let opened = self.open(&case, Way::Form)?;
-            return Ok(question(consent::form(&case.letter), opened.travel()).into());
+            let opened = self.open(&case, AskMethod::Form)?;
+            return Ok(question(consent::form(&case.preview), opened.travel()).into());
         };
-        let took = self.book.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
-        let answer = answered(request).and_then(Answer::read).unwrap_or(Answer::Dismissed);
+        let took =
+            self.ledger.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
+        let answer = answered(request).and_then(Decision::read).unwrap_or(Decision::Dismissed);
         let answer = answer.after(took);
-        note(Consent::Asked(Way::Form, answer));
+        note(Consent::Asked(AskMethod::Form, answer));
         let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
         match answer {
-            Answer::Yes => {
+            Decision::Yes => {
                 let conversation = Some(&*case.reading.conversation);
                 let result = self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await;
                 // The yes is spent, so it is not for the call to be made again.
@@ -56,25 +57,25 @@ impl Mailroom {
     /// The answer to a question whose link the client of the newer protocol has shown, or not.
     pub(super) async fn collect(
         &self,
-        case: &Case,
+        case: &ConsentRequest,
         request: &CallToolRequestParams,
     ) -> Result<CallToolResponse> {
         let handle = request.request_state.as_deref().unwrap_or_default();
-        let Some(waiting) = self.errands.collect(case.seen, handle) else {
-            return Err(failed(format!("Not sent: {}.", consent::Refused::Unknown)));
+        let Some(waiting) = self.questions.collect(case.seen, handle) else {
+            return Err(failed(format!("Not sent: {}.", consent::ConsentError::Unknown)));
         };
         let action = answered(request).and_then(consent::action);
-        match self.book.age(handle, self.clock.now()) {
+        match self.ledger.age(handle, self.clock.now()) {
             // It is still open, and the person did not follow the link.
             Some(took) if action != Some(ElicitationAction::Accept) => {
                 waiting.withdraw();
                 _ = waiting.result(&*self.clock).await;
                 let answer =
-                    action.map_or(Answer::Dismissed, |action| Answer::new(&action, None)).after(took);
-                note(Consent::Asked(Way::Link, answer));
+                    action.map_or(Decision::Dismissed, |action| Decision::new(&action, None)).after(took);
+                note(Consent::Asked(AskMethod::Link, answer));
                 Ok(self.not_sent(case, answer).await.into())
             }
-            _ => told(waiting.result(&*self.clock).await, Way::Link),
+            _ => into_response(waiting.result(&*self.clock).await, AskMethod::Link),
         }
     }
 }

@@ -9,29 +9,29 @@ use rmcp::{
 };
 
 use super::{
-    Mailroom, Reading, Result,
-    asking::{self, Asking, Heard, NO_CLIENT, Shown},
-    carried::question,
-    case::Case,
-    creates::Slot,
-    errands::{Entry, Place, Waited},
+    ReadConversation, Result, Sender,
+    channel::{self, NO_CLIENT, OpenQuestion, PageDelivery, QuestionOutcome},
+    creates::CreateSlot,
+    input_required::question,
     note, read,
+    request::ConsentRequest,
+    shared_questions::{QuestionEntry, QuestionOwner, WaitOutcome, into_response},
 };
 use crate::{
     audit::Consent,
-    consent::{self, ANSWER_WITHIN, Answer, Ending, Opened, Way},
-    server::{answer::failed, record},
+    consent::{self, AskMethod, Decision, Ending, OpenConsent},
+    server::{record, results::failed},
 };
 
 /// How long the program that opens a browser is watched: it may fail late.
-const OPENED_WITHIN: Duration = Duration::from_secs(10);
+const BROWSER_OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Mailroom {
+impl Sender {
     /// Asks, unless the same is being asked already, and waits for the answer.
-    pub(super) async fn errand(
+    pub(super) async fn ask(
         self: &Arc<Self>,
-        case: Case,
-        way: Way,
+        case: ConsentRequest,
+        way: AskMethod,
         newer: bool,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
@@ -40,11 +40,11 @@ impl Mailroom {
             record.ask(way);
         }
         let place = loop {
-            match self.errands.enter(case.seen) {
-                Entry::New(place) => break place,
-                Entry::Open(waiting) => match waiting.result(&*self.clock).await {
-                    Waited::Nobody => {}
-                    waited => return told(waited, way),
+            match self.questions.enter(case.seen) {
+                QuestionEntry::New(place) => break place,
+                QuestionEntry::Open(waiting) => match waiting.result(&*self.clock).await {
+                    WaitOutcome::Nobody => {}
+                    waited => return into_response(waited, way),
                 },
             }
         };
@@ -74,7 +74,7 @@ impl Mailroom {
             }
         };
         let link = match &asked {
-            Asking::Page { ticket, .. } if newer && way == Way::Link => {
+            OpenQuestion::Page { ticket, .. } if newer && way == AskMethod::Link => {
                 place.keep(&opened.handle);
                 Some(question(consent::link(ticket), opened.handle.clone()))
             }
@@ -92,65 +92,66 @@ impl Mailroom {
                 waiting.leave();
                 Ok(link.into())
             }
-            None => told(waiting.result(&*self.clock).await, way),
+            None => into_response(waiting.result(&*self.clock).await, way),
         }
     }
 
     /// Puts the question. The error is why a draft is made instead.
     async fn put(
         &self,
-        case: &Case,
-        way: Way,
+        case: &ConsentRequest,
+        way: AskMethod,
         newer: bool,
         ctx: &RequestContext<RoleServer>,
-    ) -> std::result::Result<Asking, &'static str> {
+    ) -> std::result::Result<OpenQuestion, &'static str> {
         const NO_PAGE: &str = "the page that asks for consent could not be served on this machine";
-        if way == Way::Form {
-            let handle = asking::put(&ctx.peer, consent::form(&case.letter)).await.map_err(|_| NO_CLIENT)?;
-            return Ok(Asking::Form(handle));
+        if way == AskMethod::Form {
+            let handle =
+                channel::put(&ctx.peer, consent::form(&case.preview)).await.map_err(|_| NO_CLIENT)?;
+            return Ok(OpenQuestion::Form(handle));
         }
-        let ticket = self.page.open(&case.letter, way).await.map_err(|error| {
+        let ticket = self.page.open(&case.preview, way).await.map_err(|error| {
             tracing::warn!(%error, "the page could not be served");
             NO_PAGE
         })?;
         let shown = match way {
-            Way::Browser => {
+            AskMethod::Browser => {
                 let target = ticket.target().to_owned();
-                let open = move || open::that_detached_with_timeout(target, OPENED_WITHIN);
-                Shown::InBrowser(tokio::task::spawn_blocking(open))
+                let open = move || open::that_detached_with_timeout(target, BROWSER_OPEN_TIMEOUT);
+                PageDelivery::InBrowser(tokio::task::spawn_blocking(open))
             }
-            _ if newer => Shown::Given,
+            _ if newer => PageDelivery::Given,
             _ => {
-                let asked = asking::put(&ctx.peer, consent::link(&ticket)).await;
-                Shown::ByClient(asked.map_err(|_| NO_CLIENT)?)
+                let asked = channel::put(&ctx.peer, consent::link(&ticket)).await;
+                PageDelivery::ByClient(asked.map_err(|_| NO_CLIENT)?)
             }
         };
-        Ok(Asking::Page { ticket, shown })
+        Ok(OpenQuestion::Page { ticket, shown })
     }
 
     /// Hears the answer and does what it says, whoever still waits for it.
     async fn run(
         self: Arc<Self>,
-        place: Place,
-        mut case: Case,
-        (way, asked): (Way, Asking),
-        mut slot: Slot,
-        opened: Opened,
+        place: QuestionOwner,
+        mut case: ConsentRequest,
+        (way, asked): (AskMethod, OpenQuestion),
+        mut slot: CreateSlot,
+        opened: OpenConsent,
     ) {
-        let (heard, page) = asked.hear(&*self.clock, &place.withdrawn()).await;
+        let (outcome, page) = asked.wait(&*self.clock, &place.withdrawn()).await;
         drop(opened);
-        let consent = match heard {
-            Heard::Answer(answer) => Some(Consent::Asked(way, answer)),
-            Heard::Failed(_) => Some(Consent::Draft),
-            Heard::Withdrawn => None,
+        let consent = match outcome {
+            QuestionOutcome::Answer(answer) => Some(Consent::Asked(way, answer)),
+            QuestionOutcome::Failed(_) => Some(Consent::Draft),
+            QuestionOutcome::Withdrawn => None,
         };
         consent.into_iter().for_each(note);
-        let (result, ending) = match heard {
-            Heard::Answer(answer) => {
-                if matches!(answer, Answer::Yes | Answer::No) {
-                    self.book.answer_window();
+        let (result, ending) = match outcome {
+            QuestionOutcome::Answer(answer) => {
+                if matches!(answer, Decision::Yes | Decision::No) {
+                    self.ledger.answer_window();
                 }
-                let result = if answer == Answer::Yes {
+                let result = if answer == Decision::Yes {
                     self.send(&mut case, &mut slot).await
                 } else {
                     drop(slot);
@@ -159,12 +160,12 @@ impl Mailroom {
                 let ending = Ending::of(answer, &result);
                 (result, ending)
             }
-            Heard::Failed(why) => {
+            QuestionOutcome::Failed(why) => {
                 drop(slot);
                 let draft = case.mail.clone().into_draft();
                 (self.create(&case.linked, &draft, Some(why)).await, Ending::not_asked())
             }
-            Heard::Withdrawn => {
+            QuestionOutcome::Withdrawn => {
                 (failed("Not sent, and no draft was made: the call was cancelled."), Ending::taken_back())
             }
         };
@@ -181,7 +182,7 @@ impl Mailroom {
     }
 
     /// Sends after a yes, with another key if the first is refused by now.
-    async fn send(&self, case: &mut Case, slot: &mut Slot) -> CallToolResult {
+    async fn send(&self, case: &mut ConsentRequest, slot: &mut CreateSlot) -> CallToolResult {
         let result = self.send_once(case, slot).await.unwrap_or_else(|result| result);
         match self.renewed(&case.linked).await {
             Some(linked) => {
@@ -192,14 +193,14 @@ impl Mailroom {
         }
     }
 
-    /// The mail would go to whoever is the contact now, so after a while the conversation is read again.
-    async fn send_once(&self, case: &Case, slot: &mut Slot) -> Result<CallToolResult> {
+    /// The email would go to whoever is the contact now, so after a while the conversation is read again.
+    async fn send_once(&self, case: &ConsentRequest, slot: &mut CreateSlot) -> Result<CallToolResult> {
         let now = self.clock.now();
         let mut reading = case.reading.clone();
         if !reading.is_fresh(now) {
             let conversation = Arc::new(read(&case.linked, &case.mail.0.id).await?);
-            reading = Reading { conversation, at: now };
-            if Case::new(&case.linked, case.mail.clone(), reading.clone())?.exact != case.exact {
+            reading = ReadConversation { conversation, at: now };
+            if ConsentRequest::new(&case.linked, case.mail.clone(), reading.clone())?.exact != case.exact {
                 return Err(failed(
                     "Not sent: the conversation changed while the person was asked. Read it again.",
                 ));
@@ -207,28 +208,4 @@ impl Mailroom {
         }
         Ok(self.make(&case.linked, &case.mail.0, slot, Some(&reading.conversation), None).await)
     }
-}
-
-/// What a call is told after it has waited.
-pub(super) fn told(waited: Waited, way: Way) -> Result<CallToolResponse> {
-    match waited {
-        Waited::Ended(ended) => {
-            ended.consent.into_iter().for_each(note);
-            Ok(ended.result.into())
-        }
-        Waited::Open => Err(still_open(way)),
-        Waited::Nobody => Err(failed(
-            "The bridge failed while the person was asked, and it is not known whether the mail was sent. Read the conversation \
-             before you try again.",
-        )),
-    }
-}
-
-fn still_open(way: Way) -> CallToolResult {
-    note(Consent::Open(way));
-    failed(format!(
-        "Not sent yet: the person was asked and has not answered. The question stays open for {} minutes in all, and a yes sends \
-         the mail. To learn the answer, make the same call again in a while; do not change the mail.",
-        ANSWER_WITHIN.as_secs() / 60
-    ))
 }

@@ -2,21 +2,26 @@
 //!
 //! Nothing in here can be changed by a call.
 
+mod rate_limit;
+
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, limits};
 
-use crate::{audit::Audit, digest::Digest, patience::PatientLimiter};
+use crate::{audit::Audit, digest::Digest};
+use rate_limit::WaitingLimiter;
+
+pub use crate::consent::ConsentChannel;
 
 /// The variable with the service's base URL.
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 /// The variable with the key.
 pub const API_KEY: &str = "SHARED_INBOX_API_KEY";
 /// What one result may carry when nothing is said.
-pub const MAX_CHARS: usize = 50_000;
+pub const DEFAULT_MAX_CHARS: usize = 50_000;
 
 /// What the service, retries and waits for the rate limit may take of a call. Clients give up after 60 seconds.
-const CALL_WITHIN: Duration = Duration::from_secs(50);
+const CALL_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// How the bridge was started.
 ///
@@ -29,13 +34,13 @@ const CALL_WITHIN: Duration = Duration::from_secs(50);
 #[non_exhaustive]
 pub struct Settings {
     /// Where the service is and whose key to use.
-    pub access: Access,
+    pub access: ServiceAccess,
     /// What happens to a call that wants to send.
     pub send: SendPolicy,
     /// Where a person is asked.
-    pub ask: Ask,
+    pub ask: ConsentChannel,
     /// Which tools are shown.
-    pub filter: Filter,
+    pub filter: ToolFilter,
     /// The most characters of a result, of its text and of its JSON each.
     pub max_chars: usize,
     /// Where each call is written down.
@@ -53,18 +58,18 @@ pub struct Settings {
 impl Settings {
     /// The usual settings over a client that is ready.
     pub fn with_client(client: Client) -> Self {
-        Self { access: Access { client: Some(client), ..Access::default() }, ..Self::default() }
+        Self { access: ServiceAccess { client: Some(client), ..ServiceAccess::default() }, ..Self::default() }
     }
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            access: Access::default(),
+            access: ServiceAccess::default(),
             send: SendPolicy::Ask,
-            ask: Ask::Client,
-            filter: Filter::default(),
-            max_chars: MAX_CHARS,
+            ask: ConsentChannel::Client,
+            filter: ToolFilter::default(),
+            max_chars: DEFAULT_MAX_CHARS,
             audit: None,
             clock: Arc::new(TokioClock),
             structured: Structured::Safe,
@@ -88,32 +93,22 @@ pub enum Structured {
     None,
 }
 
-/// What happens to a call that wants to send a mail.
+/// What happens to a call that wants to send an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[non_exhaustive]
 pub enum SendPolicy {
-    /// Mails go out without a question, except in conversations that the service marked as a risk.
+    /// Emails go out without a question, except in conversations that the service marked as a risk.
     Allow,
     /// A person is asked, and sees address, subject and text; a client that cannot ask gets a draft.
     Ask,
-    /// Every mail becomes a draft.
+    /// Every email becomes a draft.
     Never,
-}
-
-/// Where a person is asked whether a mail may go out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[non_exhaustive]
-pub enum Ask {
-    /// In the client, by a form or a link; a client that can do neither gets a draft
-    Client,
-    /// On a page of this program, which it opens in your browser; for clients that cannot ask
-    Browser,
 }
 
 /// Where the service is and whose key to use. What is not given comes from the environment.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Access {
+pub struct ServiceAccess {
     /// The service's base URL.
     pub base_url: Option<String>,
     /// A file that holds the key.
@@ -124,7 +119,7 @@ pub struct Access {
     pub client: Option<Client>,
 }
 
-impl Access {
+impl ServiceAccess {
     /// A client. Reads the environment and the key file anew, so that a mistake there can be put right while the
     /// bridge runs.
     pub fn connect(&self) -> Result<Client, String> {
@@ -146,8 +141,8 @@ impl Access {
 
     fn client(&self, base_url: String, key: String) -> Result<Client, String> {
         let client = Client::builder(base_url, key)
-            .deadline(CALL_WITHIN)
-            .rate_limiter(PatientLimiter::new(limits::REQUESTS_PER_MINUTE))
+            .deadline(CALL_TIMEOUT)
+            .rate_limiter(WaitingLimiter::new(limits::REQUESTS_PER_MINUTE))
             .user_agent(concat!("shared-inbox-mcp/", env!("CARGO_PKG_VERSION")));
         let client = if self.plain_http { client.allow_plain_http() } else { client };
         client.build().map_err(|error| {
@@ -187,15 +182,15 @@ pub fn variable(name: &str) -> Option<String> {
 ///
 /// ```
 /// use shared_inbox::{Operation, Scope};
-/// use shared_inbox_mcp::settings::{Filter, Hidden};
-/// let mut filter = Filter::default();
+/// use shared_inbox_mcp::settings::{ToolFilter, ToolHidden};
+/// let mut filter = ToolFilter::default();
 /// filter.read_only = true;
-/// assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read, Scope::Write]), Some(Hidden::ReadOnly));
+/// assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read, Scope::Write]), Some(ToolHidden::ReadOnly));
 /// assert_eq!(filter.hides(Operation::ListTags, &[Scope::Read]), None);
 /// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Filter {
+pub struct ToolFilter {
     /// Only tools that change nothing.
     pub read_only: bool,
     /// Only these, if any are named.
@@ -209,7 +204,7 @@ pub struct Filter {
 /// Why a tool is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Hidden {
+pub enum ToolHidden {
     /// The key lacks the scope.
     #[error("the key lacks the scope `{0}`; scopes are chosen when a key is made, so it takes another key")]
     Scope(Scope),
@@ -227,20 +222,20 @@ pub enum Hidden {
     NoInbox,
 }
 
-impl Filter {
+impl ToolFilter {
     /// Why this tool is not shown to a key with these scopes, if it is not.
-    pub fn hides(&self, operation: Operation, scopes: &[Scope]) -> Option<Hidden> {
+    pub fn hides(&self, operation: Operation, scopes: &[Scope]) -> Option<ToolHidden> {
         let name = operation.tool_name().unwrap_or_default();
         if !operation.is_allowed_by(scopes) {
-            Some(Hidden::Scope(operation.scope().clone()))
+            Some(ToolHidden::Scope(operation.scope().clone()))
         } else if self.read_only && *operation.scope() != Scope::Read {
-            Some(Hidden::ReadOnly)
+            Some(ToolHidden::ReadOnly)
         } else if self.except.iter().any(|one| one == name) {
-            Some(Hidden::Excluded)
+            Some(ToolHidden::Excluded)
         } else if !self.only.is_empty() && !self.only.iter().any(|one| one == name) {
-            Some(Hidden::NotNamed)
+            Some(ToolHidden::NotNamed)
         } else if self.in_inboxes && operation == Operation::RecordSent {
-            Some(Hidden::NoInbox)
+            Some(ToolHidden::NoInbox)
         } else {
             None
         }
@@ -254,14 +249,14 @@ mod tests {
     #[test]
     fn filters_only_take_away() {
         let all = Scope::KNOWN;
-        let filter = Filter {
+        let filter = ToolFilter {
             only: vec!["reply".into(), "list_tags".into()],
             except: vec!["reply".into()],
-            ..Filter::default()
+            ..ToolFilter::default()
         };
         assert_eq!(filter.hides(Operation::ListTags, all), None);
-        assert_eq!(filter.hides(Operation::Reply, all), Some(Hidden::Excluded));
-        assert_eq!(filter.hides(Operation::AddNote, all), Some(Hidden::NotNamed));
-        assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read]), Some(Hidden::Scope(Scope::Write)));
+        assert_eq!(filter.hides(Operation::Reply, all), Some(ToolHidden::Excluded));
+        assert_eq!(filter.hides(Operation::AddNote, all), Some(ToolHidden::NotNamed));
+        assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read]), Some(ToolHidden::Scope(Scope::Write)));
     }
 }

@@ -1,5 +1,9 @@
 //! The catalogue's tools in the words of the protocol, and what the bridge adds to their arguments.
 
+mod arguments;
+mod calls;
+mod changes;
+
 use std::{
     ops::Range,
     sync::{Arc, LazyLock},
@@ -10,16 +14,16 @@ use serde_json::{Value, json};
 use shared_inbox::Operation;
 
 /// The argument of `get_conversation` for a part of the timeline.
-pub(super) const ITEMS: &str = "items";
+pub(in crate::server) const ITEMS: &str = "items";
 /// The value of `view` in `list_conversations` for every status.
-pub(super) const ANY: &str = "any";
+pub(in crate::server) const ANY: &str = "any";
 
 /// Every tool, in the catalogue's order.
-pub(super) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
+pub(in crate::server) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
     LazyLock::new(|| Operation::KNOWN.iter().copied().filter_map(|op| Some((op, tool(op)?))).collect());
 
 /// The arguments that a tool takes.
-pub(super) fn input_schema(operation: Operation) -> Option<&'static JsonObject> {
+pub(in crate::server) fn input_schema(operation: Operation) -> Option<&'static JsonObject> {
     TOOLS.iter().find(|(op, _)| *op == operation).map(|(_, tool)| &*tool.input_schema)
 }
 
@@ -85,7 +89,7 @@ fn close(schema: &mut Value) {
 }
 
 /// The part of the timeline that a call asks for. It is the bridge's own argument: the service's tool gives all of it.
-pub(super) fn items(arguments: &Value) -> Result<Option<Range<usize>>, String> {
+pub(in crate::server) fn items(arguments: &Value) -> Result<Option<Range<usize>>, String> {
     match arguments.get(ITEMS) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
@@ -97,7 +101,7 @@ pub(super) fn items(arguments: &Value) -> Result<Option<Range<usize>>, String> {
 }
 
 /// A range of items, counted from 1.
-pub(super) fn range(text: &str) -> Option<Range<usize>> {
+pub(in crate::server) fn range(text: &str) -> Option<Range<usize>> {
     let (first, last) = text.split_once('-')?;
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
     Some(first.checked_sub(1)?..last.max(first))

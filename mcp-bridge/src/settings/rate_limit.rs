@@ -6,18 +6,18 @@ use std::time::Duration;
 use shared_inbox::{AcquireRequest, BoxFuture, LimitError, MemoryLimiter, Permit, RateLimiter};
 use tokio::time::Instant;
 
-/// A limiter that uses up the patience of its caller before it gives up.
+/// A limiter that waits as long as its caller allows before it gives up.
 #[derive(Debug)]
-pub(crate) struct PatientLimiter(MemoryLimiter);
+pub(super) struct WaitingLimiter(MemoryLimiter);
 
-impl PatientLimiter {
+impl WaitingLimiter {
     /// Allows this many requests in any minute.
-    pub(crate) fn new(limit: u32) -> Self {
+    pub(super) fn new(limit: u32) -> Self {
         Self(MemoryLimiter::new(limit))
     }
 }
 
-impl RateLimiter for PatientLimiter {
+impl RateLimiter for WaitingLimiter {
     fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
         Box::pin(async move {
             let began = Instant::now();
@@ -47,13 +47,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_waits_as_long_as_it_may_and_the_next_gets_through() {
-        let limiter = PatientLimiter::new(2);
+        let limiter = WaitingLimiter::new(2);
         for _ in 0..2 {
             limiter.acquire(ask(0)).await.unwrap().finished();
         }
         let began = Instant::now();
         assert!(limiter.acquire(ask(0)).await.is_err());
-        assert_eq!(began.elapsed(), Duration::ZERO, "without patience there is no wait");
+        assert_eq!(began.elapsed(), Duration::ZERO, "without time to wait there is no wait");
         let Err(LimitError::Busy { wait, .. }) = limiter.acquire(ask(50)).await else {
             panic!("the minute is not over")
         };

@@ -1,0 +1,253 @@
+//! Which questions are open, and which emails a person has just refused.
+//!
+//! The newer protocol carries a question through the client and back. The handle that travels with it says nothing
+//! by itself; what it stands for stays here, so that there is nothing to forge.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{ANSWER_TIMEOUT, secret};
+use crate::digest::Digest;
+
+/// How long a refused email is not asked about again.
+const REFUSAL_TTL: Duration = Duration::from_secs(120);
+/// So many refusals in one conversation, and nothing more is asked about it for as long: a model that writes its email anew
+/// each time must not wear a person down either.
+const MAX_REFUSALS: usize = 3;
+/// The most questions open at once: a person who sees more stops reading them.
+const MAX_OPEN_QUESTIONS: usize = 3;
+
+/// The most windows that are opened for questions while nobody answers one, in as long as a no holds.
+const MAX_WINDOWS: usize = 3;
+
+/// Why a consent does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ConsentError {
+    #[error("the consent was used already, is too old, or was never asked for")]
+    Unknown,
+    #[error(
+        "the conversation changed while the person was asked, or the consent was given for another email"
+    )]
+    OtherMail,
+}
+
+/// Enough questions are open already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooManyQuestions;
+
+/// The open questions and the fresh refusals.
+#[derive(Clone, Default)]
+pub(crate) struct ConsentLedger {
+    entries: Arc<Mutex<LedgerState>>,
+}
+
+#[derive(Default)]
+struct LedgerState {
+    open: HashMap<String, OpenEntry>,
+    refused: HashMap<Digest, (String, Instant)>,
+    /// When a window was opened that nobody has answered.
+    windows: Vec<Instant>,
+}
+
+struct OpenEntry {
+    /// The exact email.
+    mail: Digest,
+    /// What the person sees of it.
+    seen: Digest,
+    since: Instant,
+}
+
+/// An open question; closed when this is dropped.
+pub(crate) struct OpenConsent {
+    ledger: ConsentLedger,
+    pub(crate) handle: String,
+}
+
+impl OpenConsent {
+    /// Leaves the question open until its answer comes back with the handle.
+    pub(crate) fn travel(mut self) -> String {
+        std::mem::take(&mut self.handle)
+    }
+}
+
+impl Drop for OpenConsent {
+    fn drop(&mut self) {
+        let mut entries = self.ledger.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.open.remove(&self.handle);
+    }
+}
+
+impl ConsentLedger {
+    /// Opens a question about this email, which takes the place of one that looks the same to a person.
+    pub(crate) fn open(
+        &self,
+        mail: Digest,
+        seen: Digest,
+        now: Instant,
+    ) -> Result<OpenConsent, TooManyQuestions> {
+        // Without random numbers nothing can be asked safely.
+        let handle = secret().map_err(|_| TooManyQuestions)?;
+        let mut entries = self.lock(now);
+        entries.open.retain(|_, entry| entry.seen != seen);
+        if entries.open.len() >= MAX_OPEN_QUESTIONS {
+            return Err(TooManyQuestions);
+        }
+        entries.open.insert(handle.clone(), OpenEntry { mail, seen, since: now });
+        Ok(OpenConsent { ledger: self.clone(), handle })
+    }
+
+    /// Closes a question, whatever the answer is: a handle works once. Fails when it was not about this email. Gives how
+    /// long it was open.
+    pub(crate) fn close(&self, handle: &str, mail: Digest, now: Instant) -> Result<Duration, ConsentError> {
+        match self.lock(now).open.remove(handle) {
+            Some(entry) if entry.mail == mail => Ok(now.saturating_duration_since(entry.since)),
+            Some(_) => Err(ConsentError::OtherMail),
+            None => Err(ConsentError::Unknown),
+        }
+    }
+
+    /// How long a question is open by now, if it still is.
+    pub(crate) fn age(&self, handle: &str, now: Instant) -> Option<Duration> {
+        self.lock(now).open.get(handle).map(|entry| now.saturating_duration_since(entry.since))
+    }
+
+    /// Remembers a no to what the person saw in this conversation.
+    pub(crate) fn refuse(&self, conversation: &str, seen: Digest, now: Instant) {
+        self.lock(now).refused.insert(seen, (conversation.to_owned(), now));
+    }
+
+    /// Whether a person has just said no to what looks like this, or often enough in this conversation.
+    pub(crate) fn is_refused(&self, conversation: &str, seen: Digest, now: Instant) -> bool {
+        let refused = &self.lock(now).refused;
+        refused.contains_key(&seen)
+            || refused.values().filter(|(id, _)| id == conversation).count() >= MAX_REFUSALS
+    }
+
+    /// Takes a window for a question. False: enough were opened, and nobody answers.
+    pub(crate) fn open_window(&self, now: Instant) -> bool {
+        let mut entries = self.lock(now);
+        let may = entries.windows.len() < MAX_WINDOWS;
+        if may {
+            entries.windows.push(now);
+        }
+        may
+    }
+
+    /// Notes that somebody answers: new windows may be opened.
+    pub(crate) fn answer_window(&self) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).windows.clear();
+    }
+
+    fn lock(&self, now: Instant) -> MutexGuard<'_, LedgerState> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.open.retain(|_, entry| now.saturating_duration_since(entry.since) < ANSWER_TIMEOUT);
+        entries.refused.retain(|_, (_, at)| now.saturating_duration_since(*at) < REFUSAL_TTL);
+        entries.windows.retain(|at| now.saturating_duration_since(*at) < REFUSAL_TTL);
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail(text: &str) -> Digest {
+        Digest::of(&text).expect("a text is JSON")
+    }
+
+    fn open(ledger: &ConsentLedger, text: &str, now: Instant) -> Result<String, TooManyQuestions> {
+        ledger.open(mail(text), mail(&format!("seen {text}")), now).map(OpenConsent::travel)
+    }
+
+    #[test]
+    fn a_consent_counts_once_and_tells_its_age() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        let handle = open(&ledger, "a", now).unwrap();
+        let later = now + Duration::from_secs(7);
+        assert_eq!(ledger.close(&handle, mail("a"), later), Ok(Duration::from_secs(7)));
+        assert_eq!(ledger.close(&handle, mail("a"), later), Err(ConsentError::Unknown));
+    }
+
+    #[test]
+    fn a_consent_counts_for_its_own_mail_only_and_is_spent_by_the_attempt() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        let handle = open(&ledger, "a", now).unwrap();
+        assert_eq!(ledger.close(&handle, mail("b"), now), Err(ConsentError::OtherMail));
+        assert_eq!(ledger.close(&handle, mail("a"), now), Err(ConsentError::Unknown));
+    }
+
+    #[test]
+    fn a_consent_grows_old() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        let handle = open(&ledger, "a", now).unwrap();
+        assert_eq!(ledger.close(&handle, mail("a"), now + ANSWER_TIMEOUT), Err(ConsentError::Unknown));
+    }
+
+    #[test]
+    fn a_made_up_handle_is_worth_nothing() {
+        let ledger = ConsentLedger::default();
+        assert_eq!(ledger.close(&"0".repeat(32), mail("a"), Instant::now()), Err(ConsentError::Unknown));
+    }
+
+    #[test]
+    fn a_fourth_question_is_not_opened_before_another_is_closed_or_old() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        let handles: Vec<_> = ["a", "b", "c"].map(|text| open(&ledger, text, now).unwrap()).into();
+        assert_eq!(open(&ledger, "d", now), Err(TooManyQuestions));
+        ledger.close(&handles[0], mail("a"), now).unwrap();
+        open(&ledger, "d", now).unwrap();
+        assert_eq!(open(&ledger, "e", now), Err(TooManyQuestions));
+        open(&ledger, "e", now + ANSWER_TIMEOUT).unwrap();
+    }
+
+    #[test]
+    fn a_question_that_looks_the_same_takes_the_place_of_the_first() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        let first = ledger.open(mail("a"), mail("seen"), now).unwrap().travel();
+        for text in ["a ", "a  ", "a   ", "a    "] {
+            ledger.open(mail(text), mail("seen"), now).unwrap().travel();
+        }
+        assert_eq!(ledger.close(&first, mail("a"), now), Err(ConsentError::Unknown));
+    }
+
+    #[test]
+    fn a_question_that_is_let_go_is_closed() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        for text in ["a", "b", "c", "d", "e"] {
+            drop(ledger.open(mail(text), mail(text), now).unwrap());
+        }
+    }
+
+    #[test]
+    fn three_windows_are_opened_until_somebody_answers_or_two_minutes_have_passed() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        assert_eq!([0; 4].map(|_| ledger.open_window(now)), [true, true, true, false]);
+        ledger.answer_window();
+        assert_eq!([0; 4].map(|_| ledger.open_window(now)), [true, true, true, false]);
+        assert!(ledger.open_window(now + REFUSAL_TTL));
+    }
+
+    #[test]
+    fn a_no_holds_for_two_minutes() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        ledger.refuse("cnv_1", mail("a"), now);
+        assert!(ledger.is_refused("cnv_1", mail("a"), now + Duration::from_secs(119)));
+        assert!(!ledger.is_refused("cnv_1", mail("b"), now));
+        assert!(!ledger.is_refused("cnv_1", mail("a"), now + Duration::from_secs(120)));
+    }
+
+    #[test]
+    fn after_three_refusals_nothing_more_is_asked_about_a_conversation() {
+        let (ledger, now) = (ConsentLedger::default(), Instant::now());
+        for text in ["a", "b", "c"] {
+            assert!(!ledger.is_refused("cnv_1", mail("d"), now));
+            ledger.refuse("cnv_1", mail(text), now);
+        }
+        assert!(ledger.is_refused("cnv_1", mail("d"), now));
+        assert!(!ledger.is_refused("cnv_2", mail("d"), now));
+        assert!(!ledger.is_refused("cnv_1", mail("d"), now + REFUSAL_TTL));
+    }
+}

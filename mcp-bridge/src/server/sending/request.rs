@@ -1,0 +1,92 @@
+//! An email as it was asked for, and what a person must agree to before it goes out.
+
+use std::sync::Arc;
+
+use shared_inbox::{
+    Conversation, ConversationId,
+    input::{Reply, RequestDocuments},
+};
+
+use super::{
+    ReadConversation, Result,
+    creates::{Create, CreateInput},
+};
+use crate::{
+    consent::{EmailPreview, last_inbound},
+    digest::Digest,
+    server::{Linked, results::failed},
+};
+
+/// A reply or a document request.
+#[derive(Clone)]
+pub(in crate::server) struct CustomerEmail(pub(super) Create);
+
+impl CustomerEmail {
+    pub(in crate::server) fn reply(id: ConversationId, reply: Reply) -> Self {
+        Self(Create { id, what: CreateInput::Reply(reply) })
+    }
+
+    pub(in crate::server) fn request(id: ConversationId, request: RequestDocuments) -> Self {
+        Self(Create { id, what: CreateInput::Request(request) })
+    }
+
+    /// The conversation, and what the customer is to read.
+    pub(in crate::server) fn words(&self) -> (ConversationId, String) {
+        let words = match &self.0.what {
+            CreateInput::Reply(reply) => &reply.body,
+            CreateInput::Request(request) => request.message.as_deref().unwrap_or_default(),
+            CreateInput::Note(note) => &note.body,
+        };
+        (self.0.id.clone(), words.to_owned())
+    }
+
+    pub(super) fn wants_to_send(&self) -> bool {
+        self.0.sends()
+    }
+
+    pub(super) fn into_draft(mut self) -> Create {
+        match &mut self.0.what {
+            CreateInput::Reply(reply) => reply.send = false,
+            CreateInput::Request(request) => request.send = false,
+            CreateInput::Note(_) => {}
+        }
+        self.0
+    }
+
+    pub(super) fn preview(&self, conversation: &Conversation) -> EmailPreview {
+        match &self.0.what {
+            CreateInput::Reply(r) => {
+                EmailPreview::new(conversation, &r.body, r.documents.as_deref().unwrap_or_default(), None)
+            }
+            CreateInput::Request(r) => {
+                let due = r.due_date.as_ref().map(ToString::to_string);
+                EmailPreview::new(conversation, r.message.as_deref().unwrap_or_default(), &r.documents, due)
+            }
+            CreateInput::Note(n) => EmailPreview::new(conversation, &n.body, &[], None),
+        }
+    }
+}
+
+/// An email that a person must agree to.
+pub(super) struct ConsentRequest {
+    pub(super) linked: Arc<Linked>,
+    pub(super) mail: CustomerEmail,
+    /// CreateInput the person is asked by.
+    pub(super) reading: ReadConversation,
+    pub(super) preview: EmailPreview,
+    /// CreateInput a consent is bound to: what the person sees, what is sent, and the email that it answers.
+    pub(super) exact: Digest,
+    /// CreateInput a refusal holds for: what the person sees.
+    pub(super) seen: Digest,
+}
+
+impl ConsentRequest {
+    pub(super) fn new(linked: &Arc<Linked>, mail: CustomerEmail, reading: ReadConversation) -> Result<Self> {
+        let preview = mail.preview(&reading.conversation);
+        let wrong = |e: serde_json::Error| failed(e.to_string());
+        let answered = last_inbound(&reading.conversation).map(|message| &message.id);
+        let exact = Digest::of(&(&mail.0.id, &mail.0.what, &preview, answered)).map_err(wrong)?;
+        let seen = preview.seen().map_err(wrong)?;
+        Ok(Self { linked: linked.clone(), mail, reading, preview, exact, seen })
+    }
+}
