@@ -56,7 +56,7 @@ pub use server::{
     clock::ClockMode,
     difference::Changed,
     exam::{ExamCase, ExamReport},
-    faults::{Bundle, Effect, Fault, FaultRule, Latency},
+    faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency},
     journal::{JournalEntry, Order, RequestFilter, Transport},
     realm::{Advanced, ClockReading},
     sse::{Cause, Change},

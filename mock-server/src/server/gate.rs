@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::Router;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
@@ -18,7 +19,8 @@ use super::{
     App, answer, body,
     caller::Caller,
     connection::{Phase, Reply, stopped},
-    faults::{Act, Asked, When},
+    control,
+    faults::{Act, Asked, Struck, When},
     journal::{Entry, KeptResponse, Transport, parted},
     log, mcp,
     realm::Realm,
@@ -58,7 +60,7 @@ impl<'a> Target<'a> {
     }
 }
 
-pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
+pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
     let (caller, mut record) = Record::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
@@ -73,7 +75,8 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let Some(fault) = record.realm.strike(&asked) else {
         return record.answered(perform(app, caller, parts, body).await);
     };
-    let reply = match fault.act {
+    act(app, routes, &record.realm, &fault, When::Before).await;
+    let reply = match fault.act.clone() {
         Act::Drop(When::Before) => Reply::Drop,
         Act::Status { status, when: When::Before } => {
             record.answered(with_headers(answer::of_status(status), &fault.headers))
@@ -91,11 +94,14 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
                     Reply::Truncated(record.keep(response, bytes), bytes)
                 }
                 Act::Body(text) => record.answered(with_body(response, text)),
-                // The rest is about webhooks.
-                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) => record.answered(response),
+                // The rest is about webhooks, or was done before.
+                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) | Act::Control { .. } => {
+                    record.answered(response)
+                }
             }
         }
     };
+    act(app, routes, &record.realm, &fault, When::After).await;
     if fault.delay > Duration::ZERO {
         // A server that stops does not make anyone wait; one that is gone has no answer.
         let mut stop = app.stop.clone();
@@ -105,6 +111,21 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
         }
     }
     reply
+}
+
+/// Makes the control calls that a fault makes at this time.
+async fn act(app: &App, routes: &Router, realm: &Arc<Realm>, fault: &Struck, at: When) {
+    for (id, when, calls) in &fault.calls {
+        if *when != at {
+            continue;
+        }
+        let mut statuses = Vec::new();
+        for call in calls {
+            // Apart, so that other requests do not carry its size along.
+            statuses.push(Box::pin(control::act(app, routes, realm, call)).await);
+        }
+        realm.faults(|faults, _| faults.acted(id, &statuses));
+    }
 }
 
 /// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.

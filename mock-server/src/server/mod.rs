@@ -48,6 +48,7 @@ use connection::{Limits, Phase, Reply};
 use gate::Target;
 use guard::Guard;
 use hub::Hub;
+use realm::Realm;
 
 /// What every request needs.
 pub(crate) struct App {
@@ -87,7 +88,12 @@ impl App {
 
     /// The control of the main world.
     pub(crate) fn control(&self) -> Control {
-        Control::new(Arc::clone(&self.hub), Arc::clone(self.hub.main()), Arc::clone(&self.addresses))
+        self.control_of(self.hub.main())
+    }
+
+    /// The control of a world.
+    fn control_of(&self, realm: &Arc<Realm>) -> Control {
+        Control::new(Arc::clone(&self.hub), Arc::clone(realm), Arc::clone(&self.addresses))
     }
 
     /// The description of the service, an endpoint like the others: it needs a key, and counts.
@@ -115,7 +121,7 @@ impl App {
     async fn handle(&self, routes: &Router, request: Request<Incoming>) -> Reply {
         let path = request.uri().path();
         if Target::of(path).is_some() {
-            return gate::handle(self, request).await;
+            return gate::handle(self, routes, request).await;
         }
         let started = std::time::Instant::now();
         let (method, path) = (request.method().clone(), path.to_owned());

@@ -8,10 +8,14 @@ mod calls;
 mod input;
 pub(crate) mod openapi;
 
+use std::sync::Arc;
+
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
+use bytes::Bytes;
+use http::request::Parts;
 
 use self::input::Whole;
-use super::{App, answer, body};
+use super::{App, answer, body, faults::ControlCall, realm::Realm};
 use crate::{control::Control, world::Refusal};
 
 /// The prefix of every path of the control API.
@@ -46,6 +50,25 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
         Ok(body) => body,
         Err(refused) => return refused.into_response(),
     };
+    route(app, routes, control, parts, body).await
+}
+
+/// Makes a call in a world; the status of its answer.
+pub(crate) async fn act(app: &App, routes: &Router, realm: &Arc<Realm>, call: &ControlCall) -> u16 {
+    let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
+    let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
+    let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
+    route(app, routes, app.control_of(realm), parts, body.into()).await.status().as_u16()
+}
+
+/// Finds the call that a request means, and makes it.
+async fn route(
+    app: &App,
+    routes: &Router,
+    control: Control,
+    mut parts: Parts,
+    body: Bytes,
+) -> http::Response<Body> {
     parts.extensions.insert(Whole(body));
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
