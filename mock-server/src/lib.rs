@@ -35,6 +35,9 @@ mod cli;
 #[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
 pub mod conform;
 mod control;
+#[cfg(feature = "explore")]
+#[cfg_attr(docsrs, doc(cfg(feature = "explore")))]
+pub mod explore;
 mod lifetime;
 mod ready;
 mod server;
