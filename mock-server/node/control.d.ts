@@ -28,6 +28,8 @@ export type ClockMode = "real" | "manual";
 export type ClockReading = { mode: ClockMode; now: string };
 /** The customer of a conversation. */
 export type Contact = { email: string | null; name: string | null };
+/** A call of the control API that a fault rule makes. */
+export type ControlCall = { body?: unknown; method: string; path: string };
 /** A conversation in the list of the control API: what the service lists, and what only the team sees. */
 export type ConversationEntry = { assignee: Assignee | null; contact: Contact; drafts: number; id: string; lastMessageAt: string; mailbox: string; mailboxId: string; messageCount: number; reference?: string; risk: string | null; sandbox: boolean; snippet: string; snoozedUntil: string | null; status: string; subject: string; tags: Array<string>; topic: string | null; turn: string | null; urgency: string | null };
 /** A conversation as the team sees it: nothing is cut or left out. */
@@ -55,7 +57,7 @@ export type DocumentFields = { amount?: number | null; currency?: string | null;
 /** `{"ok": true}`. */
 export type Done = { ok: boolean };
 /** What a client or a receiver sees instead of, or after, the proper thing. */
-export type Effect = { body?: string | null; delayMs?: Latency | null; drop?: When | null; headers?: EffectHeaders; lateSeconds?: number | null; status?: number | null; swap?: boolean | null; truncate?: number | null; twice?: boolean | null; when?: When | null };
+export type Effect = { act?: Array<ControlCall> | null; body?: string | null; delayMs?: Latency | null; drop?: When | null; headers?: EffectHeaders; lateSeconds?: number | null; status?: number | null; swap?: boolean | null; truncate?: number | null; twice?: boolean | null; when?: When | null };
 /** Headers of the answer, such as `Retry-After`. */
 export type EffectHeaders = Record<string, string>;
 /** Every error has this one field. */
@@ -73,7 +75,7 @@ export type ExpectationWhere = Record<string, unknown>;
 /** What an expectation is about. */
 export type Expected = "requests" | "outbox" | "deliveries" | "events";
 /** A rule that was added, and how often it has fired. */
-export type Fault = { agentId?: string | null; body?: unknown; bundle?: string | null; effect: Effect; event?: string | null; fired: number; forSeconds?: number | null; id: string; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; until?: string | null; webhook?: string | null };
+export type Fault = { acted?: Array<number>; agentId?: string | null; body?: unknown; bundle?: string | null; effect: Effect; event?: string | null; fired: number; forSeconds?: number | null; id: string; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; until?: string | null; webhook?: string | null };
 /** Only requests with these query parameters; `*` stands for any run of characters. */
 export type FaultQuery = Record<string, string>;
 /** A rule: which requests or webhooks go wrong, and how. */

@@ -46,6 +46,8 @@ enum Command {
     },
     #[cfg(feature = "conform")]
     Conform(crate::conform::ConformCli),
+    #[cfg(feature = "explore")]
+    Explore(crate::explore::ExploreCli),
 }
 
 #[derive(Args)]
@@ -126,6 +128,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Health { at }) => health(at),
         #[cfg(feature = "conform")]
         Some(Command::Conform(conform)) => return conform.run().unwrap_or_else(|message| fail(&message)),
+        #[cfg(feature = "explore")]
+        Some(Command::Explore(explore)) => return explore.run().unwrap_or_else(|message| fail(&message)),
         None => serve(cli.options),
     };
     match done {

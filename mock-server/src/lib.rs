@@ -35,6 +35,9 @@ mod cli;
 #[cfg_attr(docsrs, doc(cfg(feature = "conform")))]
 pub mod conform;
 mod control;
+#[cfg(feature = "explore")]
+#[cfg_attr(docsrs, doc(cfg(feature = "explore")))]
+pub mod explore;
 mod faults;
 mod http;
 mod json;
@@ -55,7 +58,7 @@ pub use control::{
     Control, Controlled, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
-pub use faults::{Bundle, Effect, Fault, FaultRule, Latency};
+pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
 pub use json::difference::Changed;
 pub use ready::{Ready, ReadyKeys};
 pub use receiver_check::{ReceiverCase, ReceiverReport};

@@ -93,6 +93,13 @@ class Contact(TypedDict):
     email: str | None
     name: str | None
 
+class ControlCall(TypedDict):
+    """A call of the control API that a fault rule makes."""
+
+    body: NotRequired[Any]
+    method: str
+    path: str
+
 class ConversationEntry(TypedDict):
     """A conversation in the list of the control API: what the service lists, and what only the team sees."""
 
@@ -220,6 +227,7 @@ class Done(TypedDict):
 class Effect(TypedDict):
     """What a client or a receiver sees instead of, or after, the proper thing."""
 
+    act: NotRequired[list[ControlCall] | None]
     body: NotRequired[str | None]
     delayMs: NotRequired[Latency | None]
     drop: NotRequired[When | None]
@@ -277,6 +285,7 @@ Expected: TypeAlias = "Literal['requests'] | Literal['outbox'] | Literal['delive
 class Fault(TypedDict):
     """A rule that was added, and how often it has fired."""
 
+    acted: NotRequired[list[int]]
     agentId: NotRequired[str | None]
     body: NotRequired[Any]
     bundle: NotRequired[str | None]

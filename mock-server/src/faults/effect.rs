@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use http::{HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::latency::Latency;
 
@@ -45,6 +46,60 @@ pub(crate) enum Act {
     Swap,
     /// A webhook is sent so much later, on the world's clock.
     Late(Duration),
+    /// The proper answer, and control calls right before or after the request takes effect.
+    Control {
+        calls: Vec<ControlCall>,
+        when: When,
+    },
+}
+
+/// A call of the control API that a fault rule makes.
+///
+/// ```
+/// use shared_inbox_mock::ControlCall;
+///
+/// let snooze = ControlCall::post("/conversations/cnv_1/snooze", serde_json::json!({ "until": null }));
+/// assert_eq!(snooze.method, "POST");
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ControlCall {
+    /// The HTTP method.
+    pub method: String,
+    /// The path behind `/_mock`, in the world of the rule; a query may follow.
+    pub path: String,
+    /// The JSON body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+}
+
+impl ControlCall {
+    /// A `POST` with this body.
+    pub fn post(path: impl Into<String>, body: Value) -> Self {
+        Self { method: "POST".to_owned(), path: path.into(), body: Some(body) }
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        if http::Method::from_bytes(self.method.as_bytes()).is_err() {
+            return Err("effect.act: has a `method` that no request can have");
+        }
+        let below = !self.path.starts_with("/_mock") && self.path.parse::<http::uri::PathAndQuery>().is_ok();
+        if !self.path.starts_with('/') || !below {
+            return Err("effect.act: each `path` is one behind `/_mock`, such as `/inbound`");
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for ControlCall {
+    /// Without the body, which may hold a mail's words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ControlCall")
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whether the request has taken effect when it goes wrong.
@@ -112,6 +167,16 @@ impl Effect {
         Self::of(Act::Late(by))
     }
 
+    /// The proper answer; right before the request is handled, these control calls are made.
+    pub fn act_before(calls: impl IntoIterator<Item = ControlCall>) -> Self {
+        Self::of(Act::Control { calls: calls.into_iter().collect(), when: When::Before })
+    }
+
+    /// The proper answer; once the request took effect, and before it is answered, these control calls are made.
+    pub fn act_after(calls: impl IntoIterator<Item = ControlCall>) -> Self {
+        Self::of(Act::Control { calls: calls.into_iter().collect(), when: When::After })
+    }
+
     /// The same, late, in real time.
     pub fn delayed(self, delay: Duration) -> Self {
         self.latency(Latency::fixed(delay))
@@ -141,6 +206,8 @@ impl Effect {
             (Act::Twice | Act::Swap | Act::Late(_), false) => Err(
                 "effect: `twice`, `swap` and `lateSeconds` are for webhooks; name one in `webhook`, or `*` for all",
             ),
+            (Act::Control { .. }, true) => Err("effect.act: is for requests, not for webhooks"),
+            (Act::Control { calls, .. }, false) => calls.iter().try_for_each(ControlCall::check),
             (Act::Body(_), true) => Err("effect.body: is for answers to requests, not for webhooks"),
             (_, true) if !self.headers.is_empty() => {
                 Err("effect.headers: are for answers to requests, not for webhooks")
@@ -158,7 +225,7 @@ struct Form {
     /// That status with the service's error body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
-    /// `after`: the request took effect first.
+    /// Goes with `status` and `act`. `after`: the request took effect first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<When>,
     /// The connection closes, before or after the request took effect.
@@ -179,6 +246,9 @@ struct Form {
     /// A webhook is sent so much later, on the world's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_seconds: Option<f64>,
+    /// Control calls in this world, right before the request is handled, or with `when` `after` before it is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    act: Option<Vec<ControlCall>>,
     /// How late it is, in real time; goes with any of the others, or alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delay_ms: Option<Latency>,
@@ -193,8 +263,8 @@ const LATEST_SECONDS: f64 = 31_557_600.0;
 impl TryFrom<Form> for Effect {
     type Error = &'static str;
     fn try_from(form: Form) -> Result<Self, Self::Error> {
-        if form.when.is_some() && form.status.is_none() {
-            return Err("`when` goes with `status` only");
+        if form.when.is_some() && form.status.is_none() && form.act.is_none() {
+            return Err("`when` goes with `status` and `act` only");
         }
         let when = form.when.unwrap_or(When::Before);
         let mut acts = [
@@ -207,6 +277,7 @@ impl TryFrom<Form> for Effect {
             form.late_seconds.map(|seconds| {
                 Act::Late(Duration::try_from_secs_f64(seconds.min(LATEST_SECONDS)).unwrap_or_default())
             }),
+            form.act.map(|calls| Act::Control { calls, when }),
         ]
         .into_iter()
         .flatten();
@@ -218,13 +289,13 @@ impl TryFrom<Form> for Effect {
             (None, _) if form.delay_ms.is_some() || !form.headers.is_empty() => Act::Answer,
             (None, _) => {
                 return Err(
-                    "needs one of `status`, `drop`, `delayMs`, `truncate` and `body`; for a webhook also `twice`, \
+                    "needs one of `status`, `drop`, `delayMs`, `truncate`, `body` and `act`; for a webhook also `twice`, \
                             `swap` and `lateSeconds`",
                 );
             }
             _ => {
                 return Err(
-                    "takes only one of `status`, `drop`, `truncate`, `body`, `twice`, `swap` and `lateSeconds`",
+                    "takes only one of `status`, `drop`, `truncate`, `body`, `act`, `twice`, `swap` and `lateSeconds`",
                 );
             }
         };
@@ -247,6 +318,10 @@ impl From<Effect> for Form {
             Act::Twice => form.twice = Some(true),
             Act::Swap => form.swap = Some(true),
             Act::Late(by) => form.late_seconds = Some(by.as_secs_f64()),
+            Act::Control { calls, when } => {
+                form.act = Some(calls);
+                form.when = (when == When::After).then_some(when);
+            }
         }
         form
     }

@@ -21,8 +21,8 @@ use crate::json::{matching, numbers};
 use crate::world::{AttemptRequest, Ids};
 
 pub use bundles::Bundle;
-pub use effect::Effect;
 pub(crate) use effect::{Act, When};
+pub use effect::{ControlCall, Effect};
 pub use latency::Latency;
 pub use rule::FaultRule;
 
@@ -118,6 +118,9 @@ pub struct Fault {
     pub rule: FaultRule,
     /// How often it has fired.
     pub fired: u64,
+    /// The statuses of the control calls that it has made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acted: Vec<u16>,
     /// When it is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
@@ -147,7 +150,7 @@ impl Fault {
     fn matched(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
         let delay = latency.map(|latency| latency.draw(&mut self.chance)).unwrap_or_default();
-        FaultMatch { act, delay, headers }
+        FaultMatch { act, delay, headers, calls: Vec::new() }
     }
 }
 
@@ -157,6 +160,17 @@ pub(crate) struct FaultMatch {
     pub(crate) act: Act,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
+    /// Control calls to make, each group with the id of its rule.
+    pub(crate) calls: Vec<(String, When, Vec<ControlCall>)>,
+}
+
+impl FaultMatch {
+    /// Both at once.
+    fn and(mut self, other: Self) -> Self {
+        self.calls.extend(other.calls);
+        self.headers.extend(other.headers);
+        Self { act: other.act, delay: self.delay + other.delay, headers: self.headers, calls: self.calls }
+    }
 }
 
 /// The rules of one world, in the order in which they were added; the first that fires counts.
@@ -178,6 +192,7 @@ impl Faults {
             id: format!("flt_{}", self.added),
             bundle,
             fired: 0,
+            acted: Vec::new(),
             until: span.map(|span| now + span),
             seen: 0,
             chance: Ids::seeded(rule.seed.unwrap_or(self.added)),
@@ -206,10 +221,37 @@ impl Faults {
         self.rules.len() < before
     }
 
-    /// What goes wrong with this request, if anything.
+    /// What goes wrong with this request, if anything. The first rule that fires counts; one that makes control calls
+    /// leaves the request to those after it.
     pub(crate) fn match_request(&mut self, asked: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
-        let mut rules = self.rules.iter_mut();
-        rules.find_map(|it| (!it.is_over(now) && it.rule.matches(asked) && it.fires()).then(|| it.matched()))
+        let mut picked: Option<FaultMatch> = None;
+        for it in &mut self.rules {
+            if it.is_over(now) || !it.rule.matches(asked) || !it.fires() {
+                continue;
+            }
+            let mut matched = it.matched();
+            let mut last = true;
+            if let Act::Control { calls, when } = matched.act {
+                matched.calls.push((it.id.clone(), when, calls));
+                matched.act = Act::Answer;
+                last = false;
+            }
+            picked = Some(match picked {
+                None => matched,
+                Some(earlier) => earlier.and(matched),
+            });
+            if last {
+                break;
+            }
+        }
+        picked
+    }
+
+    /// Keeps what the control calls of a rule were answered.
+    pub(crate) fn acted(&mut self, id: &str, statuses: &[u16]) {
+        if let Some(fault) = self.rules.iter_mut().find(|fault| fault.id == id) {
+            fault.acted.extend_from_slice(statuses);
+        }
     }
 
     /// What goes wrong with this try of a webhook, if anything. One that was held back already is not held back again.

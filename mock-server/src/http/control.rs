@@ -1,11 +1,17 @@
 //! The control API over HTTP: the way from a request to its call in the table.
 
+use std::sync::Arc;
+
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
+use bytes::Bytes;
+use http::request::Parts;
 
 use super::{App, body, response};
 use crate::{
     control::{Control, calls, input::Whole},
+    faults::ControlCall,
     ready::CONTROL_PREFIX,
+    runtime::WorldRuntime,
     world::Refusal,
 };
 
@@ -38,6 +44,25 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
         Ok(body) => body,
         Err(refused) => return refused.into_response(),
     };
+    route(app, routes, control, parts, body).await
+}
+
+/// Makes a call in a world; the status of its answer.
+pub(crate) async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, call: &ControlCall) -> u16 {
+    let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
+    let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
+    let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
+    route(app, routes, app.control_of(runtime), parts, body.into()).await.status().as_u16()
+}
+
+/// Finds the call that a request means, and makes it.
+async fn route(
+    app: &App,
+    routes: &Router,
+    control: Control,
+    mut parts: Parts,
+    body: Bytes,
+) -> http::Response<Body> {
     parts.extensions.insert(Whole(body));
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());

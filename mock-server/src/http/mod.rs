@@ -33,7 +33,7 @@ use self::{
     guard::Guard,
     service::Target,
 };
-use crate::{control::Control, ready::Addresses, runtime::registry::WorldRegistry, world::Refusal};
+use crate::{control::Control, ready::Addresses, runtime::{WorldRuntime, registry::WorldRegistry}, world::Refusal};
 
 /// What every request needs.
 pub(crate) struct App {
@@ -73,11 +73,12 @@ impl App {
 
     /// The control of the main world.
     pub(crate) fn control(&self) -> Control {
-        Control::new(
-            Arc::clone(&self.registry),
-            Arc::clone(self.registry.main()),
-            Arc::clone(&self.addresses),
-        )
+        self.control_of(self.registry.main())
+    }
+
+    /// The control of a world.
+    fn control_of(&self, runtime: &Arc<WorldRuntime>) -> Control {
+        Control::new(Arc::clone(&self.registry), Arc::clone(runtime), Arc::clone(&self.addresses))
     }
 
     /// The description of the service, an endpoint like the others: it needs a key, and counts.
@@ -105,7 +106,7 @@ impl App {
     async fn handle(&self, routes: &Router, request: Request<Incoming>) -> Reply {
         let path = request.uri().path();
         if Target::of(path).is_some() {
-            return service::handle(self, request).await;
+            return service::handle(self, routes, request).await;
         }
         let started = std::time::Instant::now();
         let (method, path) = (request.method().clone(), path.to_owned());

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::Router;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
@@ -18,10 +19,10 @@ use super::{
     App, body,
     caller::Caller,
     connection::{Phase, Reply, stopped},
-    log, mcp, response, rest,
+    control, log, mcp, response, rest,
 };
 use crate::{
-    faults::{Act, RequestParts, When},
+    faults::{Act, FaultMatch, RequestParts, When},
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
@@ -62,7 +63,7 @@ impl<'a> Target<'a> {
     }
 }
 
-pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
+pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
     let (caller, mut record) = Record::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
@@ -77,7 +78,8 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
     let Some(fault) = record.runtime.match_fault(&asked) else {
         return record.answered(perform(app, caller, parts, body).await);
     };
-    let reply = match fault.act {
+    act(app, routes, &record.runtime, &fault, When::Before).await;
+    let reply = match fault.act.clone() {
         Act::Drop(When::Before) => Reply::Drop,
         Act::Status { status, when: When::Before } => {
             record.answered(with_headers(response::of_status(status), &fault.headers))
@@ -95,11 +97,14 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
                     Reply::Truncated(record.keep(response, bytes), bytes)
                 }
                 Act::Body(text) => record.answered(with_body(response, text)),
-                // The rest is about webhooks.
-                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) => record.answered(response),
+                // The rest is about webhooks, or was done before.
+                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) | Act::Control { .. } => {
+                    record.answered(response)
+                }
             }
         }
     };
+    act(app, routes, &record.runtime, &fault, When::After).await;
     if fault.delay > Duration::ZERO {
         // A server that stops does not make anyone wait; one that is gone has no answer.
         let mut stop = app.stop.clone();
@@ -109,6 +114,21 @@ pub(crate) async fn handle(app: &App, request: Request<Incoming>) -> Reply {
         }
     }
     reply
+}
+
+/// Makes the control calls that a fault makes at this time.
+async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: When) {
+    for (id, when, calls) in &fault.calls {
+        if *when != at {
+            continue;
+        }
+        let mut statuses = Vec::new();
+        for call in calls {
+            // Apart, so that other requests do not carry its size along.
+            statuses.push(Box::pin(control::act(app, routes, runtime, call)).await);
+        }
+        runtime.faults(|faults, _| faults.acted(id, &statuses));
+    }
 }
 
 /// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.

@@ -212,3 +212,84 @@ async fn of_two_rules_that_fit_the_first_strikes_until_it_is_used_up() {
     }
     assert_eq!(seen, [500, 429, 200]);
 }
+
+/// A draft of the app in a conversation.
+async fn drafted(kit: &Kit, id: &str) -> String {
+    let reply =
+        kit.live().post(&format!("/conversations/{id}/replies"), json!({ "body": "On its way." })).await;
+    text(&reply.expect(201)["messageId"])
+}
+
+#[tokio::test]
+async fn an_act_before_a_request_is_seen_by_that_request() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let rule = json!({ "method": "GET", "path": "/conversations/*",
+        "effect": { "act": [{ "method": "POST", "path": format!("/messages/{id}/discard") }] } });
+    fault(&kit, rule.clone()).await;
+    drafted(&kit, &id).await;
+    let timeline = kit.live().timeline(&id).await;
+    let events: Vec<_> = timeline.iter().filter(|item| item["type"] == "event").collect();
+    assert_eq!(timeline.iter().filter(|item| item["direction"] == "outbound").count(), 0);
+    assert!(events.iter().any(|event| event["event"] == "draft-discarded"), "a person threw the draft away");
+    let listed = kit.look("/faults").await;
+    assert_eq!((&listed[0]["fired"], &listed[0]["acted"]), (&json!(1), &json!([200])));
+    assert_eq!(listed[0]["effect"], rule["effect"]);
+    let journal = kit.look("/requests").await;
+    assert_eq!(journal.as_array().expect("a list").len(), 2, "control calls are not in the journal");
+}
+
+#[tokio::test]
+async fn an_act_after_a_request_comes_once_it_took_effect_and_before_its_answer() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let discard = json!({ "method": "POST", "path": format!("/messages/{id}/discard"), "body": {} });
+    fault(
+        &kit,
+        json!({ "path": "/conversations/*/replies", "effect": { "act": [discard], "when": "after" } }),
+    )
+    .await;
+    drafted(&kit, &id).await;
+    assert_eq!(kit.look("/approvals").await, json!([]), "thrown away when the app hears of it");
+    drafted(&kit, &id).await;
+    assert_eq!(kit.look("/approvals").await.as_array().map(Vec::len), Some(1), "only the first");
+}
+
+#[tokio::test]
+async fn an_act_leaves_the_request_to_the_rules_after_it() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let again = json!({ "to": kit.inbox().await, "from": "vera@customer.example", "text": "And?", "conversationId": id });
+    let calls = json!([{ "method": "POST", "path": "/inbound", "body": again },
+        { "method": "POST", "path": "/clock", "body": { "advanceSeconds": 60 } },
+        { "method": "POST", "path": "/messages/msg_nobody/stop" }]);
+    fault(&kit, json!({ "method": "POST", "effect": { "act": calls } })).await;
+    fault(&kit, json!({ "method": "POST", "effect": { "drop": "after" } })).await;
+    assert!(note(&kit, &id).await.is_none());
+    let timeline = kit.live().timeline(&id).await;
+    let kinds: Vec<_> = timeline.iter().map(|item| text(&item["type"])).collect();
+    assert_eq!(kinds, ["message", "message", "note"], "the mail, then the note a minute later");
+    assert_eq!(
+        kit.look("/faults").await[0]["acted"],
+        json!([201, 200, 404]),
+        "a call that fails keeps nobody waiting"
+    );
+}
+
+#[tokio::test]
+async fn an_act_that_cannot_be_is_refused_by_name() {
+    let kit = Kit::start().await;
+    let call = |path: &str| json!([{ "method": "POST", "path": path }]);
+    let webhook = json!({ "webhook": "*", "effect": { "act": call("/inbound") } });
+    for (rule, named) in [
+        (webhook, "effect.act"),
+        (json!({ "effect": { "act": call("inbound") } }), "effect.act"),
+        (json!({ "effect": { "act": call("/_mock/inbound") } }), "effect.act"),
+        (json!({ "effect": { "act": [{ "method": "", "path": "/inbound" }] } }), "effect.act"),
+        (json!({ "effect": { "act": [{ "method": "POST" }] } }), "path"),
+        (json!({ "effect": { "act": call("/inbound"), "drop": "before" } }), "`act`"),
+    ] {
+        let sentence = kit.control("POST", "/faults", rule).await.error(400);
+        assert!(sentence.contains(named), "{sentence}");
+    }
+}

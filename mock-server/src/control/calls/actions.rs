@@ -25,16 +25,18 @@ pub(super) fn calls() -> Vec<Call> {
         post("/messages/{id}/approve", "approve", "A person approves a draft", |it: Control, (Id(id), Input(by))| async move {
             it.approve(id, by).await.map(Shown)
         })
+        .about("The id of a conversation stands for its newest draft.")
         .conflict("It is not a draft, or one of the sandbox, where nobody approves."),
         post("/messages/{id}/stop", "stop", "A person stops a message in its undo window", |it: Control, (Id(id), Input(by))| async move {
             it.stop(id, by).await.map(|()| Done)
         })
-        .about("It is a draft again.")
+        .about("It is a draft again. The id of a conversation stands for its newest message in the undo window.")
         .conflict("It is not waiting to go out."),
         post("/messages/{id}/discard", "discard", "A person throws a draft away", |it: Control, (Id(id), Input(by))| async move {
             it.discard(id, by).await.map(|()| Done)
         })
-        .about("It is gone from the timeline, with the documents that it asked for; a `draft-discarded` event stays.")
+        .about("It is gone from the timeline, with the documents that it asked for; a `draft-discarded` event stays. The \
+             id of a conversation stands for its newest draft.")
         .conflict("It is not a draft."),
         post("/messages/{id}/bounce", "bounce", "A mail comes back", |it: Control, Id(id)| async move {
             it.bounce(id).await.map(|()| Done)

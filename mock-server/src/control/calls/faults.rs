@@ -21,7 +21,10 @@ pub(super) fn calls() -> Vec<Call> {
             "The first rule that fires counts. One effect a rule, and `delayMs` may go with any of them: a number, \
              `{min, max}`, or `{median, p99}`. Without `times` it fires once, with `forSeconds` always; `probability` is \
              the share of those that match. With `webhook` it strikes webhooks: `drop` before (a dead address) or after \
-             (the answer is lost), `truncate`, `twice`, `swap` (after the next one), `lateSeconds`, `status`.",
+             (the answer is lost), `truncate`, `twice`, `swap` (after the next one), `lateSeconds`, `status`. \
+             With `act` it makes control calls, by their paths behind `/_mock`, in this world: right before the request is \
+             handled, or with `when` `after` once it took effect and before it is answered. It leaves the request as it \
+             is, so the rules after it count too; `acted` shows what the calls were answered.",
         ),
         delete("/faults", "clear_faults", "Removes all rules", |it: Control, ()| async move {
             it.clear_faults().await;

@@ -145,9 +145,20 @@ impl World {
         &self,
         id: &str,
         by: Option<&Actor>,
+        status: MessageStatus,
     ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
-        let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
+        let place = match self.conversation(id) {
+            Ok(at) => self.latest_message(at, &status),
+            Err(_) => self.message(id),
+        };
+        let place = place.ok_or_else(|| Refusal::no_such("message"))?;
         Ok((place, self.doer(place.0, by)?))
+    }
+
+    /// The newest message of a conversation with this status.
+    fn latest_message(&self, at: usize, status: &MessageStatus) -> Option<(usize, usize)> {
+        let found = self.conversations[at].messages().rfind(|it| it.status.as_ref() == Some(status));
+        found.and_then(|message| self.message(message.id.as_str()))
     }
 
     /// A person approves a draft, which goes out when the undo window has passed.
@@ -155,7 +166,7 @@ impl World {
         if let Some(body) = &approval.body {
             Reply::new(body.as_str()).check()?;
         }
-        let (place, by) = self.message_for_person(id, approval.by.as_ref())?;
+        let (place, by) = self.message_for_person(id, approval.by.as_ref(), MessageStatus::Draft)?;
         let message = self.message_at(place);
         if message.status != Some(MessageStatus::Draft) {
             return Err(Refusal::conflict("Only a draft can be approved; this message is none."));
@@ -182,7 +193,7 @@ impl World {
 
     /// A person stops a scheduled message inside its undo window; it is a draft again.
     pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<(), Refusal> {
-        let (place, _) = self.message_for_person(id, stop.by.as_ref())?;
+        let (place, _) = self.message_for_person(id, stop.by.as_ref(), MessageStatus::Scheduled)?;
         let message = self.message_mut(place);
         let scheduled = message.status == Some(MessageStatus::Scheduled);
         let Some(sends_at) = message.sends_at.filter(|sends_at| scheduled && now < *sends_at) else {
@@ -200,7 +211,7 @@ impl World {
 
     /// A person throws a draft away: it is gone from the timeline, and what it asked for with it.
     pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<(), Refusal> {
-        let (place, by) = self.message_for_person(id, discard.by.as_ref())?;
+        let (place, by) = self.message_for_person(id, discard.by.as_ref(), MessageStatus::Draft)?;
         let message = self.message_at(place);
         if message.status != Some(MessageStatus::Draft) {
             return Err(Refusal::conflict("Only a draft can be thrown away; this message is none."));

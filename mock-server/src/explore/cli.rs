@@ -1,0 +1,140 @@
+//! `shared-inbox-mock explore`.
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::{
+    explorer::{Explore, Progress},
+    report::{Report, Verdict},
+    scenario::Scenario,
+};
+
+/// Find the bad day that breaks your app, and get it back as a test.
+///
+/// Runs COMMAND in worlds of its own mock server: once without trouble, then with lost responses, kills, people and
+/// customers who act between two requests. The smallest scenario file is one line:
+///
+///   mails = ["Where is my order 1042?", "Order 1043 is broken"]
+///
+/// COMMAND is a job that runs to its end. It gets SHARED_INBOX_BASE_URL, SHARED_INBOX_API_KEY and
+/// SHARED_INBOX_STATE_DIR, a folder that it may keep state in, and is run again when it fails:
+///
+///   shared-inbox-mock explore --scenario scenario.toml -- python app.py
+///
+/// When everything has calmed down, every customer must be answered, none twice, what people decided respected, and all
+/// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run.
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ExploreCli {
+    /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `ignore`, `expect`
+    #[arg(long, value_name = "FILE")]
+    scenario: PathBuf,
+    /// How long to explore; shrinking what was found may take as long again
+    #[arg(long, value_name = "N", default_value = "60", value_parser = seconds)]
+    seconds: f64,
+    /// What chance starts from; another number tries other schedules
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Run the schedule of a finding again, and nothing else
+    #[arg(long, value_name = "TOKEN")]
+    replay: Option<String>,
+    /// How long one run of COMMAND may take before it is killed
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    app_timeout: f64,
+    /// Go on after the first finding
+    #[arg(long)]
+    all: bool,
+    /// Write the report here, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The app, and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+fn seconds(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok().filter(|seconds: &f64| (0.1..=86_400.0).contains(seconds));
+    number.ok_or("must be a number of seconds from 0.1 to 86400")
+}
+
+impl ExploreCli {
+    /// The exit status, or why it could not run.
+    pub(crate) fn run(self) -> Result<ExitCode, String> {
+        let file = self.scenario.display();
+        let text = fs::read_to_string(&self.scenario)
+            .map_err(|error| format!("--scenario {file}: cannot be read: {error}"))?;
+        let scenario = Scenario::parse(&text).map_err(|why| format!("--scenario {file}: {why}"))?;
+        let explore = Explore::command(scenario, self.command.clone())
+            .seconds(self.seconds)
+            .seed(self.seed)
+            .app_timeout(Duration::from_secs_f64(self.app_timeout));
+        let explore = if self.all { explore.all() } else { explore };
+        if let Some(file) = &self.json {
+            let opened = fs::OpenOptions::new().create(true).append(true).open(file);
+            opened.map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| format!("cannot start: {error}"))?;
+        let explored = runtime.block_on(async {
+            let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
+            match &self.replay {
+                Some(token) => tokio::select! {
+                    report = explore.replay(token) => report,
+                    () = stop => Err("interrupted".to_owned()),
+                },
+                None => explore.run_until(stop, show()).await,
+            }
+        });
+        clear();
+        let report = explored.as_ref().map_or_else(|why| could_not_run(self.seed, why), Clone::clone);
+        if let Some(file) = &self.json {
+            let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n";
+            fs::write(file, json).map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
+        }
+        let report = explored?;
+        let _ = write!(io::stdout(), "{report}");
+        Ok(ExitCode::from(u8::from(!report.held())))
+    }
+}
+
+fn could_not_run(seed: u64, why: &str) -> Report {
+    Report {
+        verdict: Verdict::CouldNotRun,
+        seed,
+        schedules: 0,
+        states: 0,
+        seconds: 0.0,
+        why: Some(why.to_owned()),
+        findings: Vec::new(),
+    }
+}
+
+/// The line on a terminal that says how far it is.
+fn show() -> impl FnMut(Progress) {
+    let shown = io::stderr().is_terminal();
+    move |progress| {
+        if !shown {
+            return;
+        }
+        let left = progress.seconds_left.map_or("shrinking what was found".to_owned(), |left| format!("{left} s left"));
+        let Progress { schedules, states, .. } = progress;
+        let _ = write!(io::stderr(), "\r\x1b[K{schedules} schedules, {states} states, {left}");
+    }
+}
+
+fn clear() {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+}

@@ -1,0 +1,244 @@
+//! The scenario: which mails come, who approves, and what must hold.
+
+use serde_json::{Map, Value, json};
+use shared_inbox::limits;
+use toml_edit::{DocumentMut, Item, TableLike};
+
+/// How the app runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// It runs to its end, again and again.
+    Job,
+    /// It is started once and stays.
+    Server,
+}
+
+/// What happens around the app when nothing goes wrong, and what must hold when something does.
+///
+/// ```
+/// use shared_inbox_mock::explore::Scenario;
+///
+/// let scenario = Scenario::parse(r#"mails = ["Where is my order 1042?"]"#)?;
+/// assert_eq!(scenario, Scenario::new(["Where is my order 1042?"]));
+/// let error = Scenario::parse("mails = []").unwrap_err();
+/// assert!(error.contains("mails"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Scenario {
+    pub(super) mode: Mode,
+    pub(super) mails: Vec<Mail>,
+    /// Whether people approve drafts.
+    pub(super) people_approve: bool,
+    pub(super) scopes: Vec<String>,
+    pub(super) webhook_path: String,
+    pub(super) ignore: Vec<String>,
+    pub(super) expect: Vec<Value>,
+}
+
+impl std::fmt::Debug for Scenario {
+    /// Without the mails' words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scenario")
+            .field("mode", &self.mode)
+            .field("mails", &self.mails.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A customer's mail.
+#[derive(Clone, PartialEq)]
+pub(super) struct Mail {
+    pub(super) from: String,
+    pub(super) subject: Option<String>,
+    pub(super) text: String,
+    /// What else the control call for a mail takes.
+    pub(super) more: Map<String, Value>,
+}
+
+impl Mail {
+    fn plain(number: usize, text: &str) -> Self {
+        let from = format!("customer{}@customer.example", number + 1);
+        Self { from, subject: None, text: text.to_owned(), more: Map::new() }
+    }
+
+    /// The body of the control call that brings it.
+    pub(super) fn inbound(&self, to: &str) -> Value {
+        let mut body = self.more.clone();
+        body.insert("to".to_owned(), json!(to));
+        body.insert("from".to_owned(), json!(self.from));
+        body.insert("text".to_owned(), json!(self.text));
+        if let Some(subject) = &self.subject {
+            body.insert("subject".to_owned(), json!(subject));
+        }
+        Value::Object(body)
+    }
+
+    /// Whether it is marked as a risk.
+    pub(super) fn is_risk(&self) -> bool {
+        self.more.get("held") == Some(&json!(true)) || self.more.get("risk").is_some_and(|risk| !risk.is_null())
+    }
+}
+
+/// The parts that "same-end" compares.
+pub(super) const PARTS: [&str; 6] = ["outbox", "notes", "tags", "status", "assignee", "documents"];
+const KEYS: [&str; 7] = ["mode", "mails", "people", "scopes", "webhook_path", "ignore", "expect"];
+const SCOPES: [&str; 5] = ["read", "write", "draft", "send", "record"];
+/// More mails than this make every run long and find nothing new.
+const MAX_MAILS: usize = 100;
+
+impl Scenario {
+    /// A job, mails by a customer each, people who approve, and a key with the scopes `read`, `write`, `draft` and `send`.
+    pub fn new<T: AsRef<str>>(mails: impl IntoIterator<Item = T>) -> Self {
+        let mails = mails.into_iter().enumerate().map(|(n, text)| Mail::plain(n, text.as_ref())).collect();
+        Self {
+            mode: Mode::Job,
+            mails,
+            people_approve: true,
+            scopes: SCOPES[..4].iter().map(|&scope| scope.to_owned()).collect(),
+            webhook_path: "/webhooks".to_owned(),
+            ignore: Vec::new(),
+            expect: Vec::new(),
+        }
+    }
+
+    /// Nobody approves drafts.
+    pub fn nobody_approves(mut self) -> Self {
+        self.people_approve = false;
+        self
+    }
+
+    /// Leaves parts out of the comparison with the run without trouble: `outbox`, `notes`, `tags`, `status`, `assignee`,
+    /// `documents`.
+    pub fn ignore<T: Into<String>>(mut self, parts: impl IntoIterator<Item = T>) -> Self {
+        self.ignore.extend(parts.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds an expectation, as `POST /_mock/expect` takes it.
+    pub fn expect(mut self, expectation: Value) -> Self {
+        self.expect.push(expectation);
+        self
+    }
+
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the key and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+            error.to_string().lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("; ")
+        })?;
+        if let Some((key, _)) = document.iter().find(|(key, _)| !KEYS.contains(key)) {
+            return Err(format!("{key}: is no key of a scenario; there are {}", KEYS.join(", ")));
+        }
+        let value = |key: &str| document.get(key).map(|item| json_of(item, key)).transpose();
+        let mails = value("mails")?.ok_or("mails: is required, a list with at least one mail")?;
+        let mails = mails.as_array().ok_or("mails: must be a list of texts or tables")?;
+        if mails.is_empty() || mails.len() > MAX_MAILS {
+            return Err(format!("mails: must have from 1 to {MAX_MAILS} mails"));
+        }
+        let mails = mails.iter().enumerate().map(|(n, mail)| read_mail(n, mail)).collect::<Result<_, _>>()?;
+        let mut scenario = Self { mails, ..Self::new([""; 0]) };
+        if let Some(mode) = value("mode")? {
+            scenario.mode = match mode.as_str() {
+                Some("job") => Mode::Job,
+                Some("server") => Mode::Server,
+                _ => return Err("mode: must be \"job\" or \"server\"".to_owned()),
+            };
+        }
+        if let Some(people) = value("people")? {
+            scenario.people_approve = match people.as_str() {
+                Some("approve") => true,
+                Some("ignore") => false,
+                _ => return Err("people: must be \"approve\" or \"ignore\"".to_owned()),
+            };
+        }
+        if let Some(scopes) = value("scopes")? {
+            scenario.scopes = words("scopes", &scopes, &SCOPES)?;
+        }
+        if let Some(ignore) = value("ignore")? {
+            scenario.ignore = words("ignore", &ignore, &PARTS)?;
+        }
+        if let Some(path) = value("webhook_path")? {
+            let path = path.as_str().filter(|path| path.starts_with('/'));
+            scenario.webhook_path = path.ok_or("webhook_path: must be a path such as \"/webhooks\"")?.to_owned();
+        }
+        if let Some(expect) = value("expect")? {
+            let all = expect.as_array().filter(|all| all.iter().all(Value::is_object));
+            scenario.expect = all.ok_or("expect: must be a list of tables, as POST /_mock/expect takes them")?.clone();
+        }
+        Ok(scenario)
+    }
+}
+
+fn words(key: &str, value: &Value, known: &[&str]) -> Result<Vec<String>, String> {
+    let list = value.as_array().ok_or_else(|| format!("{key}: must be a list"))?;
+    let word = |word: &Value| {
+        let found = word.as_str().filter(|word| known.contains(word));
+        found.map(str::to_owned).ok_or_else(|| format!("{key}: {word} is none of {}", known.join(", ")))
+    };
+    list.iter().map(word).collect()
+}
+
+fn read_mail(number: usize, mail: &Value) -> Result<Mail, String> {
+    let mut read = Mail::plain(number, "");
+    match mail {
+        Value::String(text) => read.text.clone_from(text),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let text = || {
+                    let text = value.as_str().map(str::to_owned);
+                    text.ok_or_else(|| format!("mails[{number}].{name}: must be a text"))
+                };
+                match name.as_str() {
+                    "from" => read.from = text()?,
+                    "subject" => read.subject = Some(text()?),
+                    "text" => read.text = text()?,
+                    "to" | "conversationId" => {
+                        return Err(format!("mails[{number}].{name}: is chosen by the explorer"));
+                    }
+                    _ => drop(read.more.insert(name.clone(), value.clone())),
+                }
+            }
+        }
+        _ => return Err(format!("mails[{number}]: must be a text or a table")),
+    }
+    if read.text.trim().is_empty() || read.text.chars().count() > limits::REPLY_BODY {
+        return Err(format!("mails[{number}].text: is required, and must not be empty or very long"));
+    }
+    Ok(read)
+}
+
+/// A TOML value as JSON; a date is its text.
+fn json_of(item: &Item, key: &str) -> Result<Value, String> {
+    let value = match item {
+        Item::Value(value) => return value_of(value, key),
+        Item::Table(table) => table_of(table, key)?,
+        Item::ArrayOfTables(tables) => {
+            tables.iter().map(|table| table_of(table, key)).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        Item::None => Value::Null,
+    };
+    Ok(value)
+}
+
+fn table_of(table: &dyn TableLike, key: &str) -> Result<Value, String> {
+    let field = |(name, item): (&str, &Item)| Ok((name.to_owned(), json_of(item, &format!("{key}.{name}"))?));
+    table.iter().map(field).collect::<Result<Map<_, _>, String>>().map(Value::Object)
+}
+
+fn value_of(value: &toml_edit::Value, key: &str) -> Result<Value, String> {
+    use toml_edit::Value as Toml;
+    Ok(match value {
+        Toml::String(text) => json!(text.value()),
+        Toml::Integer(number) => json!(number.value()),
+        Toml::Float(number) => json!(number.value()),
+        Toml::Boolean(yes) => json!(yes.value()),
+        Toml::Datetime(time) => json!(time.value().to_string()),
+        Toml::Array(list) => list.iter().map(|it| value_of(it, key)).collect::<Result<Vec<_>, _>>()?.into(),
+        Toml::InlineTable(table) => table_of(table, key)?,
+    })
+}

@@ -1,0 +1,187 @@
+//! The test writer: a test that fails for the same reason without the explorer.
+
+mod python;
+mod rust;
+mod typescript;
+
+use serde_json::{Value, json};
+
+use super::{
+    driver::{Driver, ROUND_SECONDS, control_call, rules},
+    oracles::{Broken, Claim},
+    record::{Event, Execution},
+    report::Tests,
+    schedule::{Act, Moment, Place, Schedule, What},
+};
+
+/// One line of a test, in no language yet. Texts may name variables between two `MARK`s.
+enum Line {
+    Comment(String),
+    /// A customer's mail; its conversation gets a name.
+    Mail { name: String, body: Value },
+    /// A fault rule; at some the app is killed.
+    Fault { rule: Value, kills: bool },
+    /// What somebody does in a quiet moment.
+    Call { act: Act, conversation: String, body: Value },
+    Run,
+    People,
+    Advance(u64),
+    ClearFaults,
+    /// What must be true.
+    Claim(Claim),
+}
+
+/// Stands around the name of a variable in a text.
+const MARK: char = '\u{1}';
+
+/// What a language needs to know.
+struct Test {
+    name: &'static str,
+    summary: String,
+    token: String,
+    command: Vec<String>,
+    scopes: Vec<String>,
+    timeout: f64,
+    kills: bool,
+    /// Whether a person is named.
+    person: bool,
+    lines: Vec<Line>,
+    expectations: Vec<Value>,
+}
+
+pub(super) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &Broken) -> Tests {
+    let test = Test {
+        name: match broken.oracle {
+            super::report::Oracle::SameEnd => "it_ends_as_without_trouble",
+            super::report::Oracle::NeverTwice => "nobody_gets_the_same_text_twice",
+            super::report::Oracle::NobodyForgotten => "every_customer_is_answered",
+            super::report::Oracle::PersonsWord => "what_a_person_decided_counts",
+            super::report::Oracle::WellBehaved => "the_app_behaves_well",
+            super::report::Oracle::Expect => "what_is_expected_holds",
+        },
+        summary: broken.summary.clone(),
+        token: schedule.token(),
+        command: match &driver.app {
+            super::app::App::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            super::app::App::Function(_) => vec!["the-command-of-your-app".to_owned()],
+        },
+        scopes: driver.scenario.scopes.clone(),
+        timeout: driver.app_timeout.as_secs_f64(),
+        kills: schedule.steps.iter().any(|step| step.what == What::Kill),
+        person: schedule.acts().any(|(act, _)| act == Act::Assign),
+        lines: lines(driver, schedule, execution, broken),
+        expectations: driver.scenario.expect.clone(),
+    };
+    Tests { python: python::write(&test), typescript: typescript::write(&test), rust: rust::write(&test) }
+}
+
+fn variable(name: &str) -> String {
+    format!("{MARK}{name}{MARK}")
+}
+
+fn conversation(mail: usize) -> String {
+    format!("conversation_{}", mail + 1)
+}
+
+fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &Broken) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for &mail in &schedule.mails {
+        let body = driver.scenario.mails[mail].inbound(&variable("inbox"));
+        lines.push(Line::Mail { name: conversation(mail), body });
+        lines.push(Line::Advance(60));
+    }
+    let call = |act: Act, mail: usize| {
+        let target = variable(&conversation(mail));
+        control_call(act, &driver.scenario, mail, &target, &variable("inbox"), &variable("person"))
+    };
+    let slow_ms = u64::try_from(driver.app_timeout.as_millis()).unwrap_or(u64::MAX);
+    for (n, rule) in rules(schedule, slow_ms, call) {
+        let step = &schedule.steps[n];
+        let fired = execution.fired[n].at;
+        let what = match step.what {
+            What::Fail(failure) => failure.words().to_owned(),
+            What::Kill => "is under way when the app is killed".to_owned(),
+            What::Act(..) => format!("comes right after somebody has acted ({})", step.kind()),
+        };
+        let request = fired.and_then(|at| execution.requests.get(at)).and_then(|asked| asked.op);
+        let line = request.map_or_else(|| "a request".to_owned(), |op| op.to_string());
+        lines.push(Line::Comment(format!("{line} {what}.")));
+        lines.push(Line::Fault { rule, kills: step.what == What::Kill });
+    }
+    let ends = execution.events.iter().position(|(_, event)| matches!(event, Event::TroubleEnds));
+    let is_run = |(_, event): &&(usize, Event)| matches!(event, Event::RunStarts(_));
+    let troubled = ends.map_or(0, |ends| execution.events[..ends].iter().filter(is_run).count());
+    let rounds = execution.rounds.max(u32::try_from(troubled).unwrap_or(0) + 3);
+    for round in 0..rounds {
+        if usize::try_from(round) == Ok(troubled) {
+            lines.push(Line::Comment("The trouble has ended.".to_owned()));
+            lines.push(Line::ClearFaults);
+        }
+        let quiet = |moment: Moment, lines: &mut Vec<Line>| {
+            for step in &schedule.steps {
+                let (Place::Quiet(at, of), What::Act(act, mail)) = (step.place, step.what) else { continue };
+                if (at, of) != (moment, round) {
+                    continue;
+                }
+                if let Some((_, body)) = call(act, mail) {
+                    lines.push(Line::Call { act, conversation: conversation(mail), body });
+                }
+            }
+        };
+        quiet(Moment::Run, &mut lines);
+        lines.push(Line::Run);
+        quiet(Moment::End, &mut lines);
+        if driver.scenario.people_approve {
+            lines.push(Line::People);
+        }
+        quiet(Moment::People, &mut lines);
+        lines.push(Line::Advance(ROUND_SECONDS));
+    }
+    lines.push(Line::Claim(broken.claim.clone()));
+    lines
+}
+
+/// A text in the quotes of JSON, which the three languages read alike.
+fn quote(text: &str) -> String {
+    json!(text).to_string()
+}
+
+/// Writes a JSON value; texts and the words for nothing, yes and no are the language's.
+fn literal(value: &Value, text: &dyn Fn(&str) -> String, words: [&str; 3]) -> String {
+    match value {
+        Value::Null => words[0].to_owned(),
+        Value::Bool(true) => words[1].to_owned(),
+        Value::Bool(false) => words[2].to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(said) => text(said),
+        Value::Array(list) => {
+            let items: Vec<_> = list.iter().map(|item| literal(item, text, words)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| format!("{}: {}", quote(name), literal(value, text, words));
+            let fields: Vec<_> = fields.iter().map(field).collect();
+            if fields.is_empty() { "{}".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
+        }
+    }
+}
+
+/// A text with variables, as a template of a language: how it begins, what stands around a variable.
+fn template(said: &str, plain: &dyn Fn(&str) -> String, start: &str, around: [&str; 2]) -> String {
+    if !said.contains(MARK) {
+        return plain(said);
+    }
+    let parts: Vec<&str> = said.split(MARK).collect();
+    if let ["", name, ""] = parts[..] {
+        return name.to_owned();
+    }
+    let mut text = String::new();
+    for (n, part) in parts.iter().enumerate() {
+        if n % 2 == 1 {
+            text.push_str(&format!("{}{part}{}", around[0], around[1]));
+        } else {
+            text.push_str(part);
+        }
+    }
+    format!("{start}{text}{}", &start[start.len() - 1..])
+}

@@ -1,0 +1,148 @@
+//! For pytest, with the fixture `shared_inbox`.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{Claim, Line, Test, literal, quote, template};
+use crate::explore::schedule::Act;
+
+pub(super) fn write(test: &Test) -> String {
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        let _ = writeln!(out, "{text}");
+    };
+    line(&format!("# {}", test.summary.replace('\n', " ")));
+    line(&format!("# Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
+    line(HEAD);
+    line(&format!("COMMAND = {}\n\n", value(&json!(test.command))));
+    line("@pytest.mark.shared_inbox(empty=True)");
+    line(&format!("def test_{}(shared_inbox, tmp_path):", test.name));
+    line("    control, inbox = shared_inbox.control, shared_inbox.inbox()");
+    if test.person {
+        line("    person = control.list_users()[0][\"id\"]");
+    }
+    line(&format!("    key = control.create_key({{\"name\": \"app\", \"scopes\": {}, \"livemode\": True}})", value(&json!(test.scopes))));
+    line("    variables = {");
+    line("        \"SHARED_INBOX_BASE_URL\": shared_inbox.base_url,");
+    line("        \"SHARED_INBOX_API_KEY\": key[\"key\"],");
+    line("        \"SHARED_INBOX_STATE_DIR\": str(tmp_path),");
+    line("    }");
+    line("    kills, approved = [], []\n");
+    line("    def run():");
+    line("        fired = lambda: sum(it[\"fired\"] for it in control.list_faults() if it[\"id\"] in kills)");
+    line("        before, process = fired(), subprocess.Popen(COMMAND, env={**os.environ, **variables})");
+    line(&format!("        end = time.monotonic() + {}", test.timeout));
+    line("        while process.poll() is None:");
+    line("            if time.monotonic() > end or fired() > before:");
+    line("                process.kill()");
+    line("            time.sleep(0.005)");
+    line("        return process.returncode\n");
+    line(PEOPLE);
+    for item in &test.lines {
+        for text in statement(item, test) {
+            line(&format!("    {text}"));
+        }
+    }
+    out
+}
+
+const HEAD: &str = "import os\nimport subprocess\nimport time\n\nimport pytest\n";
+
+const PEOPLE: &str = r#"    def people_approve():
+        for draft in control.list_approvals():
+            view = control.get_conversation(draft["conversationId"])
+            by_hand = [it for it in view["timeline"] if it.get("author", "").startswith("usr_") and it["type"] == "message"]
+            if draft["messageId"] not in approved and not by_hand:
+                approved.append(draft["messageId"])
+                control.approve(draft["messageId"])
+
+    def timeline(customer):
+        for it in control.list_conversations():
+            if it["contact"]["email"] == customer:
+                return control.get_conversation(it["id"])["timeline"]
+        return []
+
+    def messages(customer):
+        return [it["text"] for it in timeline(customer) if it["type"] == "message" and it.get("author") == key["agentId"]]
+"#;
+
+fn value(value: &Value) -> String {
+    let text = |said: &str| template(said, &quote, "f\"", ["{", "}"]);
+    literal(value, &text, ["None", "True", "False"])
+}
+
+fn statement(line: &Line, test: &Test) -> Vec<String> {
+    match line {
+        Line::Comment(text) => vec![format!("# {text}")],
+        Line::Mail { name, body } => vec![format!("{name} = control.inbound({})[\"conversationId\"]", value(body))],
+        Line::Fault { rule, kills: true } => vec![format!("kills.append(control.add_fault({})[\"id\"])", value(rule))],
+        Line::Fault { rule, .. } => vec![format!("control.add_fault({})", value(rule))],
+        Line::Call { act, conversation, body } => {
+            let body = value(body);
+            vec![match act {
+                Act::Approve | Act::Edit => format!("control.approve({conversation}, {body})"),
+                Act::Stop => format!("control.stop({conversation})"),
+                Act::Discard => format!("control.discard({conversation})"),
+                Act::Assign => format!("control.assign({conversation}, {body})"),
+                Act::Answer => format!("control.reply({conversation}, {body})"),
+                Act::Advance => format!("control.move_clock({body})"),
+                Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => format!("control.inbound({body})"),
+            }]
+        }
+        Line::Run => vec!["status = run()".to_owned()],
+        Line::People => vec!["people_approve()".to_owned()],
+        Line::Advance(seconds) => vec![format!("control.move_clock({{\"advanceSeconds\": {seconds}}})")],
+        Line::ClearFaults => vec!["control.clear_faults()".to_owned()],
+        Line::Claim(claim) => assertion(claim, test),
+    }
+}
+
+fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
+    match claim {
+        Claim::TextAtMost { customer, text, times } => {
+            vec![format!("assert messages({}).count({}) <= {times}", quote(customer), quote(text))]
+        }
+        Claim::NoteAtMost { customer, text, times } => vec![
+            format!("notes = [it[\"body\"] for it in timeline({}) if it[\"type\"] == \"note\"]", quote(customer)),
+            format!("assert notes.count({}) <= {times}", quote(text)),
+        ],
+        Claim::MessagesAtMost { customer, times } => {
+            vec![format!("assert len(messages({})) <= {times}", quote(customer))]
+        }
+        Claim::Answered { customer } => vec![
+            format!("items = [it for it in timeline({}) if it[\"type\"] == \"message\"]", quote(customer)),
+            "last = max(n for n, it in enumerate(items) if it[\"direction\"] == \"inbound\")".to_owned(),
+            "assert any(it.get(\"author\") == key[\"agentId\"] for it in items[last:])".to_owned(),
+        ],
+        Claim::Part { customer, part, values } => {
+            let (customer, values) = (quote(customer), value(&json!(values)));
+            let find = format!("[view] = [control.get_conversation(it[\"id\"]) for it in control.list_conversations() if it[\"contact\"][\"email\"] == {customer}]");
+            match *part {
+                "outbox" => vec![
+                    format!("sent = sorted(it[\"text\"] for it in control.list_outbox() if it[\"to\"] == {customer} and it[\"outcome\"] == \"sent\")"),
+                    format!("drafts = sorted(it[\"text\"] for it in timeline({customer}) if it.get(\"status\") == \"draft\" and it[\"author\"] == key[\"agentId\"])"),
+                    format!("assert sent + drafts == {values}"),
+                ],
+                "notes" => vec![format!("assert sorted(it[\"body\"] for it in timeline({customer}) if it[\"type\"] == \"note\") == {values}")],
+                "tags" => vec![find, format!("assert sorted(view[\"tags\"]) == {values}")],
+                "status" => vec![find, format!("assert [view[\"status\"]] == {values}")],
+                "assignee" => vec![
+                    find,
+                    "assignee = view[\"assignee\"] or {\"type\": \"nobody\", \"id\": None}".to_owned(),
+                    "named = \"app\" if assignee[\"id\"] == key[\"agentId\"] else assignee[\"type\"]".to_owned(),
+                    format!("assert [named] == {values}"),
+                ],
+                _ => vec![find, format!("assert sorted(\", \".join(item[\"label\"] for item in it[\"items\"]) for it in view[\"documentRequests\"]) == {values}")],
+            }
+        }
+        Claim::NoResponse { status } => vec![format!("assert all(it[\"status\"] != {status} for it in control.list_requests())")],
+        Claim::EndsWell => vec!["assert status == 0".to_owned()],
+        Claim::Settles => vec![
+            "before = [control.get_conversation(it[\"id\"]) for it in control.list_conversations()]".to_owned(),
+            "run()".to_owned(),
+            "assert [control.get_conversation(it[\"id\"]) for it in control.list_conversations()] == before".to_owned(),
+        ],
+        Claim::Expectation(n) => vec![format!("control.expect({})", test.expectations.get(*n).map(value).unwrap_or_default())],
+    }
+}

@@ -1,0 +1,1 @@
+use super::Test; pub(super) fn write(_: &Test) -> String { String::new() }
