@@ -14,8 +14,18 @@ use super::{
 };
 
 /// The local parts of magic addresses, and one that is none.
-pub(super) const LOCALS: [&str; 8] =
-    ["delivered", "bounce", "complaint", "reply+case7", "docs", "ooo", "somebody", "bounce+tag"];
+pub(super) const LOCALS: [&str; 10] = [
+    "delivered",
+    "bounce",
+    "complaint",
+    "reply+case7",
+    "docs",
+    "ooo",
+    "somebody",
+    "bounce+tag",
+    "replyto",
+    "BOUNCE",
+];
 
 impl Session {
     pub(super) async fn rich(self: &Arc<Self>) -> Result<Arc<Rich>, Stop> {

@@ -8,7 +8,10 @@ use shared_inbox_mock::{
     conform::{Conform, Kind, Report, RuleResult},
 };
 
-use crate::{clock::MockClock, proxy::Proxy};
+use crate::{
+    clock::{Leaping, MockClock},
+    proxy::Proxy,
+};
 
 fn differing(report: &Report) -> Vec<String> {
     let differing = report.rules.iter().filter(|rule| rule.result == RuleResult::Differs);
@@ -56,6 +59,8 @@ async fn every_rule_of_the_sandbox_holds_with_a_test_key_alone_and_within_the_ra
     assert!(report.of(Kind::Demanded, RuleResult::Holds).count() >= 200);
     let refused = mock.control().requests().await.iter().filter(|it| it.status == Some(429)).count();
     assert_eq!(refused, 0, "it stays below the limit by itself");
+    // A second run has a mark of its own, and meets a sandbox that the first one has filled.
+    assert_all_hold(&as_a_sandbox(&mock).await);
     let reasons =
         report.rules.iter().filter(|it| it.result == RuleResult::NotTried).map(|it| it.why.as_deref());
     for why in reasons {
@@ -63,15 +68,16 @@ async fn every_rule_of_the_sandbox_holds_with_a_test_key_alone_and_within_the_ra
     }
 }
 
-/// Each run has its own mark, and meets a sandbox that the runs before it have filled. `CONFORM_RUNS=20` tries harder.
+/// Each run has its own mark, and meets a sandbox that the runs before it have filled.
 #[tokio::test]
+#[ignore = "needs minutes"]
 async fn no_rule_raises_a_false_alarm_in_run_after_run() {
-    let runs = std::env::var("CONFORM_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2);
+    let runs = std::env::var("CONFORM_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(20);
     let mock = MockServer::builder().manual_clock().start().await;
     for run in 0..runs {
         let report = match run % 2 {
             0 => as_a_sandbox(&mock).await,
-            // What takes real time is tried once, above.
+            // What takes real time is tried above.
             _ => Conform::new(mock.base_url(), mock.test_key())
                 .skip(["delivered.late"])
                 .run()
@@ -82,13 +88,19 @@ async fn no_rule_raises_a_false_alarm_in_run_after_run() {
     }
 }
 
+/// A run that only reads; what it waits for the rate limit takes no time.
+async fn reading_alone(proxy: &Proxy, key: &str) -> Report {
+    let conform = Conform::new(proxy.base_url(), key).read_only().clock(Arc::new(Leaping::default()));
+    conform.run().await.expect("it runs")
+}
+
 #[tokio::test]
 async fn reading_alone_sends_get_requests_to_the_service_and_nothing_else() {
-    let mock = MockServer::start().await;
+    let mock = MockServer::builder().no_rate_limit().start().await;
     let proxy = Proxy::start(mock.base_url()).await;
     let before = conversations(&mock).await;
     for key in [mock.live_key(), mock.test_key()] {
-        let report = Conform::new(proxy.base_url(), key).read_only().run().await.expect("it runs");
+        let report = reading_alone(&proxy, key).await;
         assert_all_hold(&report);
         assert!(report.of(Kind::Demanded, RuleResult::Holds).count() >= 80, "{report}");
     }
@@ -102,7 +114,7 @@ async fn reading_alone_sends_get_requests_to_the_service_and_nothing_else() {
 
 #[tokio::test]
 async fn a_report_of_live_mail_shows_its_form_and_not_its_words() {
-    let mock = MockServer::start().await;
+    let mock = MockServer::builder().no_rate_limit().start().await;
     let proxy = Proxy::start(mock.base_url()).await;
     proxy.change(crate::proxy::Changes {
         after: Some(Arc::new(|asked, answered| {
@@ -117,7 +129,7 @@ async fn a_report_of_live_mail_shows_its_form_and_not_its_words() {
         })),
         ..Default::default()
     });
-    let report = Conform::new(proxy.base_url(), mock.live_key()).read_only().run().await.expect("it runs");
+    let report = reading_alone(&proxy, mock.live_key()).await;
     let found: Vec<&str> = report.of(Kind::Demanded, RuleResult::Differs).map(|it| it.id.as_str()).collect();
     assert!(found.contains(&"summary.snippet") && found.contains(&"summary.subject"), "{found:?}");
     let whole = serde_json::to_string(&report).expect("JSON") + &report.to_string();

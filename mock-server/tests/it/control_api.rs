@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::Path, process::Command};
 use serde_json::{Value, json};
 use shared_inbox_tests::peers;
 
-use crate::kit::Kit;
+use crate::kit::{Kit, text};
 
 #[tokio::test]
 #[ignore = "needs Python and Node"]
@@ -188,4 +188,92 @@ fn kind(document: &Value, schema: &Value) -> String {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
         _ => "any".to_owned(),
     }
+}
+
+/// The object has all these fields; the control API may have more.
+#[track_caller]
+fn has(value: &Value, names: &str) {
+    let there = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));
+    names.split(' ').for_each(|name| assert!(there.contains_key(name), "{name} is missing: {value}"));
+}
+
+#[tokio::test]
+async fn answers_of_the_control_api_have_the_fields_that_programs_count_on() {
+    let kit = Kit::start().await;
+    let user = kit.act("/users", json!({ "name": "Ben" })).await;
+    has(&user, "id");
+    let owner = text(&user["id"]);
+    has(
+        &kit.act("/mailboxes", json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner })).await,
+        "id address name open",
+    );
+    has(
+        &kit.act("/keys", json!({ "name": "K", "scopes": ["send"], "livemode": true, "createdBy": owner }))
+            .await,
+        "key agentId",
+    );
+    let first = |list: Value| list.as_array().expect("a list")[0].clone();
+    let last = |list: Value| list.as_array().expect("a list").last().expect("an item").clone();
+    has(&first(kit.look("/users").await), "id name");
+    has(&first(kit.look("/mailboxes").await), "id address name open owner sandbox");
+    let key = last(kit.look("/keys").await);
+    has(&key, "agentId name scopes livemode createdBy revoked");
+    assert_eq!(
+        (&key["scopes"], &key["createdBy"]),
+        (&json!(["read", "send"]), &json!(owner)),
+        "read comes with any other"
+    );
+
+    let came = kit
+        .act("/inbound", json!({ "to": kit.inbox().await, "from": "v@customer.example", "text": "Hi" }))
+        .await;
+    has(&came, "conversationId messageId documentIds created");
+    let id = text(&came["conversationId"]);
+    let reply = json!({ "body": "Soon", "summary": "Says soon" });
+    let draft = kit.live().post(&format!("/conversations/{id}/replies"), reply).await.expect(201);
+    let waiting = first(kit.look("/approvals").await);
+    has(&waiting, "messageId conversationId draftedBy summary text at");
+    assert_eq!((&waiting["summary"], &waiting["text"]), (&json!("Says soon"), &json!("Soon")));
+    has(
+        &kit.act(&format!("/messages/{}/approve", text(&draft["messageId"])), json!({})).await,
+        "status sendsAt",
+    );
+    has(&first(kit.look("/jobs").await), "dueAt job subject");
+    let moved = kit.advance(600).await;
+    has(&moved, "now fired");
+    has(&first(moved["fired"].clone()), "at job");
+    let mail = first(kit.look("/outbox").await);
+    has(&mail, "at kind messageId to subject text outcome");
+    assert_eq!(
+        (&mail["kind"], &mail["outcome"], &mail["to"]),
+        (&json!("reply"), &json!("sent"), &json!("v@customer.example"))
+    );
+    has(
+        &last(kit.look("/requests").await),
+        "at transport method path query tool agentId status durationMs requestBody",
+    );
+    has(&kit.look("/clock").await, "mode now");
+    has(&kit.look("/health").await, "status version");
+
+    let hook = json!({ "url": "http://127.0.0.1:9/in", "livemode": true, "scope": "team" });
+    let hook = kit.act("/webhooks", hook).await;
+    has(&hook, "id secret");
+    let hook = text(&hook["id"]);
+    has(&first(kit.look("/webhooks").await), "id url livemode scope owner events state");
+    let tested = kit.control("POST", &format!("/webhooks/{hook}/test"), Value::Null).await.expect(202);
+    has(&tested, "eventId");
+    kit.advance(0).await;
+    let delivery = first(kit.look(&format!("/webhooks/{hook}/deliveries")).await);
+    has(&delivery, "eventId type createdAt outcome nextTryAt tries");
+    has(&first(delivery["tries"].clone()), "at status error durationMs");
+    assert_eq!(first(delivery["tries"].clone())["status"], Value::Null, "nobody listens there");
+    let again = format!("/webhooks/{hook}/deliveries/{}/redeliver", text(&tested["eventId"]));
+    assert_eq!(kit.control("POST", &again, Value::Null).await.status, 202);
+    has(&kit.act(&format!("/webhooks/{hook}/rotate"), Value::Null).await, "secret");
+    let rule = kit.act("/faults", json!({ "effect": { "drop": "after" }, "path": "/tags" })).await;
+    has(&rule, "id");
+    has(&first(kit.look("/faults").await), "id path skip times probability effect fired");
+    let world = kit.control("POST", "/worlds", json!({ "empty": true })).await.expect(201);
+    has(&world, "base_url mcp_url control_url console_url keys");
+    has(&world["keys"], "live test");
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewKey, StartError};
+
+use crate::kit::Kit;
 
 #[tokio::test]
 async fn it_is_ready_when_start_returns_and_gone_when_it_is_dropped() {
@@ -140,4 +143,18 @@ async fn stop_waits_neither_for_idle_connections_nor_for_followers() {
     mock.stop().await;
     assert!(started.elapsed() < Duration::from_secs(4), "it has 5 seconds for requests under way");
     while events.chunk().await.expect("an orderly end").is_some() {}
+}
+
+#[tokio::test]
+async fn without_a_rate_limit_simulated_mail_has_none_either_and_another_limit_is_said() {
+    let kit = Kit::start().await;
+    let mail = || json!({ "from": "a@x.test", "text": "x" });
+    for _ in 0..125 {
+        kit.sandbox().post("/sandbox/inbound", mail()).await.expect(201);
+    }
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().rate_limit(2)).await;
+    for _ in 0..2 {
+        kit.live().get("/me").await.expect(200);
+    }
+    assert!(kit.live().get("/me").await.error(429).contains("2 a minute"));
 }

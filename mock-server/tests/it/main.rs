@@ -1,18 +1,15 @@
-//! The rules of the mock server, each proved from outside. One binary, so that it is linked once.
+//! The mock server itself, from outside: its control API, faults, clock, console and wire. What the service demands is in
+//! `conform`. One binary, so that it is linked once.
 
-mod audit_fields;
-mod audit_lists;
-mod audit_order;
-mod audit_refusals;
-mod authentication;
 mod browse;
+mod concurrency;
 mod connection;
 mod console;
 mod control;
 mod control_api;
-mod conversations;
 mod expect;
 mod faults;
+mod fields;
 mod fuzz;
 mod generated_clients;
 mod guard;
@@ -25,9 +22,8 @@ mod paths;
 mod private_mail;
 mod program;
 mod reading;
-mod replies;
+mod rereading;
 mod responses;
-mod sandbox;
 mod schemathesis;
 mod snapshots;
 mod team;

@@ -1,6 +1,7 @@
 //! Every path answers in the service's form, the wrong ones too.
 
 use serde_json::json;
+use shared_inbox_mock::MockServer;
 
 use crate::kit::{Kit, Reply};
 
@@ -54,20 +55,6 @@ async fn wrong_methods_answer_405_and_name_the_right_one() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_json_answers_400() {
-    let kit = Kit::start().await;
-    let id = kit.mail("vera@customer.example", "Hello").await;
-    for body in ["{", "not json", "{\"body\": \"x\"} more", "\u{0}"] {
-        let error =
-            raw(&kit, &format!("/conversations/{id}/notes"), "application/json", body).await.error(400);
-        assert!(error.starts_with("body"), "{error}");
-    }
-    for body in ["[]", "\"text\"", "3", "null"] {
-        raw(&kit, &format!("/conversations/{id}/notes"), "application/json", body).await.error(400);
-    }
-}
-
-#[tokio::test]
 async fn a_content_type_other_than_json_answers_400() {
     let kit = Kit::start().await;
     let id = kit.mail("vera@customer.example", "Hello").await;
@@ -101,20 +88,91 @@ async fn bad_json_is_found_only_after_the_key_and_the_scope() {
 }
 
 #[tokio::test]
-async fn the_description_needs_a_key_like_every_endpoint() {
-    let kit = Kit::start().await;
-    let url = format!("{}/openapi.json", kit.mock.base_url());
-    kit.ask(kit.http().get(&url)).await.error(401);
-    let document = kit.live().get("/openapi.json").await.expect(200);
-    assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
-    assert_eq!(document["servers"][0]["url"], kit.mock.base_url());
-}
-
-#[tokio::test]
 async fn a_body_over_the_limit_answers_413() {
     let kit = Kit::start().await;
     let huge = format!("{{\"body\":\"{}\"}}", "x".repeat(5 << 20));
     raw(&kit, "/conversations/cnv_1/notes", "application/json", &huge).await.error(413);
+}
+
+#[tokio::test]
+async fn the_input_of_a_simulated_mail_is_looked_at_before_its_conversation() {
+    let kit = Kit::start().await;
+    let mail = |to: &str| json!({ "from": "a@x.test", "text": "x", "to": to, "conversationId": "cnv_none" });
+    let error = kit.sandbox().post("/sandbox/inbound", mail("help@acme.example")).await.error(400);
+    assert!(error.starts_with("to: "), "{error}");
+    kit.sandbox().post("/sandbox/inbound", mail("sandbox@acme.test")).await.error(404);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_found_only_after_the_key_and_the_scope() {
+    let kit = Kit::start().await;
+    let (reader, _) = kit.key("Reader", &["read"]).await;
+    let note = "/conversations/cnv_none/notes";
+    let live = kit.mock.live_key();
+    for (key, path, status) in [
+        ("rk_wrong", note, 401),
+        (reader.key(), note, 403),
+        (live, "/nowhere", 404),
+        (live, "/me", 405),
+        (live, note, 413),
+    ] {
+        let url = format!("{}{path}", kit.mock.base_url());
+        let request = kit.http().post(url).bearer_auth(key).body(vec![b'x'; (4 << 20) + 1]);
+        kit.ask(request).await.error(status);
+    }
+}
+
+#[tokio::test]
+async fn the_description_counts_as_a_request_and_needs_a_plan() {
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().rate_limit(2)).await;
+    kit.live().get("/openapi.json").await.expect(200);
+    kit.live().get("/me").await.expect(200);
+    kit.live().get("/openapi.json").await.error(429);
+    kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
+    kit.live().get("/openapi.json").await.error(403);
+}
+
+/// Valid JSON: the fields are not known, and nobody has to hold the numbers.
+#[tokio::test]
+async fn a_number_that_no_float_can_hold_does_no_harm_in_a_field_that_nobody_reads() {
+    let kit = Kit::start().await;
+    let id = kit.mail("kim@example.com", "Hello").await;
+    let simulated = json!({ "from": "kim@customer.test", "text": "Hello" });
+    let received = kit.sandbox().post("/sandbox/inbound", simulated).await.expect(201);
+    let digits = "9".repeat(400);
+    for (key, id) in [
+        (kit.mock.live_key(), id.as_str()),
+        (kit.mock.test_key(), received["conversationId"].as_str().unwrap()),
+    ] {
+        for number in ["1e400", "-1e400", &digits] {
+            let post = |url: String, body: String| {
+                kit.http().post(url).bearer_auth(key).header("content-type", "application/json").body(body)
+            };
+            let url = format!("{}/conversations/{id}/notes", kit.mock.base_url());
+            let body = format!(r#"{{"body":"Hi 1e400","extra":{number},"more":[{{"deep":{number}}}]}}"#);
+            kit.ask(post(url.clone(), body)).await.expect(201);
+            let error = kit.ask(post(url, format!(r#"{{"body":{number}}}"#))).await.error(400);
+            assert!(error.starts_with("body: "), "{error}");
+            let tool = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"add_note","arguments":{{"id":"{id}","body":"By a tool","extra":{number}}}}}}}"#
+            );
+            let answer = kit.ask(post(kit.mock.mcp_url().to_owned(), tool)).await.expect(200);
+            assert_eq!(answer["result"]["structuredContent"]["ok"], true, "{answer}");
+        }
+    }
+    let journal = kit.look("/requests").await;
+    assert!(journal.as_array().unwrap().iter().all(|it| it["requestBody"].is_object()), "{journal}");
+    let url = format!("{}/users", kit.mock.control_url());
+    kit.ask(kit.http().post(url).body(r#"{"name":"Anna","extra":1e400}"#)).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_id_in_a_path_may_be_percent_encoded() {
+    let kit = Kit::start().await;
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let encoded = id.replacen('c', "%63", 1);
+    assert_eq!(kit.live().conversation(&encoded).await["id"], id);
+    kit.live().get("/conversations/%ff").await.error(404);
 }
 
 async fn raw(kit: &Kit, path: &str, content_type: &str, body: &str) -> Reply {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::operations::OPERATIONS;
 use crate::conform::{
     http::Call,
-    rule::{READS, Table, WORLD, WRITE},
+    rule::{DRAFT, READS, Table, WORLD, WRITE},
     stop::Stop,
 };
 
@@ -89,6 +89,32 @@ fn keys(table: &mut Table) {
             Err(read.differs_in(format!("`author`: {name}"), "author", &author))
         }
     });
+    for (id, says, what, body, needs) in [
+        ("auth.actor", "Its tags show under that name", "tags", json!({ "add": ["conform"] }), WRITE),
+        ("auth.drafter", "Its drafts show under that name", "replies", json!({ "body": "A draft" }), DRAFT),
+    ] {
+        table.demand(id, says, needs, move |s| {
+            let body = body.clone();
+            async move {
+                let id = s.conversation().await?;
+                let name = s.api().get("/me").await?.text_at("/agent/name")?;
+                s.act(&id, what, &body).await?.done()?;
+                let read = s.read(&id).await?;
+                let items = crate::conform::kept::timeline(&read)?;
+                let last = items.last().cloned().unwrap_or_default();
+                let shown = if what == "tags" { &last["actor"] } else { &last["from"]["name"] };
+                match *shown == name.as_str() {
+                    true => Ok(()),
+                    false => Err(read.differs_in(format!("the name {name}"), "the last item", &last)),
+                }
+            }
+        });
+    }
+    table.observe("auth.challenge", "`WWW-Authenticate` of a 401", "Bearer", READS, |s| async move {
+        let reply = s.api().with_key(None).get("/me").await?;
+        let header = reply.headers.get("www-authenticate").and_then(|it| it.to_str().ok());
+        Ok(header.unwrap_or("none").to_owned())
+    });
     table.demand("auth.livemode", "`livemode` is true for a live key", WORLD, |s| async move {
         s.live()?.get("/me").await?.equals("/livemode", &json!(true))
     });
@@ -140,6 +166,20 @@ fn scopes(table: &mut Table) {
         }
         Ok(())
     });
+    table.demand(
+        "scope.read.needed",
+        "Everything that is read is a 403 that names `read` for a key without any scope",
+        WORLD,
+        |s| async move {
+            let id = s.live_conversation().await?;
+            let api = s.scoped(&[], true).await?;
+            for operation in OPERATIONS.iter().filter(|it| it.scope == "read") {
+                let reply = api.send(&operation.call(&id)).await?;
+                reply.must(reply.refused(403)?.contains("read"), "403 with `read` in the sentence")?;
+            }
+            Ok(())
+        },
+    );
     table.demand("scope.no-effect", "What is refused for a scope has no effect", WORLD, |s| async move {
         let id = s.live_conversation().await?;
         // A new key is a new teammate, so it comes first.
@@ -184,4 +224,17 @@ fn around(table: &mut Table) {
         }
         Ok(())
     });
+    table.demand(
+        "plan.free.mcp",
+        "The MCP server is available on the Pro and Team plans",
+        WORLD,
+        |s| async move {
+            for (plan, allowed) in [("pro", true), ("free", false)] {
+                s.control()?.put("/plan", json!({ "plan": plan })).await?;
+                let reply = s.live()?.mcp("tools/list", json!({})).await?;
+                reply.must((reply.status == 200) == allowed, if allowed { "200" } else { "a refusal" })?;
+            }
+            Ok(())
+        },
+    );
 }

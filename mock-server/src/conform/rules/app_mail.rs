@@ -98,6 +98,18 @@ pub(super) fn add(table: &mut Table) {
             })
         });
     }
+    table.observe(
+        "app-mail.required",
+        "Fields that are named when all are missing",
+        "messageId, reference, to, subject",
+        RECORD,
+        |s| async move {
+            let refused = s.api().post("/app-mail", &json!({})).await?;
+            let problems = refused.refused(400)?.split("; ");
+            let names = problems.map(|it| it.split(':').next().unwrap_or_default());
+            Ok(names.collect::<Vec<_>>().join(", "))
+        },
+    );
     table.demand("app-mail.repeat", "Recording the same `messageId` again is safe", RECORD, |s| async move {
         let body = sent(
             json!({ "messageId": format!("<{}@conform.test>", s.word("m")), "to": [s.address("customer")] }),
@@ -265,34 +277,32 @@ fn answers(table: &mut Table) {
                 .into())
         },
     );
-    for (id, says, mock, mail) in [
-        (
-            "threading.subject",
-            "Mail with the same sender and subject",
-            "a new conversation",
-            (|_: &str, _: &str| json!({})) as fn(&str, &str) -> Value,
-        ),
-        (
-            "threading.in-reply-to",
-            "Mail that answers a message of the service",
-            "joins",
-            |_, message| json!({ "inReplyTo": message }),
-        ),
-        (
-            "threading.conversation",
-            "Mail on an existing conversation",
-            "joins",
-            |conversation, _| json!({ "conversationId": conversation }),
-        ),
-    ] {
-        table.observe(id, says, mock, WORLD, move |s| async move {
-            let first = s.mail(json!({})).await?;
-            let (conversation, message) = (text(&first["conversationId"]), text(&first["messageId"]));
-            let second = s.mail(mail(&conversation, &message)).await?;
-            Ok(if second["conversationId"] == conversation.as_str() { "joins" } else { "a new conversation" }
-                .into())
-        });
-    }
+    table.observe(
+        "app-mail.answer.tagged",
+        "Whether a stranger who names the Message-ID and writes to the tagged address gets the reference",
+        "no",
+        WORLD,
+        |s| async move {
+            record(&s, json!({})).await?;
+            let to = s.inbox().await?.replace('@', "+order-1042@");
+            let read = answer(&s, json!({ "from": "mallory@evil.example", "to": to })).await?;
+            Ok(if has_no_reference(&read).is_ok() { "no" } else { "yes" }.into())
+        },
+    );
+    table.observe(
+        "app-mail.sandbox.answer",
+        "The reference of a simulated mail that answers what a test key recorded, by `inReplyTo`",
+        "order-1042",
+        RECORD,
+        |s| async move {
+            let (id, from) = (format!("<{}@conform.test>", s.word("m")), s.address("customer"));
+            let body = sent(json!({ "messageId": id, "to": [from] }));
+            s.api().post("/app-mail", &body).await?.done()?;
+            let mail = json!({ "from": from, "text": "Hello", "inReplyTo": id });
+            let id = s.inbound(mail).await?.text_at("/conversationId")?;
+            Ok(s.read(&id).await?.done()?["reference"].as_str().unwrap_or("none").to_owned())
+        },
+    );
 }
 
 fn forgetting(table: &mut Table) {

@@ -87,6 +87,9 @@ pub(super) fn add(table: &mut Table) {
         let (api, _) = s.key(key).await?;
         let to = json!({ "to": format!("user:{other}") });
         api.post(format!("/conversations/{id}/assign"), &to).await?.refused(400)?;
+        let agent = s.live()?.get("/me").await?.text_at("/agent/id")?;
+        let to = json!({ "to": format!("agent:{agent}") });
+        api.post(format!("/conversations/{id}/assign"), &to).await?.refused(400)?;
         let to = json!({ "to": format!("user:{owner}") });
         api.post(format!("/conversations/{id}/assign"), &to).await?.is(200).map(drop)
     });
@@ -118,15 +121,17 @@ pub(super) fn add(table: &mut Table) {
     );
 }
 
-/// Assigns a conversation to the first of its team.
+/// Assigns a conversation to each of its team, ten at the most.
 async fn give_to(api: &Api, id: &str, part: &str, kind: &str) -> Result<(), Stop> {
     let read = api.get(format!("/conversations/{id}")).await?;
-    let member = read.done()?["team"][part][0]["id"].clone();
-    if member.is_null() {
-        return Err(read.differs(format!("somebody in `team.{part}`")));
+    let members = read.done()?["team"][part].as_array().cloned().unwrap_or_default();
+    read.must(!members.is_empty(), format!("somebody in `team.{part}`"))?;
+    for member in members.iter().take(10) {
+        api.post(format!("/conversations/{id}/assign"), &json!({ "to": member["id"] })).await?.done()?;
+        let read = api.get(format!("/conversations/{id}")).await?;
+        read.equals("/assignee/type", &json!(kind))?;
+        read.equals("/assignee/id", &json!(text(&member["id"]).replace(&format!("{kind}:"), "")))?;
+        read.equals("/assignee/name", &member["name"])?;
     }
-    api.post(format!("/conversations/{id}/assign"), &json!({ "to": member })).await?.done()?;
-    let read = api.get(format!("/conversations/{id}")).await?;
-    read.equals("/assignee/type", &json!(kind))?;
-    read.equals("/assignee/id", &json!(text(&member).replace(&format!("{kind}:"), "")))
+    Ok(())
 }

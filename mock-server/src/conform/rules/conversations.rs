@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conform::{
     kept::timeline,
-    rule::{READS, Table, WRITE},
+    rule::{READS, Table, WORLD, WRITE},
     session::text,
     shape::{
         Field,
@@ -275,6 +275,36 @@ pub(super) fn add(table: &mut Table) {
             false => Err(read.differs_in("the new words without the quoted ones", "text", &message["text"])),
         }
     });
+    table.observe(
+        "message.text.cut",
+        "How many characters of several bytes are left of a text of 9,000",
+        "8000",
+        WRITE,
+        |s| async move {
+            let mail = json!({ "from": s.address("customer"), "text": "ä".repeat(9_000) });
+            let id = s.inbound(mail).await?.text_at("/conversationId")?;
+            Ok(s.read(&id).await?.text_at("/timeline/0/text")?.chars().count().to_string())
+        },
+    );
+    table.demand(
+        "conversation.sorting",
+        "`topic`, `urgency` and `risk` are what the sorting helper found, with three reasons at the most",
+        WORLD,
+        |s| async move {
+            let sorted = json!({
+                "topic": "delivery", "urgency": "high", "risk": "phishing", "riskReasons": ["a", "b", "c", "d"],
+            });
+            let id = text(&s.mail(sorted).await?["conversationId"]);
+            let read = s.live()?.get(format!("/conversations/{id}")).await?;
+            let list = s.live()?.get("/conversations").await?;
+            for (name, value) in [("topic", "delivery"), ("urgency", "high"), ("risk", "phishing")] {
+                read.equals(&format!("/{name}"), &json!(value))?;
+                list.equals(&format!("/0/{name}"), &json!(value))?;
+            }
+            let reasons = read.done()?["riskReasons"].as_array().map_or(0, Vec::len);
+            read.must((1..=3).contains(&reasons), "one to three `riskReasons`")
+        },
+    );
 }
 
 fn assignees(items: &[Value], reply: &crate::conform::reply::Reply) -> Result<(), Stop> {

@@ -1,11 +1,11 @@
-//! Errors, limits and versioning.
+//! Bodies of errors, rate limits and versioning.
 
 use serde_json::{Value, json};
 
 use crate::conform::{
     http::{Api, Call},
     reply::Reply,
-    rule::{DRAFT, READS, Table, WORLD, WRITE},
+    rule::{READS, Table, WORLD, WRITE},
     session::{Session, text},
     shape::time,
     stop::Stop,
@@ -28,8 +28,6 @@ fn one_field(reply: &Reply) -> Result<(), Stop> {
 pub(super) fn add(table: &mut Table) {
     table.section("7");
     bodies(table);
-    inputs(table);
-    order(table);
     table.section("8");
     rate(table);
     table.section("9");
@@ -64,128 +62,6 @@ fn bodies(table: &mut Table) {
     }
 }
 
-fn inputs(table: &mut Table) {
-    table.demand("input.json", "A body that is not valid JSON is a 400", WRITE, |s| async move {
-        let id = s.conversation().await?;
-        let call = Call::raw(format!("/conversations/{id}/notes"), "{\"body\": ");
-        s.api().send(&call).await?.refused(400).map(drop)
-    });
-    table.demand("input.object", "A body that is no object is a 400", WRITE, |s| async move {
-        let id = s.conversation().await?;
-        s.act(&id, "notes", &json!(["A note"])).await?.refused(400).map(drop)
-    });
-    table.demand(
-        "input.missing",
-        "A body that is missing where it is required is a 400",
-        WRITE,
-        |s| async move {
-            let id = s.conversation().await?;
-            let path = format!("/conversations/{id}/notes");
-            let call = Call { method: reqwest::Method::POST, path, ..Call::default() };
-            s.api().send(&call).await?.refused(400).map(drop)
-        },
-    );
-    table.demand(
-        "input.all-problems.body",
-        "A 400 names every problem of a body at once, each starting with its field, with semicolons between",
-        DRAFT,
-        |s| async move {
-            let id = s.conversation().await?;
-            let bad = json!({ "body": 1, "summary": "x".repeat(501), "send": "yes" });
-            s.act(&id, "replies", &bad).await?.names(&["body", "summary", "send"])
-        },
-    );
-    table.demand(
-        "input.all-problems.query",
-        "A 400 names every problem of a query at once",
-        READS,
-        |s| async move {
-            s.api()
-                .get("/conversations?view=x&assigned=x&limit=0")
-                .await?
-                .names(&["view", "assigned", "limit"])
-        },
-    );
-    table.demand("input.no-effect", "What is refused as input has no effect", WRITE, |s| async move {
-        let id = s.conversation().await?;
-        let before = s.read(&id).await?;
-        s.act(&id, "tags", &json!({ "add": ["conform", "x".repeat(41)] })).await?.refused(400)?;
-        s.act(&id, "notes", &json!({ "body": "x".repeat(10_001) })).await?.refused(400)?;
-        let after = s.read(&id).await?;
-        after.must(after.json() == before.json(), "the same conversation as before")
-    });
-    table.demand(
-        "look-back.note",
-        "A note that was made is at the end of the timeline, with the key's name as `author`",
-        WRITE,
-        |s| async move {
-            let id = s.conversation().await?;
-            let name = s.api().get("/me").await?.text_at("/agent/name")?;
-            s.act(&id, "notes", &json!({ "body": "A note" })).await?.done()?;
-            let read = s.read(&id).await?;
-            let last =
-                read.done()?["timeline"].as_array().and_then(|it| it.last()).cloned().unwrap_or_default();
-            match last["type"] == "note" && last["author"] == name.as_str() {
-                true => Ok(()),
-                false => Err(read.differs_in(format!("a note by {name} at the end"), "the last item", &last)),
-            }
-        },
-    );
-    table.demand(
-        "look-back.reply",
-        "A reply that was made is at the end of the timeline, outbound, a draft",
-        DRAFT,
-        |s| async move {
-            let id = s.conversation().await?;
-            s.act(&id, "replies", &json!({ "body": "Hello" })).await?.done()?;
-            let read = s.read(&id).await?;
-            let last =
-                read.done()?["timeline"].as_array().and_then(|it| it.last()).cloned().unwrap_or_default();
-            match last["direction"] == "outbound" && last["status"] == "draft" {
-                true => Ok(()),
-                false => Err(read.differs_in("an outbound draft at the end", "the last item", &last)),
-            }
-        },
-    );
-    table.demand(
-        "no-idempotency-header",
-        "No idempotency header exists: a repeat makes a second item",
-        WRITE,
-        |s| async move {
-            let id = s.conversation().await?;
-            for _ in 0..2 {
-                let call = Call::post(format!("/conversations/{id}/notes"), &json!({ "body": "Same" }))
-                    .header("idempotency-key", "conform");
-                s.api().send(&call).await?.done()?;
-            }
-            let read = s.read(&id).await?;
-            let notes = read.done()?["timeline"]
-                .as_array()
-                .map_or(0, |it| it.iter().filter(|it| it["type"] == "note").count());
-            read.must(notes == 2, "two notes")
-        },
-    );
-}
-
-/// Which refusal comes when there are several reasons.
-fn order(table: &mut Table) {
-    table.observe("order.key-input", "A wrong key and wrong input", "401", WRITE, |s| async move {
-        let call = Call::post("/conversations/cnv_0/notes", &json!({}));
-        Ok(s.api().with_key(None).send(&call).await?.status.to_string())
-    });
-    table.observe(
-        "order.input-conversation",
-        "Wrong input on a conversation that is not there",
-        "400",
-        WRITE,
-        |s| async move { Ok(s.act("cnv_0", "notes", &json!({})).await?.status.to_string()) },
-    );
-    table.observe("order.scope-input", "A missing scope and wrong input", "403", WORLD, |s| async move {
-        let api = s.scoped(&["read"], true).await?;
-        Ok(api.post("/conversations/cnv_0/notes", &json!({})).await?.status.to_string())
-    });
-}
-
 /// How many requests are let through before the first 429.
 async fn until_limited(api: &Api, call: &Call) -> Result<(usize, Option<Reply>), Stop> {
     for sent in 0..FAR_TOO_MANY {
@@ -197,10 +73,17 @@ async fn until_limited(api: &Api, call: &Call) -> Result<(usize, Option<Reply>),
     Ok((FAR_TOO_MANY, None))
 }
 
-async fn limited(s: &Session) -> Result<(Api, usize, Option<Reply>), Stop> {
+pub(super) async fn limited(s: &Session) -> Result<(Api, usize, Option<Reply>), Stop> {
     let api = s.scoped(&["read"], true).await?;
     let (sent, reply) = until_limited(&api, &Call::get("/me")).await?;
     Ok((api, sent, reply))
+}
+
+fn of_mcp(s: &Session, method: &str, params: Value) -> Call {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    Call::post(format!("{}/mcp", s.http().root()), &body)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-06-18")
 }
 
 fn rate(table: &mut Table) {
@@ -251,12 +134,25 @@ fn rate(table: &mut Table) {
         if refused.is_none() {
             return Err(Stop::not_tried("no 429 was to be had"));
         }
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
-        let call = Call::post(format!("{}/mcp", s.http().root()), &body)
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", "2025-06-18");
-        let reply = api.burst(&call).await?;
+        let reply = api.burst(&of_mcp(&s, "tools/list", json!({}))).await?;
         reply.must(reply.status == 429, "429")
+    });
+    table.demand("rate.shared.tools", "Calls of tools count as requests of REST do", WORLD, |s| async move {
+        let api = s.scoped(&["read"], true).await?;
+        let call = of_mcp(&s, "tools/call", json!({ "name": "list_tags", "arguments": {} }));
+        for _ in 0..60 {
+            api.burst(&call).await?.is(200)?;
+        }
+        let (sent, reply) = until_limited(&api, &Call::get("/me")).await?;
+        let sent = sent + 60;
+        match reply {
+            Some(_) if (CERTAINLY_ALLOWED..FAR_TOO_MANY).contains(&sent) => Ok(()),
+            _ => Err(Stop::differs(
+                "60 calls of a tool, then GET /me again and again",
+                "a 429 after about 120 in all",
+                format!("{sent} went through"),
+            )),
+        }
     });
     table.demand(
         "rate.inbound",

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::occasions::{equal, stage};
 use crate::conform::{
+    receiver::{Answer, Delivery, Receiver},
     rule::{Table, WORLD},
     session::text,
     shape::time,
@@ -22,6 +23,8 @@ pub(super) fn add(table: &mut Table) {
             let data = stage.one(&s, "client.replied", "a reply on a secure page").await?;
             equal("a reply", "conversation_id", &data["conversation_id"], &json!(stage.conversation))?;
             equal("a reply", "message_id", &data["message_id"], &mail["messageId"])?;
+            let inbox = s.live()?.get("/mailboxes").await?.text_at("/0/id")?;
+            equal("a reply", "mailbox_id", &data["mailbox_id"], &json!(inbox))?;
             equal("a reply on a secure page", "secure", &data["secure"], &json!(true))
         },
     );
@@ -117,7 +120,60 @@ pub(super) fn add(table: &mut Table) {
             let data = stage.one(&s, "message.sent", "a send").await?;
             equal("a send", "conversation_id", &data["conversation_id"], &json!(stage.conversation))?;
             equal("a send", "message_id", &data["message_id"], &json!(sent))?;
+            equal(
+                "a send",
+                "mailbox_id",
+                &data["mailbox_id"],
+                &json!(live.get("/mailboxes").await?.text_at("/0/id")?),
+            )?;
+            equal("a send", "secure", &data["secure"], &json!(false))?;
             equal("a send", "author.id", &data["author"]["id"], &json!(me))
+        },
+    );
+    table.observe(
+        "message.sent.reminder",
+        "The author of a reminder, which the service itself sends",
+        "null",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            let asked = json!({ "documents": [{ "label": "Passport" }], "send": true });
+            s.live()?.post(stage.path("document-requests"), &asked).await?.done()?;
+            s.advance(2 * 86_400 + 3_600).await?;
+            let told = stage.of_kind(&s, "message.sent").await?;
+            Ok(told.get(1).map_or("no event".into(), |it| it["data"]["author"].to_string()))
+        },
+    );
+    table.demand(
+        "turn.changed.values",
+        "`turn.changed` names the conversation and who has it",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            let live = s.live()?;
+            let me = live.get("/me").await?.text_at("/agent/id")?;
+            live.post(stage.path("assign"), &json!({ "to": "me" })).await?.done()?;
+            live.post(stage.path("status"), &json!({ "status": "closed" })).await?.done()?;
+            let data = stage.one(&s, "turn.changed", "closing").await?;
+            equal("closing", "conversation_id", &data["conversation_id"], &json!(stage.conversation))?;
+            equal("closing", "assignee.type", &data["assignee"]["type"], &json!("agent"))?;
+            equal("closing", "assignee.id", &data["assignee"]["id"], &json!(me))
+        },
+    );
+    table.demand(
+        "webhook.test.values",
+        "`webhook.test` names its webhook, and says whether that is a live or a test endpoint",
+        WORLD,
+        |s| async move {
+            for livemode in [true, false] {
+                let receiver = Receiver::start(Answer::Status(200)).await?;
+                let (hook, _) = s.hook(&receiver, json!({ "livemode": livemode })).await?;
+                s.test_event(&hook).await?;
+                let event = receiver.got().first().map(Delivery::event).unwrap_or_default();
+                equal("a test event", "endpoint_id", &event["data"]["endpoint_id"], &json!(hook))?;
+                equal("a test event", "livemode", &event["livemode"], &json!(livemode))?;
+            }
+            Ok(())
         },
     );
     table.demand("scout.held.values", "`scout.held` names the conversation", WORLD, |s| async move {
@@ -137,9 +193,28 @@ pub(super) fn add(table: &mut Table) {
         equal("a booking", "host_user_id", &data["host_user_id"], &json!(host))?;
         equal("a booking", "conversation_id", &data["conversation_id"], &json!(stage.conversation))?;
         let at = |value: &Value| time(&text(value));
-        match (at(&data["starts_at"]), at(&data["ends_at"])) == (at(&json!(starts)), at(&json!(ends))) {
-            true => Ok(()),
-            false => Err(Stop::differs("a booking", format!("{starts} to {ends}"), format!("{} to {}", data["starts_at"], data["ends_at"]))),
+        if (at(&data["starts_at"]), at(&data["ends_at"])) != (at(&json!(starts)), at(&json!(ends))) {
+            return Err(Stop::differs("a booking", format!("{starts} to {ends}"), format!("{} to {}", data["starts_at"], data["ends_at"])));
         }
+        s.control()?.post(&format!("/bookings/{}/cancel", text(&made["id"])), json!({})).await?;
+        let cancelled = stage.one(&s, "booking.cancelled", "a booking that was cancelled").await?;
+        for name in ["booking_id", "booking_type_id", "host_user_id", "conversation_id", "starts_at", "ends_at"] {
+            equal("a booking that was cancelled", name, &cancelled[name], &data[name])?;
+        }
+        Ok(())
     });
+    table.demand(
+        "booking.outside",
+        "`conversation_id` of a booking outside a conversation is null",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            let booking = json!({
+                "hostUserId": s.person().await?, "startsAt": "2036-03-01T09:30:00Z", "endsAt": "2036-03-01T10:00:00Z",
+            });
+            s.control()?.post("/bookings", booking).await?;
+            let data = stage.one(&s, "booking.created", "a booking").await?;
+            equal("a booking outside a conversation", "conversation_id", &data["conversation_id"], &Value::Null)
+        },
+    );
 }

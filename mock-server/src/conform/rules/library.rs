@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::lists::statuses;
 use crate::conform::{
     rule::{Found, READS, Table, WORLD, WRITE},
     session::text,
@@ -77,6 +78,21 @@ pub(super) fn add(table: &mut Table) {
                 }
             }
             Ok(())
+        },
+    );
+    table.observe(
+        "tag.unused",
+        "A tag that no conversation has any more",
+        "listed, 0",
+        WRITE,
+        |s| async move {
+            let (id, tag) = (s.conversation().await?, s.word("tag"));
+            for change in ["add", "remove"] {
+                s.act(&id, "tags", &json!({ change: [tag] })).await?.done()?;
+            }
+            let list = s.api().get("/tags").await?;
+            let entry = list.list()?.iter().find(|it| it["name"] == tag.as_str());
+            Ok(entry.map_or("not listed".into(), |it| format!("listed, {}", it["count"])))
         },
     );
     table.demand("tag.name.length", "Tag names have 1 to 40 characters", READS, |s| async move {
@@ -164,6 +180,9 @@ fn documents(table: &mut Table) {
             s.api().get(format!("/documents?{query}")).await?.names(&[field])
         });
     }
+    statuses(table, "documents.empty", "A parameter of documents that is there and empty", "400", || {
+        ["q", "kind", "limit"].map(|it| format!("/documents?{it}=")).to_vec()
+    });
     for kind in KINDS {
         table.demand(
             format!("documents.kind.{kind}"),
@@ -207,6 +226,18 @@ fn documents(table: &mut Table) {
         }
         Ok(())
     });
+    table.demand("documents.together", "`q` and `kind` narrow together", WORLD, |s| async move {
+        for kind in ["tax", "contract"] {
+            let (_, document) = filed(&s).await?;
+            s.control()?.post(&format!("/documents/{document}/reading"), json!({ "kind": kind })).await?;
+        }
+        for (query, found) in [("q=scan-2&kind=tax", 1), ("q=scan-2&kind=photo", 0), ("q=other&kind=tax", 0)]
+        {
+            let list = s.live()?.get(format!("/documents?{query}")).await?;
+            list.must(list.list()?.len() == found, format!("{found} documents for {query}"))?;
+        }
+        Ok(())
+    });
     table.demand("documents.newest-first", "The newest document comes first", WORLD, |s| async move {
         for _ in 0..3 {
             filed(&s).await?;
@@ -227,6 +258,8 @@ fn documents(table: &mut Table) {
             }
             let list = s.live()?.get("/documents").await?;
             list.must(list.list()?.len() == 25, "25 of 26 documents")?;
+            let list = s.live()?.get("/documents?limit=100").await?;
+            list.must(list.list()?.len() == 26, "26 documents")?;
             let list = s.live()?.get("/documents?limit=2").await?;
             list.must(list.list()?.len() == 2, "2 documents")
         },

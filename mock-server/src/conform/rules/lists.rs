@@ -1,6 +1,6 @@
 //! `GET /conversations` and `GET /conversations/{id}`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::conform::{
     reply::Reply,
@@ -10,11 +10,11 @@ use crate::conform::{
     stop::Stop,
 };
 
-fn ids(list: &Reply) -> Result<Vec<String>, Stop> {
+pub(super) fn ids(list: &Reply) -> Result<Vec<String>, Stop> {
     Ok(list.list()?.iter().map(|it| text(&it["id"])).collect())
 }
 
-fn contains(list: &Reply, id: &str, expected: bool) -> Result<(), Stop> {
+pub(super) fn contains(list: &Reply, id: &str, expected: bool) -> Result<(), Stop> {
     let words = if expected { "the conversation in the list" } else { "a list without the conversation" };
     list.must(ids(list)?.iter().any(|it| it == id) == expected, format!("{words} ({id})"))
 }
@@ -33,6 +33,23 @@ fn seen(table: &mut Table, id: &str, says: &str, mock: &'static str, path: &'sta
         READS,
         move |s| async move { Ok(s.api().get(path).await?.status.to_string()) },
     );
+}
+
+/// The statuses of requests that the document does not speak of, each status once.
+pub(super) fn statuses(
+    table: &mut Table,
+    id: &str,
+    says: &str,
+    mock: &'static str,
+    paths: fn() -> Vec<String>,
+) {
+    table.observe(id, says, mock, READS, move |s| async move {
+        let mut seen = std::collections::BTreeSet::new();
+        for path in paths() {
+            seen.insert(s.api().get(path).await?.status.to_string());
+        }
+        Ok(seen.into_iter().collect::<Vec<_>>().join(", "))
+    });
 }
 
 pub(super) fn add(table: &mut Table) {
@@ -60,7 +77,11 @@ pub(super) fn add(table: &mut Table) {
     table.demand("read.404", "A conversation that is not there is a 404", READS, |s| async move {
         s.api().get("/conversations/cnv_0").await?.refused(404).map(drop)
     });
-    seen(table, "read.bad-id", "An id of another form in a path", "404", "/conversations/nobody");
+    statuses(table, "read.bad-id", "An id of another form in a path", "404", || {
+        ["nobody", "msg_1", "cnv_", "cnv_UPPER", "cnv_%2F", "%00", "cnv_1%20"]
+            .map(|id| format!("/conversations/{id}"))
+            .to_vec()
+    });
 }
 
 fn views(table: &mut Table) {
@@ -94,6 +115,7 @@ fn views(table: &mut Table) {
         "view",
     );
     seen(table, "list.view.all", "`view=all` without a reference", "400", "/conversations?view=all");
+    seen(table, "list.view.case", "A `view` in capitals", "400", "/conversations?view=OPEN");
     table.demand(
         "list.reference",
         "`reference` with `view=all` lists in every status",
@@ -114,6 +136,31 @@ fn views(table: &mut Table) {
             Ok(())
         },
     );
+    for (id, says, snoozed, reference) in [
+        (
+            "list.reference.case",
+            "Whether a `reference` in capitals finds its conversation",
+            false,
+            "ORDER-17",
+        ),
+        (
+            "list.reference.snoozed",
+            "Whether `reference` with `view=all` lists what is snoozed",
+            true,
+            "order-17",
+        ),
+    ] {
+        table.observe(id, says, "yes", WORLD, move |s| async move {
+            let inbox = s.inbox().await?.replace('@', "+order-17@");
+            let id = text(&s.mail(json!({ "to": inbox })).await?["conversationId"]);
+            if snoozed {
+                let until = json!({ "until": "2099-01-01T00:00:00Z" });
+                s.control()?.post(&format!("/conversations/{id}/snooze"), until).await?;
+            }
+            let list = s.live()?.get(format!("/conversations?view=all&reference={reference}")).await?;
+            Ok(if ids(&list)?.contains(&id) { "yes" } else { "no" }.into())
+        });
+    }
 }
 
 fn narrowed(table: &mut Table) {
@@ -136,27 +183,6 @@ fn narrowed(table: &mut Table) {
             contains(&s.api().get(format!("/conversations?mailbox={inbox}&limit=100")).await?, &id, true)
         },
     );
-    table.demand("list.q", "`q` searches all mail text", WRITE, |s| async move {
-        let word = s.word("needle");
-        let mail =
-            json!({ "from": s.address("customer"), "text": format!("I look for a {word} in the hay.") });
-        let id = s.inbound(mail).await?.text_at("/conversationId")?;
-        let other = s.conversation().await?;
-        let list = s.api().get(format!("/conversations?q={word}")).await?;
-        contains(&list, &id, true)?;
-        contains(&list, &other, false)
-    });
-    table.demand("list.q.beyond-cut", "`q` also searches text that a read cuts off", WRITE, |s| async move {
-        let word = s.word("needle");
-        let mail =
-            json!({ "from": s.address("customer"), "text": format!("{} {word}", "hay ".repeat(2_100)) });
-        let id = s.inbound(mail).await?.text_at("/conversationId")?;
-        contains(&s.api().get(format!("/conversations?q={word}")).await?, &id, true)
-    });
-    table.demand("list.q.max", "`q` has at most 200 characters", READS, |s| async move {
-        s.api().get(format!("/conversations?q={}", "x".repeat(200))).await?.is(200)?;
-        s.api().get(format!("/conversations?q={}", "x".repeat(201))).await?.names(&["q"])
-    });
     table.demand(
         "list.assigned.me",
         "`assigned=me` has what is assigned to this agent",
@@ -200,7 +226,7 @@ fn narrowed(table: &mut Table) {
     });
     table.demand(
         "list.latest-message",
-        "The latest message decides the order, the snippet and the count",
+        "The latest message decides the order, the snippet, the time and the count",
         WORLD,
         |s| async move {
             let first = s.live_conversation().await?;
@@ -214,20 +240,31 @@ fn narrowed(table: &mut Table) {
                 "the one with the latest message first",
             )?;
             list.equals("/0/snippet", &json!("Once more"))?;
-            list.equals("/0/messageCount", &json!(2))
+            list.equals("/0/messageCount", &json!(2))?;
+            let read = s.live()?.get(format!("/conversations/{first}")).await?;
+            list.equals("/0/lastMessageAt", &json!(read.text_at("/timeline/1/at")?))
         },
     );
-    seen(
-        table,
+    table.observe(
         "list.mailbox.unknown",
         "An inbox that the key does not see",
-        "200",
-        "/conversations?mailbox=mbx_0",
+        "200, and nothing",
+        READS,
+        |s| async move {
+            let list = s.api().get("/conversations?mailbox=mbx_0").await?;
+            let found = list.json().and_then(Value::as_array).is_none_or(|it| !it.is_empty());
+            Ok(format!("{}{}", list.status, if found { "" } else { ", and nothing" }))
+        },
     );
     seen(table, "list.mailbox.malformed", "A `mailbox` that is no id", "400", "/conversations?mailbox=help");
     seen(table, "list.unknown-parameter", "A parameter that is not known", "200", "/conversations?color=red");
     seen(table, "list.twice", "A parameter that is given twice", "400", "/conversations?limit=1&limit=2");
     seen(table, "list.q.empty", "A parameter that is there and empty", "400", "/conversations?q=");
+    statuses(table, "list.empty", "Any other parameter that is there and empty", "400", || {
+        ["view", "mailbox", "assigned", "limit", "reference"]
+            .map(|it| format!("/conversations?{it}="))
+            .to_vec()
+    });
 }
 
 fn limits(table: &mut Table) {
@@ -248,6 +285,8 @@ fn limits(table: &mut Table) {
             s.live_conversation().await?;
         }
         let list = s.live()?.get("/conversations").await?;
-        list.must(list.list()?.len() == 25, "25 of 26 conversations")
+        list.must(list.list()?.len() == 25, "25 of 26 conversations")?;
+        let list = s.live()?.get("/conversations?limit=100").await?;
+        list.must(list.list()?.len() == 26, "26 conversations")
     });
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::conform::{
-    kept::timeline,
-    rule::{SEND, Table},
+    kept::{inbound, timeline},
+    rule::{SEND, Table, WORLD},
     session::text,
     shape::time,
     stop::Stop,
@@ -22,6 +22,13 @@ pub(super) fn add(table: &mut Table) {
             1,
         ),
         ("magic.bounce", "`bounce` is a hard bounce: the status is `failed`", "bounce", "failed", 1),
+        (
+            "magic.whole",
+            "A word that only starts like a magic recipient is anything else",
+            "replyto",
+            "sent",
+            1,
+        ),
         ("magic.tag", "Magic recipients are read from the part before any `+`", "bounce+tag", "failed", 1),
         (
             "magic.reply",
@@ -63,12 +70,13 @@ pub(super) fn add(table: &mut Table) {
         |s| async move {
             let sends = s.magic().await?;
             let send = sends.to("complaint")?;
-            let later =
-                s.act(&send.conversation, "replies", &json!({ "body": "Again", "send": true })).await?;
+            // Another conversation, with the same address.
+            let conversation = s.conversation_with(&send.address).await?;
+            let later = s.act(&conversation, "replies", &json!({ "body": "Again", "send": true })).await?;
             let message = later.text_at("/messageId")?;
             for _ in 0..6 {
                 s.wait(std::time::Duration::from_secs(6)).await;
-                let read = s.read(&send.conversation).await?;
+                let read = s.read(&conversation).await?;
                 let item =
                     timeline(&read)?.into_iter().find(|it| it["id"] == message.as_str()).unwrap_or_default();
                 match item["status"].as_str() {
@@ -84,6 +92,50 @@ pub(super) fn add(table: &mut Table) {
                 }
             }
             Err(Stop::differs(&later.request, "`status`: failed", "scheduled for more than 30 seconds"))
+        },
+    );
+    table.observe(
+        "magic.complaint.data",
+        "The `data` of a `spam-complaint` event",
+        r#"{"email":"complaint@…"}"#,
+        SEND,
+        |s| async move {
+            let sends = s.magic().await?;
+            let send = sends.to("complaint")?;
+            let items = timeline(&send.read)?;
+            let event = items.iter().find(|it| it["event"] == "spam-complaint");
+            let domain = send.address.trim_start_matches("complaint@");
+            Ok(event.map(|it| it["data"].to_string().replace(domain, "…")).unwrap_or_default())
+        },
+    );
+    table.observe("magic.case", "The status of a mail to `BOUNCE`", "failed", SEND, |s| async move {
+        s.magic().await?.to("BOUNCE")?.status()
+    });
+    table.demand("magic.domain", "Magic recipients work at any `.test` domain", WORLD, |s| async move {
+        let id = s.conversation_with(&s.address("bounce").replace('@', "@deep.er.")).await?;
+        s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?.done()?;
+        s.advance(30).await?;
+        s.read(&id).await?.equals("/timeline/1/status", &json!("failed"))
+    });
+    table.demand(
+        "magic.reply.time",
+        "The recipient writes back about 5 seconds after the mail was delivered",
+        WORLD,
+        |s| async move {
+            let id = s.conversation_with(&s.address("reply")).await?;
+            s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?.done()?;
+            s.advance(7).await?;
+            let early = inbound(&s.read(&id).await?)?;
+            s.advance(8).await?;
+            let late = inbound(&s.read(&id).await?)?;
+            match (early, late) {
+                (1, 2) => Ok(()),
+                _ => Err(Stop::differs(
+                    "a send to reply, 7 and 15 seconds later",
+                    "one inbound message, then two",
+                    format!("{early}, then {late}"),
+                )),
+            }
         },
     );
     table.demand("magic.docs.filed", "The invoice of `docs` is filed as a document", SEND, |s| async move {

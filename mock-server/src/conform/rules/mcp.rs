@@ -54,6 +54,14 @@ pub(super) fn add(table: &mut Table) {
         let reply = s.api().with_key(Some(&key)).mcp("tools/list", json!({})).await?;
         reply.must(reply.status == 401, "401")
     });
+    table.demand("mcp.auth.revoked", "With a revoked key it is a 401", WORLD, |s| async move {
+        let key = json!({ "name": "Revoked", "scopes": ["read"], "livemode": true });
+        let (api, agent) = s.key(key).await?;
+        api.mcp("tools/list", json!({})).await?.is(200)?;
+        s.control()?.delete(&format!("/keys/{agent}")).await?;
+        let reply = api.mcp("tools/list", json!({})).await?;
+        reply.must(reply.status == 401, "401")
+    });
     table.demand("mcp.inputs", "Tool inputs have the same limits as REST", WRITE, |s| async move {
         let id = s.conversation().await?;
         let long = json!({ "id": id, "body": "x".repeat(10_001) });
@@ -119,6 +127,17 @@ pub(super) fn add(table: &mut Table) {
         let (reply, result) = use_tool(&s.scoped(&["send"], true).await?, "reply", &send).await?;
         reply.must(result["isError"] != true, "a result that is no error")
     });
+    table.observe(
+        "mcp.send.shown",
+        "Tools for mail that a key with `send` and without `draft` is shown",
+        "reply, request_documents",
+        WORLD,
+        |s| async move {
+            let (_, names) = tools(&s.scoped(&["send"], true).await?).await?;
+            let mail = |it: &&String| ["reply", "request_documents"].contains(&it.as_str());
+            Ok(names.iter().filter(mail).cloned().collect::<Vec<_>>().join(", "))
+        },
+    );
     table.demand(
         "mcp.visibility",
         "What a key does not see, its tools do not see either",
@@ -177,6 +196,9 @@ pub(super) fn add(table: &mut Table) {
             reply.must(version.starts_with("3.1"), "`openapi`: 3.1")
         },
     );
+    table.demand("openapi.auth", "GET /openapi.json without a key is a 401", READS, |s| async move {
+        s.api().with_key(None).get("/openapi.json").await?.refused(401).map(drop)
+    });
     for (method, path) in [
         ("get", "/me"),
         ("get", "/conversations"),

@@ -9,6 +9,7 @@ mod conversations;
 mod errors;
 mod event_values;
 mod events;
+mod inputs;
 mod library;
 mod lists;
 mod magic;
@@ -19,8 +20,10 @@ mod replies;
 mod retries;
 mod sandbox;
 mod scoping;
+mod search;
 mod sending;
 mod tags;
+mod threading;
 mod visibility;
 mod webhooks;
 mod writes;
@@ -33,6 +36,7 @@ pub(super) fn all() -> Table {
         agent::add,
         conversations::add,
         lists::add,
+        search::add,
         writes::add,
         tags::add,
         assignment::add,
@@ -41,6 +45,7 @@ pub(super) fn all() -> Table {
         asking::add,
         library::add,
         app_mail::add,
+        threading::add,
         sandbox::add,
         magic::add,
         mcp::add,
@@ -53,7 +58,8 @@ pub(super) fn all() -> Table {
         occasions::add,
         event_values::add,
         errors::add,
-    ] as [fn(&mut Table); 23]
+        inputs::add,
+    ] as [fn(&mut Table); 26]
     {
         add(&mut table);
     }

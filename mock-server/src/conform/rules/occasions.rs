@@ -27,7 +27,7 @@ impl Stage {
         format!("/conversations/{}/{what}", self.conversation)
     }
 
-    async fn of_kind(&self, s: &Session, kind: &str) -> Result<Vec<Value>, Stop> {
+    pub(super) async fn of_kind(&self, s: &Session, kind: &str) -> Result<Vec<Value>, Stop> {
         s.settle().await?;
         Ok(self.receiver.got().iter().map(Delivery::event).filter(|it| it["type"] == kind).collect())
     }
@@ -144,6 +144,33 @@ fn occasions(table: &mut Table) {
         },
     );
     table.demand(
+        "message.sent.stopped",
+        "A send that was stopped within the undo window is not told as sent",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            let send = json!({ "body": "Hello", "send": true });
+            let sent = s.live()?.post(stage.path("replies"), &send).await?.text_at("/messageId")?;
+            s.control()?.post(&format!("/messages/{sent}/stop"), json!({})).await?;
+            s.advance(86_400).await?;
+            stage.none(&s, "message.sent", "a send that was stopped").await
+        },
+    );
+    table.observe(
+        "scout.held.replied",
+        "What is told of a mail that is held and joins a conversation",
+        "client.replied, scout.held",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            s.mail(json!({ "conversationId": stage.conversation, "held": true })).await?;
+            s.settle().await?;
+            let mut kinds: Vec<String> = stage.receiver.got().iter().map(Delivery::kind).collect();
+            kinds.sort();
+            Ok(kinds.join(", "))
+        },
+    );
+    table.demand(
         "draft.untold",
         "A draft that nobody approved is not told as approved or sent",
         WORLD,
@@ -212,22 +239,40 @@ fn occasions(table: &mut Table) {
 }
 
 fn turns(table: &mut Table) {
+    table.section("3.1");
+    table.demand(
+        "status.same.untold",
+        "Setting the same status again tells nothing",
+        WORLD,
+        |s| async move {
+            let stage = stage(&s).await?;
+            for _ in 0..2 {
+                s.live()?.post(stage.path("status"), &json!({ "status": "closed" })).await?.done()?;
+            }
+            stage.one(&s, "turn.changed", "closing twice").await.map(drop)
+        },
+    );
+    table.section("6.2");
     for (id, says, mock, act) in [
         ("turn.first", "The turn after the first mail", "ours, before null", 0),
         ("turn.closed", "The turn after closing", "done, before ours", 1),
         ("turn.sent", "The turn after mail went out", "theirs, before ours", 2),
         ("turn.reopened", "The turn after reopening", "ours, before done", 3),
+        ("turn.replied", "The turn after the customer answered mail that went out", "ours, before theirs", 4),
     ] {
         table.observe(id, says, mock, WORLD, move |s| async move {
             let stage = stage(&s).await?;
             let live = s.live()?;
             match act {
                 0 => drop(s.mail(json!({ "from": "new@customer.example" })).await?),
-                2 => {
+                2 | 4 => {
                     live.post(stage.path("replies"), &json!({ "body": "Hello", "send": true }))
                         .await?
                         .done()?;
                     s.advance(605).await?;
+                    if act == 4 {
+                        s.mail(json!({ "conversationId": stage.conversation })).await?;
+                    }
                 }
                 _ => {
                     live.post(stage.path("status"), &json!({ "status": "closed" })).await?.done()?;

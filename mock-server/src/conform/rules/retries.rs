@@ -47,6 +47,26 @@ fn retries(table: &mut Table) {
             }
         },
     );
+    table.demand("retry.varies", "The waits vary from event to event", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        for _ in 0..10 {
+            s.test_event(&hook).await?;
+        }
+        s.advance(40).await?;
+        let mut waits: Vec<String> =
+            receiver.got()[10..].iter().map(|it| it.header("webhook-timestamp").to_owned()).collect();
+        let tries = waits.len();
+        waits.sort();
+        waits.dedup();
+        match tries == 10 && waits.len() >= 4 {
+            true => Ok(()),
+            false => unlike(
+                "ten events that fail at the same moment",
+                "ten retries, spread over the range",
+                format!("{tries} retries, at {} different times", waits.len()),
+            ),
+        }
+    });
     table.demand("retry.dropped", "After that the event is dropped", WORLD, |s| async move {
         let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
         s.test_event(&hook).await?;
@@ -104,12 +124,13 @@ fn retries(table: &mut Table) {
         let first = receiver.got().first().map(|it| it.header("webhook-id").to_owned()).unwrap_or_default();
         s.control()?.post(&format!("/webhooks/{hook}/deliveries/{first}/redeliver"), json!({})).await?;
         s.settle().await?;
-        let ids: Vec<String> = receiver.got().iter().map(|it| it.header("webhook-id").to_owned()).collect();
-        match ids.len() == 2 && ids[1] == first {
+        let got = receiver.got();
+        let ids: Vec<String> = got.iter().map(|it| it.header("webhook-id").to_owned()).collect();
+        match ids.len() == 2 && ids[1] == first && got[0].body == got[1].body {
             true => Ok(()),
             false => unlike(
                 "a manual redelivery",
-                "a second delivery with the same id",
+                "a second delivery with the same id and body",
                 format!("{} deliveries", ids.len()),
             ),
         }
@@ -202,6 +223,17 @@ fn endings(table: &mut Table) {
             }
         },
     );
+    table.demand("day.early", "Less than a day of failures pauses nothing", WORLD, |s| async move {
+        let (_receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        for _ in 0..23 {
+            s.mail(json!({})).await?;
+            s.advance(3_600).await?;
+        }
+        match state(&s, &hook).await?.as_str() {
+            "on" => Ok(()),
+            state => unlike("23 hours of failures", "on", state),
+        }
+    });
     table.demand("day.notice", "A pause e-mails the owner of the webhook", WORLD, |s| async move {
         let (_receiver, _, _) = failing_for_a_day(&s).await?;
         notices(&s, 1, "a day of failures").await

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::conform::{
     kept::inbound,
     receiver::{Answer, Receiver},
-    rule::{Needs, Table, WORLD, WRITE},
+    rule::{Needs, SEND, Table, WORLD, WRITE},
     session::text,
     stop::Stop,
 };
@@ -191,6 +191,22 @@ fn around(table: &mut Table) {
         false,
         table,
     );
+    events(
+        "magic.complaint.told",
+        "The send before a complaint is told as `message.sent`",
+        "complaint",
+        "message.sent",
+        true,
+        table,
+    );
+    events(
+        "magic.docs.event",
+        "The reply of `docs` is told as `client.replied`",
+        "docs",
+        "client.replied",
+        true,
+        table,
+    );
     table.demand("sandbox.silent", "Nothing is sent outside the service", WORLD, |s| async move {
         let id = s.conversation().await?;
         s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?.done()?;
@@ -215,6 +231,42 @@ fn around(table: &mut Table) {
             let read = s.read(&id).await?;
             read.equals("/topic", &Value::Null)?;
             read.equals("/urgency", &Value::Null)
+        },
+    );
+    table.demand(
+        "sandbox.helpers.documents",
+        "The document-reading helper does not run in the sandbox",
+        SEND,
+        |s| async move {
+            let sends = s.magic().await?;
+            let send = sends.to("docs")?;
+            let list = s.api().get("/documents?limit=100").await?;
+            let filed =
+                list.list()?.iter().find(|it| it["conversationId"] == send.conversation.as_str()).cloned();
+            let filed = filed.ok_or_else(|| list.differs("a document of that conversation"))?;
+            let unread = filed["kind"].is_null()
+                && filed["fields"].as_object().is_some_and(|it| it.values().all(Value::is_null));
+            if unread {
+                Ok(())
+            } else {
+                Err(list.differs_in("no `kind` and no `fields`", "the document", &filed))
+            }
+        },
+    );
+    table.observe(
+        "sandbox.tags.count",
+        "`count` of a tag that one sandbox conversation has, with a test key and a live key",
+        "1 and 0",
+        WORLD,
+        |s| async move {
+            let id = s.conversation().await?;
+            s.act(&id, "tags", &json!({ "add": ["refund"] })).await?.done()?;
+            let count = |list: &Value| {
+                let found = list.as_array().and_then(|it| it.iter().find(|it| it["name"] == "refund"));
+                found.map_or("none".to_owned(), |it| it["count"].to_string())
+            };
+            let (test, live) = (s.api().get("/tags").await?, s.live()?.get("/tags").await?);
+            Ok(format!("{} and {}", count(test.done()?), count(live.done()?)))
         },
     );
     table.demand("sandbox.tags", "Tag names are shared with the live workspace", WORLD, |s| async move {

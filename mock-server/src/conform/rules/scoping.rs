@@ -59,6 +59,82 @@ pub(super) fn add(table: &mut Table) {
             (team, own) => unlike("a booking", "one event, to the team's webhook", format!("the team's: {team}, the private one: {own}")),
         }
     });
+    table.demand(
+        "scoping.other",
+        "A private webhook hears nothing of another person's private inbox",
+        WORLD,
+        |s| async move {
+            let (team, own) = private(&s).await?;
+            let other = text(&s.control()?.post("/users", json!({ "name": "Cleo" })).await?["id"]);
+            let inbox = json!({ "address": "cleo@acme.example", "name": "Cleo", "owner": other });
+            s.control()?.post("/mailboxes", inbox).await?;
+            s.mail(json!({ "to": "cleo@acme.example" })).await?;
+            s.settle().await?;
+            match (team.got().len(), own.got().len()) {
+                (0, 0) => Ok(()),
+                (team, own) => unlike(
+                    "mail to another person's private inbox",
+                    "no event for either webhook",
+                    format!("the team's: {team}, the private one: {own}"),
+                ),
+            }
+        },
+    );
+    table.demand(
+        "scoping.new",
+        "A private webhook hears about a private inbox that its maker adds later",
+        WORLD,
+        |s| async move {
+            let owner = text(&s.control()?.post("/users", json!({ "name": "Ben" })).await?["id"]);
+            let scope = json!({ "scope": "private", "owner": owner });
+            let (own, _, _) = hooked(&s, Answer::Status(200), scope).await?;
+            let inbox = json!({ "address": "ben@acme.example", "name": "Ben", "owner": owner });
+            s.control()?.post("/mailboxes", inbox).await?;
+            s.mail(json!({ "to": "ben@acme.example" })).await?;
+            s.settle().await?;
+            match own.got().is_empty() {
+                false => Ok(()),
+                true => unlike("mail to a private inbox that was added later", "an event", "none"),
+            }
+        },
+    );
+    table.demand(
+        "scoping.bookings.private",
+        "A booking in a private conversation is told to its maker's webhook alone",
+        WORLD,
+        |s| async move {
+            let (team, own) = private(&s).await?;
+            let id = s.mail(json!({ "to": "ben@acme.example" })).await?["conversationId"].clone();
+            s.settle().await?;
+            let before = own.got().len();
+            let booking = json!({
+                "hostUserId": s.person().await?, "conversationId": id,
+                "startsAt": "2036-03-01T09:30:00Z", "endsAt": "2036-03-01T10:00:00Z",
+            });
+            s.control()?.post("/bookings", booking).await?;
+            s.settle().await?;
+            match (team.got().len(), own.got().len() - before) {
+                (0, 1) => Ok(()),
+                (team, own) => unlike(
+                    "a booking in a private conversation",
+                    "one event, to the private webhook",
+                    format!("the team's: {team}, the private one: {own}"),
+                ),
+            }
+        },
+    );
+    table.observe(
+        "scoping.test",
+        "Whether a test event goes to other webhooks too",
+        "no",
+        WORLD,
+        |s| async move {
+            let (_one, hook, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+            let (other, _, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+            s.test_event(&hook).await?;
+            Ok(if other.got().is_empty() { "no" } else { "yes" }.into())
+        },
+    );
     for (id, says, test_event) in [
         ("scoping.sandbox", "Sandbox events go only to test endpoints", true),
         ("scoping.live", "Live events go only to live endpoints", false),

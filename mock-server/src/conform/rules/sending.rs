@@ -79,6 +79,28 @@ pub(super) fn add(table: &mut Table) {
             }
         },
     );
+    table.demand(
+        "reply.undo.sandbox.window",
+        "It does not leave earlier than after 5 seconds in the sandbox",
+        WORLD,
+        |s| async move {
+            let id = s.conversation().await?;
+            let made = s.act(&id, "replies", &json!({ "body": "Hello", "send": true })).await?;
+            let sent = made.text_at("/messageId")?;
+            s.advance(4).await?;
+            let early = message(s.api(), &id, &sent).await?["status"].clone();
+            s.advance(2).await?;
+            let late = message(s.api(), &id, &sent).await?["status"].clone();
+            match early == "scheduled" && late == "sent" {
+                true => Ok(()),
+                false => Err(unlike(
+                    &made.request,
+                    "scheduled after 4 seconds, sent after 6",
+                    format!("{early}, then {late}"),
+                )),
+            }
+        },
+    );
     table.demand("reply.undo.live", "A sent reply leaves after 10 minutes", WORLD, |s| async move {
         let (id, made) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
         let (api, sent) = (s.live()?, text(&made["messageId"]));
@@ -203,6 +225,19 @@ pub(super) fn add(table: &mut Table) {
         WORLD,
         |s| async move {
             let (id, _) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
+            s.advance(605).await?;
+            s.live()?.get(format!("/conversations/{id}")).await?.text_at("/status")
+        },
+    );
+    table.observe(
+        "reply.closed-status",
+        "The status of a conversation that was closed before its mail went out",
+        "closed",
+        WORLD,
+        |s| async move {
+            let (id, _) = live(&s, "replies", json!({ "body": "Hello", "send": true })).await?;
+            let closed = json!({ "status": "closed" });
+            s.live()?.post(format!("/conversations/{id}/status"), &closed).await?.done()?;
             s.advance(605).await?;
             s.live()?.get(format!("/conversations/{id}")).await?.text_at("/status")
         },

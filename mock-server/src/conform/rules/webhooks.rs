@@ -53,6 +53,7 @@ pub(super) fn add(table: &mut Table) {
     table.section("6.1");
     requests(table);
     signatures(table);
+    rotations(table);
     answers(table);
 }
 
@@ -166,16 +167,15 @@ fn signatures(table: &mut Table) {
         let shown = s.control()?.get("/webhooks").await?.to_string().contains(&secret);
         if shown { unlike("the list of webhooks", "no secret", "the secret") } else { Ok(()) }
     });
-    for (id, says, hours, old) in [
+    for (id, says, seconds, old) in [
         ("secret.rotated", "After a rotation both secrets sign", 0, true),
-        ("secret.rotated.day", "Both secrets sign for 24 hours", 23, true),
-        ("secret.rotated.over", "After 24 hours the new secret signs alone", 25, false),
+        ("secret.rotated.day", "Both secrets sign for 24 hours", 86_400 - 60, true),
+        ("secret.rotated.over", "After 24 hours the new secret signs alone", 86_400 + 60, false),
     ] {
         table.demand(id, says, WORLD, move |s| async move {
             let (receiver, hook, secret) = hooked(&s, Answer::Status(200), json!({})).await?;
-            let new =
-                text(&s.control()?.post(&format!("/webhooks/{hook}/rotate"), json!({})).await?["secret"]);
-            s.advance(hours * 3_600).await?;
+            let new = rotate(&s, &hook).await?;
+            s.advance(seconds).await?;
             s.test_event(&hook).await?;
             let got = receiver.got();
             let Some(last) = got.last() else { return unlike("a test event", "a delivery", "none") };
@@ -183,7 +183,7 @@ fn signatures(table: &mut Table) {
             match signed == (true, old, if old { 2 } else { 1 }) {
                 true => Ok(()),
                 false => unlike(
-                    &format!("an event {hours} hours after a rotation"),
+                    &format!("an event {seconds} seconds after a rotation"),
                     if old {
                         "two signatures, one of each secret"
                     } else {
@@ -194,6 +194,51 @@ fn signatures(table: &mut Table) {
             }
         });
     }
+}
+
+async fn rotate(s: &Session, hook: &str) -> Result<String, Stop> {
+    Ok(text(&s.control()?.post(&format!("/webhooks/{hook}/rotate"), json!({})).await?["secret"]))
+}
+
+fn rotations(table: &mut Table) {
+    table.demand(
+        "secret.rotated.retry",
+        "A retry is signed with the secrets of its own time",
+        WORLD,
+        |s| async move {
+            let (receiver, hook, old) = hooked(&s, Answer::Status(500), json!({})).await?;
+            s.test_event(&hook).await?;
+            let new = rotate(&s, &hook).await?;
+            s.advance(40).await?;
+            let signed: Vec<(bool, bool)> =
+                receiver.got().iter().map(|it| (it.is_signed_with(&old), it.is_signed_with(&new))).collect();
+            match signed == [(true, false), (true, true)] {
+                true => Ok(()),
+                false => unlike(
+                    "a try before a rotation and one after it",
+                    "the old secret, then both",
+                    format!("(old, new): {signed:?}"),
+                ),
+            }
+        },
+    );
+    table.observe(
+        "secret.rotated.twice",
+        "Which of three secrets sign after two rotations in a row",
+        "the second, the third",
+        WORLD,
+        |s| async move {
+            let (receiver, hook, first) = hooked(&s, Answer::Status(200), json!({})).await?;
+            let (second, third) = (rotate(&s, &hook).await?, rotate(&s, &hook).await?);
+            s.test_event(&hook).await?;
+            let got = receiver.got();
+            let Some(last) = got.last() else { return unlike("a test event", "a delivery", "none") };
+            let named = [("the first", first), ("the second", second), ("the third", third)];
+            let signing =
+                named.iter().filter(|(_, secret)| last.is_signed_with(secret)).map(|(name, _)| *name);
+            Ok(signing.collect::<Vec<_>>().join(", "))
+        },
+    );
 }
 
 fn answers(table: &mut Table) {
@@ -217,7 +262,7 @@ fn answers(table: &mut Table) {
             },
         );
     }
-    for status in [302_u16, 400, 404, 429, 500, 503] {
+    for status in [300_u16, 302, 304, 400, 401, 404, 418, 429, 500, 503, 599] {
         table.demand(
             format!("retried.{status}"),
             format!("{status} is retried"),

@@ -6,6 +6,7 @@ use crate::conform::{
     kept::timeline,
     rule::{Table, WORLD, WRITE},
     session::{Session, text},
+    shape::time,
     stop::Stop,
 };
 
@@ -188,10 +189,39 @@ fn states(table: &mut Table) {
             let id = s.live_conversation().await?;
             let until = json!({ "until": "2099-01-01T00:00:00Z" });
             s.control()?.post(&format!("/conversations/{id}/snooze"), until).await?;
-            let list = s.live()?.get("/conversations?view=open").await?;
-            Ok(if list.list()?.iter().any(|it| it["id"] == id.as_str()) { "yes" } else { "no" }.into())
+            let live = s.live()?;
+            for status in ["open", "waiting", "closed"] {
+                live.post(format!("/conversations/{id}/status"), &json!({ "status": status }))
+                    .await?
+                    .done()?;
+                let list = live.get(format!("/conversations?view={status}")).await?;
+                if list.list()?.iter().any(|it| it["id"] == id.as_str()) {
+                    return Ok("yes".into());
+                }
+            }
+            Ok("no".into())
         },
     );
+    for (id, says, mock, written) in [
+        ("view.snoozed.inbound", "A closed and snoozed conversation after the customer wrote", "open", true),
+        ("view.snoozed.over", "A waiting and snoozed conversation when the time has come", "waiting", false),
+    ] {
+        table.observe(id, says, mock, WORLD, move |s| async move {
+            let (id, live, until) = (s.live_conversation().await?, s.live()?, "2099-01-01T00:00:00Z");
+            let status = json!({ "status": if written { "closed" } else { "waiting" } });
+            live.post(format!("/conversations/{id}/status"), &status).await?.done()?;
+            s.control()?.post(&format!("/conversations/{id}/snooze"), json!({ "until": until })).await?;
+            if written {
+                s.mail(json!({ "conversationId": id })).await?;
+            } else {
+                let now = time(&text(&s.control()?.get("/clock").await?["now"])).unwrap_or_default();
+                s.advance((time(until).unwrap_or_default() - now).max(0.0).ceil() as u64).await?;
+            }
+            let read = live.get(format!("/conversations/{id}")).await?;
+            let snoozed = !read.done()?["snoozedUntil"].is_null();
+            Ok(format!("{}{}", read.text_at("/status")?, if snoozed { ", snoozed" } else { "" }))
+        });
+    }
 }
 
 fn notes(table: &mut Table) {

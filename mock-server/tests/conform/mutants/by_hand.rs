@@ -136,6 +136,16 @@ fn forms() -> Named {
             edit(READ, |it| it["assignee"] = json!({ "id": "x_1", "name": "X", "type": "user" })),
         ),
         ("conversation.riskReasons.max", edit(READ, |it| it["riskReasons"] = json!(["a", "b", "c", "d"]))),
+        ("conversation.sorting", edit(READ, |it| it["topic"] = json!("other"))),
+        ("conversation.sorting", edit(READ, |it| it["riskReasons"] = json!(["a", "b", "c", "d"]))),
+        ("team.visible", edit(READ, |it| it["team"]["people"] = json!([]))),
+        (
+            "team.visible",
+            edit(READ, |it| {
+                let agents = it["team"]["agents"].as_array_mut().expect("a team");
+                agents.push(json!({ "id": "agent:agt_1", "name": "Stranger" }));
+            }),
+        ),
         ("conversation.all.summary.fields", edit(READ, |it| it["subject"] = json!("Another"))),
         (
             "timeline.order",
@@ -242,6 +252,8 @@ fn lists() -> Named {
             }),
         ),
         ("list.latest-message", entries(LIST, |it| it["messageCount"] = json!(1))),
+        ("list.latest-message", entries(LIST, |it| it["lastMessageAt"] = json!("2001-01-01T00:00:00.000Z"))),
+        ("list.q.outbound", edit(LIST, |it| *it = json!([]))),
         (
             "list.limit.default",
             before(LIST, |asked| {
@@ -259,6 +271,9 @@ fn lists() -> Named {
         unfiltered("list.reference", "reference"),
         unfiltered("list.mailbox", "mailbox"),
         unfiltered("list.q", "q"),
+        unfiltered("list.together", "q"),
+        unfiltered("list.together", "assigned"),
+        unfiltered("list.together", "view"),
         unfiltered("list.assigned.me", "assigned"),
         unfiltered("list.assigned.unassigned", "assigned"),
         unfiltered("list.limit", "limit"),
@@ -311,6 +326,15 @@ fn writes() -> Named {
             }),
         ),
         ("status.same", counting(READ)),
+        ("status.same.untold", {
+            let count = AtomicU32::new(0);
+            before("POST /conversations/*/status", move |asked| {
+                if count.fetch_add(1, Ordering::Relaxed) > 0 {
+                    asked.set_json(&json!({ "status": "open" }));
+                }
+                Way::On
+            })
+        }),
         ("notes.each", before("POST /conversations/*/notes", |_| Way::Twice)),
         ("notes.never-mailed", outbox(|it| it.push(reminder()))),
         ("tags.remove", without("remove", "POST /conversations/*/tags")),
@@ -386,6 +410,8 @@ fn replies() -> Named {
         ("request.is-scheduled", never_sends(request)),
         ("reply.undo.sandbox", outbound("scheduled")),
         ("reply.undo.sandbox", outbound("sent")),
+        ("reply.undo.sandbox.window", outbound("scheduled")),
+        ("reply.undo.sandbox.window", outbound("sent")),
         ("reply.undo.live", outbound("scheduled")),
         ("reply.undo.live", outbound("sent")),
         ("reply.sendsAt.live", edit(reply, |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z"))),
@@ -433,6 +459,8 @@ fn library() -> Named {
         ("documents.attachments", edit("GET /documents", |it| *it = json!([]))),
         ("documents.kind", ignoring("GET /documents", "kind")),
         ("documents.q", ignoring("GET /documents", "q")),
+        ("documents.together", ignoring("GET /documents", "q")),
+        ("documents.together", ignoring("GET /documents", "kind")),
         ("documents.newest-first", edit("GET /documents", |it| it.as_array_mut().expect("a list").reverse())),
         ("documents.limit.default", ignoring("GET /documents", "limit")),
     ]);
@@ -544,6 +572,11 @@ fn sandbox() -> Named {
         ("magic.other", outbound("failed")),
         ("magic.bounce", outbound("sent")),
         ("magic.tag", outbound("sent")),
+        ("magic.domain", outbound("sent")),
+        ("magic.whole", echo()),
+        ("magic.whole", outbound("failed")),
+        ("magic.reply.time", silent()),
+        ("magic.reply.time", echo()),
         ("magic.reply", silent()),
         ("magic.docs", silent()),
         ("magic.ooo", silent()),
@@ -557,10 +590,24 @@ fn sandbox() -> Named {
             edit("POST /conversations/*/replies", |it| it["sendsAt"] = json!("2099-01-01T00:00:00.000Z")),
         ),
         ("magic.delivered.event", arriving("message.sent", 0)),
+        ("magic.complaint.told", arriving("message.sent", 0)),
+        ("magic.docs.event", arriving("client.replied", 0)),
         ("magic.bounce.event", events("", |it| it["type"] = json!("message.sent"))),
         ("magic.reply.event", arriving("client.replied", 0)),
         ("magic.ooo.event", events("", |it| it["type"] = json!("client.replied"))),
         ("sandbox.silent", outbox(|it| it.push(reminder()))),
+        ("sandbox.helpers.documents", entries("GET /documents", |it| it["kind"] = json!("invoice"))),
+        (
+            "sandbox.helpers.documents",
+            entries("GET /documents", |it| it["fields"] = json!({ "vendor": "Nordwind" })),
+        ),
+        ("sandbox.people", status("POST /conversations/*/assign", 400, 200)),
+        (
+            "sandbox.people",
+            edit(READ, |it| it["team"]["people"] = json!([{ "id": "user:usr_1", "name": "Anna" }])),
+        ),
+        ("sandbox.scopes", status("POST /conversations/*/notes", 403, 201)),
+        ("sandbox.scopes", status("POST /app-mail", 403, 201)),
         ("sandbox.helpers", edit(READ, |it| it["topic"] = json!("delivery"))),
         (
             "sandbox.tags",
@@ -593,10 +640,16 @@ fn access() -> Named {
         ("auth.form", edit("POST /_mock/worlds/*/keys", |it| it["key"] = json!("sk_live_1"))),
         ("auth.agent", edit(me, |it| it["agent"]["name"] = json!("Bot"))),
         ("auth.author", items("note", |it| it["author"] = json!("Somebody"))),
+        ("auth.actor", items("event", |it| it["actor"] = json!("Somebody"))),
+        ("auth.drafter", items("message", |it| it["from"]["name"] = json!("Somebody"))),
         ("auth.livemode", edit(me, |it| it["livemode"] = json!(false))),
         ("auth.scopes", edit(me, |it| it["scopes"] = json!(["read", "write", "draft", "send"]))),
         ("scope.read.enough", status("GET /documents", 200, 403)),
+        ("scope.read.needed", status(me, 403, 200)),
+        ("scope.read.needed", status("GET /documents", 403, 200)),
         ("scope.no-effect", counting(READ)),
+        ("private.no-effect", counting(READ)),
+        ("private.lists.filters", seen(LIST)),
         ("private.own", status(READ, 200, 404)),
         ("private.team", status(READ, 200, 404)),
         ("private.lists.conversations", seen(LIST)),
@@ -606,6 +659,7 @@ fn access() -> Named {
         ("private.lists.mailboxes", seen("GET /mailboxes")),
         ("sandbox.lists", seen(LIST)),
         ("sandbox.invisible", status(READ, 404, 200)),
+        ("sandbox.invisible", seen("GET /documents")),
         (
             "browser.origin",
             after(me, |_, answered| {
@@ -613,6 +667,7 @@ fn access() -> Named {
             }),
         ),
         ("plan.free", status(me, 403, 200)),
+        ("plan.free.mcp", status("POST /mcp", 403, 200)),
     ])
 }
 
@@ -650,8 +705,13 @@ fn webhooks() -> Named {
             "secret.rotated.day",
             header("webhook-signature", |it| it.split(' ').next().unwrap_or_default().into()),
         ),
+        (
+            "secret.rotated.retry",
+            header("webhook-signature", |it| it.split(' ').next().unwrap_or_default().into()),
+        ),
         ("secret.rotated.over", header("webhook-signature", |it| format!("{it} {it}"))),
         ("delivered.late", relay(|_| 0)),
+        ("retry.varies", header("webhook-timestamp", |_| "1800000000".into())),
         ("retry.schedule", relay(|_| 2)),
         ("retry.schedule", heard(|_| 200)),
         (
@@ -670,6 +730,10 @@ fn webhooks() -> Named {
         ("retry.until", heard(|_| 500)),
         ("redelivery", {
             let count = AtomicU32::new(0);
+            events("", move |it| it["again"] = json!(count.fetch_add(1, Ordering::Relaxed)))
+        }),
+        ("redelivery", {
+            let count = AtomicU32::new(0);
             relay(move |_| usize::from(count.fetch_add(1, Ordering::Relaxed) == 0))
         }),
         ("log.tries", edit(log, |it| it[0]["tries"] = json!([]))),
@@ -679,11 +743,17 @@ fn webhooks() -> Named {
         ("gone.off", heard(|status| if status == 410 { 500 } else { status })),
         ("gone.notice", outbox(Vec::clear)),
         ("day.paused", heard(|_| 200)),
+        // The mock turns it off at the first try.
+        ("day.early", heard(|_| 410)),
         ("day.notice", outbox(Vec::clear)),
         ("day.resumed", relay(|_| 2)),
         ("day.success", heard(|_| 500)),
         ("scoping.private", to_team()),
         ("scoping.team", to_private()),
+        ("scoping.other", to("cleo@acme.example", "ben@acme.example")),
+        ("scoping.other", to("cleo@acme.example", "help@acme.example")),
+        ("scoping.new", to_team()),
+        ("scoping.bookings.private", relay(|_| 2)),
         ("scoping.bookings", relay(|_| 2)),
         ("scoping.sandbox", events("", |it| it["livemode"] = json!(true))),
         ("scoping.live", events("", |it| it["livemode"] = json!(false))),
@@ -696,7 +766,7 @@ fn webhooks() -> Named {
     for status in [200, 201, 204, 299] {
         list.push((format!("delivered.{status}"), heard(|_| 500)));
     }
-    for status in [302, 400, 404, 429, 500, 503] {
+    for status in [300, 302, 304, 400, 401, 404, 418, 429, 500, 503, 599] {
         list.push((format!("retried.{status}"), heard(|_| 200)));
     }
     list
@@ -775,12 +845,17 @@ fn occasions() -> Named {
         ("assigned.none", arriving("conversation.assigned", 0)),
         ("draft.approved.then-sent", arriving("message.sent", 0)),
         ("draft.approved.then-sent", arriving("draft.approved", 0)),
+        (
+            "message.sent.stopped",
+            before("POST /_mock/worlds/*/messages/*/stop", |_| Way::Not(Answered::new(200, &json!({})))),
+        ),
         ("message.sent.once", arriving("message.sent", 2)),
         ("message.sent.once", arriving("message.sent", 0)),
         ("ask.completed.all", arriving("ask.completed", 2)),
         ("ask.completed.all", data("ask.completed", "kind", json!("files"))),
         ("ask.completed.optional", arriving("ask.completed", 0)),
         ("client.replied.values", data("client.replied", "message_id", json!("msg_1"))),
+        ("client.replied.values", data("client.replied", "mailbox_id", json!("mbx_1"))),
         ("client.replied.insecure", data("client.replied", "secure", json!(true))),
         ("client.replied.reference.carried", data("client.replied", "reference", json!("Order-17"))),
         (
@@ -797,6 +872,12 @@ fn occasions() -> Named {
         ),
         ("draft.approved.edited.true", data("draft.approved", "edited", json!(false))),
         ("message.sent.values", data("message.sent", "author", json!(null))),
+        ("message.sent.values", data("message.sent", "mailbox_id", json!("mbx_1"))),
+        ("turn.changed.values", data("turn.changed", "assignee", json!(null))),
+        ("webhook.test.values", data("webhook.test", "endpoint_id", json!("whk_1"))),
+        ("webhook.test.values", events("webhook.test", |it| it["livemode"] = json!(true))),
+        ("booking.values", data("booking.cancelled", "host_user_id", json!("usr_1"))),
+        ("booking.outside", data("booking.created", "conversation_id", json!("cnv_1"))),
         ("scout.held.values", data("scout.held", "conversation_id", json!("cnv_1"))),
         ("booking.values", data("booking.created", "starts_at", json!("2001-01-01T00:00:00.000Z"))),
         (
@@ -872,7 +953,17 @@ fn errors() -> Named {
         }),
         ("rate.minute", before("POST /_mock/worlds/*/clock", |_| Way::Not(Answered::new(200, &json!({}))))),
         ("rate.shared", status("POST /mcp", 429, 200)),
+        ("rate.shared.tools", {
+            let count = AtomicU32::new(0);
+            // The count starts anew after the calls of tools.
+            after("GET /me", move |_, answered| {
+                if answered.status == 429 && count.fetch_add(1, Ordering::Relaxed) < 60 {
+                    *answered = Answered::new(200, &json!({}));
+                }
+            })
+        }),
         ("rate.inbound", status("POST /sandbox/inbound", 429, 201)),
+        ("openapi.auth", status("GET /openapi.json", 401, 200)),
         ("openapi.status", edit("GET /openapi.json", |it| it["openapi"] = json!("3.0.3"))),
     ])
 }
@@ -890,6 +981,7 @@ fn mcp() -> Named {
         ),
         ("mcp.auth", status(endpoint, 401, 200)),
         ("mcp.auth.wrong", status(endpoint, 401, 200)),
+        ("mcp.auth.revoked", status(endpoint, 401, 200)),
         ("mcp.inputs", result(|it| it["isError"] = json!(false))),
         (
             "mcp.effect",

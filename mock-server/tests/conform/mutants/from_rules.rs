@@ -96,6 +96,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("input.json", "POST /conversations/*/notes"),
     ("input.object", "POST /conversations/*/notes"),
     ("input.missing", "POST /conversations/*/notes"),
+    ("input.missing.status", "POST /conversations/*/status"),
+    ("input.missing.assign", "POST /conversations/*/assign"),
+    ("input.missing.replies", "POST /conversations/*/replies"),
+    ("input.missing.requests", "POST /conversations/*/document-requests"),
 ];
 
 fn longest(value: &Value) -> Vec<usize> {

@@ -73,12 +73,6 @@ impl Mcp {
         self.answer(era, "tools/call", json!({ "name": name, "arguments": arguments })).await["result"]
             .clone()
     }
-
-    /// The names of the tools that the key gets to see.
-    async fn tools(&self, era: Era) -> Vec<String> {
-        let answer = self.answer(era, "tools/list", json!({})).await;
-        answer["result"]["tools"].as_array().expect("a list").iter().map(|tool| text(&tool["name"])).collect()
-    }
 }
 
 /// Lets a customer write in where the key can see it, and gives the id of the new conversation.

@@ -1,7 +1,6 @@
 //! What goes over the wire: keys, scopes, limits, errors, both eras of the protocol.
 
 use serde_json::{Value, json};
-use shared_inbox_mock::MockServer;
 
 use super::{Era, Mcp, a_conversation};
 use crate::kit::{Kit, Reply, text};
@@ -20,33 +19,6 @@ fn sentence(result: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn without_a_good_key_the_answer_is_401_as_in_rest() {
-    let (kit, mcp) = server().await;
-    let stranger = Mcp { key: format!("rk_live_{}", "x".repeat(48)), ..mcp };
-    let by_rest = kit.api(&stranger.key).get("/me").await.error(401);
-    for era in ERAS {
-        assert_eq!(stranger.ask(era, "tools/list", json!({})).await.error(401), by_rest, "{era:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_revoked_key_is_401() {
-    let (kit, _) = server().await;
-    let (api, agent) = kit.key("Made for a test", &["read"]).await;
-    let mcp = Mcp::new(&kit, &api);
-    mcp.answer(Era::Modern, "tools/list", json!({})).await;
-    kit.control("DELETE", &format!("/keys/{agent}"), Value::Null).await.expect(204);
-    mcp.ask(Era::Modern, "tools/list", json!({})).await.error(401);
-}
-
-#[tokio::test]
-async fn a_page_of_another_site_is_refused() {
-    let (kit, mcp) = server().await;
-    let request = mcp.request(Era::Modern, "tools/list", json!({})).header("Origin", "https://evil.example");
-    kit.ask(request).await.error(403);
-}
-
-#[tokio::test]
 async fn the_key_decides_which_world_a_tool_works_in() {
     let (kit, mcp) = server().await;
     kit.mail("kim@example.com", "Hello").await;
@@ -55,44 +27,6 @@ async fn the_key_decides_which_world_a_tool_works_in() {
     let count = |result: Value| result["structuredContent"]["items"].as_array().map(Vec::len);
     assert_eq!(count(mcp.tool(Era::Modern, "list_conversations", json!({})).await), Some(1));
     assert_eq!(count(there.tool(Era::Modern, "list_conversations", json!({})).await), Some(0));
-}
-
-#[tokio::test]
-async fn the_scopes_decide_which_tools_there_are() {
-    let (kit, mcp) = server().await;
-    let read = ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
-    let with = |more: &[&'static str]| {
-        let order = [
-            "list_conversations",
-            "get_conversation",
-            "add_note",
-            "set_status",
-            "tag_conversation",
-            "assign_conversation",
-            "reply",
-            "request_documents",
-            "list_mailboxes",
-            "list_tags",
-            "search_documents",
-            "record_sent",
-        ];
-        order.into_iter().filter(|tool| read.contains(tool) || more.contains(tool)).collect::<Vec<_>>()
-    };
-    let write = ["add_note", "set_status", "tag_conversation", "assign_conversation"];
-    let mail = ["reply", "request_documents"];
-    for (scopes, more) in [
-        (&["read"][..], &[][..]),
-        (&["read", "write"], &write),
-        (&["read", "draft"], &mail),
-        (&["read", "send"], &mail),
-        (&["read", "record"], &["record_sent"]),
-    ] {
-        let key = Mcp::with_scopes(&kit, scopes).await;
-        for era in ERAS {
-            assert_eq!(key.tools(era).await, with(more), "{scopes:?} {era:?}");
-        }
-    }
-    assert_eq!(mcp.tools(Era::Modern).await.len(), 12);
 }
 
 #[tokio::test]
@@ -171,35 +105,6 @@ async fn a_tool_that_does_not_exist_is_a_protocol_error() {
         }
         let answer = mcp.answer(era, "tools/call", json!({ "name": "list_tags", "arguments": [1] })).await;
         assert_eq!(answer["error"]["code"], -32602);
-    }
-}
-
-#[tokio::test]
-async fn rest_and_mcp_share_one_count_of_requests() {
-    let kit = Kit::with(MockServer::builder().manual_clock().empty()).await;
-    let (api, mcp) = (kit.live(), Mcp::new(&kit, &kit.live()));
-    let call = json!({ "name": "list_tags", "arguments": {} });
-    for _ in 0..40 {
-        api.get("/me").await.expect(200);
-        mcp.answer(Era::Modern, "tools/call", call.clone()).await;
-        mcp.answer(Era::Legacy, "tools/list", json!({})).await;
-    }
-    let by_rest = api.get("/me").await.error(429);
-    for era in ERAS {
-        assert_eq!(mcp.ask(era, "tools/call", call.clone()).await.error(429), by_rest, "{era:?}");
-        assert_eq!(mcp.ask(era, "tools/list", json!({})).await.error(429), by_rest, "{era:?}");
-    }
-    kit.advance(60).await;
-    mcp.answer(Era::Modern, "tools/list", json!({})).await;
-}
-
-#[tokio::test]
-async fn on_the_free_plan_the_answer_is_403() {
-    let (kit, mcp) = server().await;
-    kit.control("PUT", "/plan", json!({ "plan": "free" })).await.expect(200);
-    let by_rest = kit.live().get("/me").await.error(403);
-    for era in ERAS {
-        assert_eq!(mcp.ask(era, "tools/list", json!({})).await.error(403), by_rest, "{era:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Webhooks, against real receivers over real HTTP. Signatures are checked by the `standardwebhooks` crate, not by ours.
 
+mod endpoints;
 mod events;
 mod exam;
 mod kit;
@@ -9,8 +10,6 @@ mod log;
 mod luck;
 pub(crate) mod receiver;
 mod retries;
-mod scoping;
-mod secrets;
 mod slow;
 mod state;
 mod targets;

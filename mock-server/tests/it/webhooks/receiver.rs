@@ -176,11 +176,6 @@ impl Receiver {
     pub(crate) fn kinds(&self) -> Vec<String> {
         self.got().iter().map(Got::kind).collect()
     }
-
-    /// The events of this kind, as they came in.
-    pub(crate) fn of_kind(&self, kind: &str) -> Vec<Value> {
-        self.got().iter().map(Got::json).filter(|event| event["type"] == kind).collect()
-    }
 }
 
 impl Drop for Receiver {

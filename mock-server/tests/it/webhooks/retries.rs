@@ -1,4 +1,4 @@
-//! What counts as delivered, when the next try is made, and when the sending ends.
+//! Tries in detail: why they fail, what the log says, and what becomes of what is queued.
 
 use std::time::Duration;
 
@@ -8,9 +8,6 @@ use super::{
     kit::{Mock, hours, minutes, seconds},
     receiver::{Receiver, Reply},
 };
-
-/// The waits of the service, in seconds.
-const WAITS: [f64; 8] = [30.0, 120.0, 600.0, 1_800.0, 3_600.0, 10_800.0, 21_600.0, 43_200.0];
 
 #[tokio::test]
 async fn the_first_try_is_made_at_once_although_the_clock_stands_still() {
@@ -22,102 +19,6 @@ async fn the_first_try_is_made_at_once_although_the_clock_stands_still() {
     got.verifies_with(&hook.secret).unwrap();
     assert_eq!(got.header("content-type"), "application/json");
     assert_eq!(got.timestamp(), mock.now().await as i64);
-}
-
-#[tokio::test]
-async fn a_failed_event_is_tried_nine_times_over_about_a_day_and_then_dropped() {
-    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
-    let hook = mock.hook(&receiver).await;
-    let started = mock.now().await;
-    let event = mock.send_test(&hook).await;
-    mock.advance(hours(40)).await;
-
-    let got = receiver.got();
-    assert_eq!(got.len(), 9, "one try at once and eight more");
-    let delivery = &mock.deliveries(&hook).await[0];
-    assert_eq!((&delivery["outcome"], &delivery["nextTryAt"]), (&json!("failed"), &json!(null)));
-    let tries = delivery["tries"].as_array().unwrap();
-    assert_eq!(tries.len(), 9);
-    let times: Vec<f64> = tries.iter().map(|it| seconds(&it["at"])).collect();
-    assert_eq!(times[0], started, "the first try is not delayed");
-    for (n, wait) in WAITS.iter().enumerate() {
-        let waited = times[n + 1] - times[n];
-        assert!((wait * 0.8..=wait * 1.2).contains(&waited), "wait {n} was {waited}, not about {wait}");
-    }
-    for (n, request) in got.iter().enumerate() {
-        assert_eq!(request.id(), event, "the id stays the same");
-        assert_eq!(request.body, got[0].body, "the body stays the same");
-        assert_eq!(request.timestamp(), times[n] as i64, "the timestamp is that of the try");
-        assert!(request.is_signed_with(&hook.secret), "try {n} is signed anew");
-        assert_eq!(tries[n]["status"], 500);
-        assert_eq!(tries[n]["error"], json!(null));
-        assert!(tries[n]["durationMs"].is_u64());
-    }
-    assert_eq!(mock.queued().await, 0);
-}
-
-#[tokio::test]
-async fn the_waits_differ_from_event_to_event() {
-    let (mock, receiver) = (Mock::start().await, Receiver::answering(500).await);
-    let hook = mock.hook(&receiver).await;
-    for _ in 0..20 {
-        mock.send_test(&hook).await;
-    }
-    let now = mock.now().await;
-    let mut waits: Vec<f64> =
-        mock.deliveries(&hook).await.iter().map(|it| seconds(&it["nextTryAt"]) - now).collect();
-    waits.sort_by(f64::total_cmp);
-    assert!(waits.iter().all(|wait| (24.0..=36.0).contains(wait)), "{waits:?}");
-    assert!(waits[19] - waits[0] > 4.0, "they use the range: {waits:?}");
-}
-
-#[tokio::test]
-async fn a_receiver_that_recovers_gets_the_event_and_no_more() {
-    let (mock, receiver) = (Mock::start().await, Receiver::answering(503).await);
-    let hook = mock.hook(&receiver).await;
-    mock.send_test(&hook).await;
-    mock.advance(minutes(1)).await;
-    assert_eq!(receiver.count(), 2);
-    receiver.answer(204);
-    mock.advance(hours(48)).await;
-    assert_eq!(receiver.count(), 3, "nothing follows a 2xx");
-    let delivery = &mock.deliveries(&hook).await[0];
-    assert_eq!(delivery["outcome"], "delivered");
-    assert_eq!(delivery["nextTryAt"], json!(null));
-    let statuses: Vec<_> =
-        delivery["tries"].as_array().unwrap().iter().map(|it| it["status"].clone()).collect();
-    assert_eq!(statuses, [503, 503, 204]);
-}
-
-#[tokio::test]
-async fn any_2xx_is_delivered_and_everything_else_is_tried_again() {
-    let mock = Mock::start().await;
-    for status in [200, 201, 202, 204, 299] {
-        let receiver = Receiver::answering(status).await;
-        let hook = mock.hook(&receiver).await;
-        mock.send_test(&hook).await;
-        assert_eq!(mock.deliveries(&hook).await[0]["outcome"], "delivered", "{status}");
-    }
-    for status in [300, 301, 304, 400, 401, 404, 409, 418, 429, 500, 502, 503, 599] {
-        let receiver = Receiver::answering(status).await;
-        let hook = mock.hook(&receiver).await;
-        mock.send_test(&hook).await;
-        let delivery = &mock.deliveries(&hook).await[0];
-        assert_eq!(delivery["outcome"], "pending", "{status}");
-        assert_eq!(delivery["tries"][0]["status"], status);
-    }
-}
-
-#[tokio::test]
-async fn redirects_are_not_followed() {
-    let (mock, elsewhere) = (Mock::start().await, Receiver::start().await);
-    let url = elsewhere.url();
-    let receiver = Receiver::scripted(move |_| Reply::Redirect(url.clone())).await;
-    let hook = mock.hook(&receiver).await;
-    mock.send_test(&hook).await;
-    assert_eq!((receiver.count(), elsewhere.count()), (1, 0));
-    let delivery = &mock.deliveries(&hook).await[0];
-    assert_eq!((&delivery["outcome"], &delivery["tries"][0]["status"]), (&json!("pending"), &json!(307)));
 }
 
 #[tokio::test]

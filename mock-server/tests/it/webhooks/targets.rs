@@ -128,3 +128,30 @@ async fn a_receiver_that_does_not_speak_tls_is_named_as_such() {
     assert_eq!(tried["status"], json!(null));
     assert_eq!(tried["error"], "no secure connection could be made: look at the receiver's certificate");
 }
+
+#[tokio::test]
+async fn plain_http_is_for_this_machine_alone_also_when_the_name_cannot_be_found() {
+    let names = |name: &str| match name {
+        "public.example" => vec!["203.0.113.7".parse::<IpAddr>().expect("an address")],
+        _ => Vec::new(),
+    };
+    let targets = Targets::loopback().names(names);
+    let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_targets(targets)).await;
+    for url in [
+        "http://public.example/in",
+        "http://missing.example/in",
+        "http://203.0.113.7/in",
+        "http://10.0.0.1/in",
+    ] {
+        let (status, error) = add(&mock, url).await;
+        assert!(status == 400 && error.starts_with("url: "), "{url}: {status} {error}");
+    }
+    for url in [
+        "https://public.example/in",
+        "https://missing.example/in",
+        "http://127.0.0.1:9/in",
+        "http://localhost:9/in",
+    ] {
+        assert_eq!(add(&mock, url).await.0, 201, "{url}");
+    }
+}

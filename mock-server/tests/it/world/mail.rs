@@ -1,8 +1,8 @@
-//! Mail that comes in: history taken out, the cut of a read, and what it does to its conversation.
+//! Mail that comes in: quoted history, signs of a scam, and answers to what an app recorded.
 
 use serde_json::{Value, json};
-use shared_inbox::{Operation, Timestamp};
-use shared_inbox_mock::world::{InboundMail, Snooze};
+use shared_inbox::Operation;
+use shared_inbox_mock::world::InboundMail;
 
 use super::kit::Kit;
 
@@ -55,100 +55,6 @@ fn what_only_looks_like_history_stays() {
 }
 
 #[test]
-fn a_read_cuts_a_text_after_8000_characters_and_search_knows_the_rest() {
-    let mut kit = Kit::new();
-    let id = kit.mail(&format!("{} needle", "ä".repeat(8_000)));
-    let live = kit.live.clone();
-    let read = kit.read(&live, &id);
-    assert_eq!(read["timeline"][0]["text"], json!("ä".repeat(8_000)));
-    assert_eq!(kit.ids(&live, &[("q", "needle")]), [id]);
-}
-
-#[test]
-fn incoming_mail_opens_the_conversation_and_ends_a_snooze() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
-    let until = Timestamp::from_millis(kit.now.as_millis() + 60_000);
-    kit.world.snooze(&id, Snooze::new(Some(until)), kit.now).unwrap();
-    assert_eq!(kit.ids(&live, &[("view", "snoozed")]), [id.as_str()]);
-    assert!(kit.ids(&live, &[("view", "closed")]).is_empty(), "only in the view `snoozed`");
-
-    let mut mail = InboundMail::new("help@acme.example", "kim@example.com", "And another thing");
-    mail.conversation_id = Some(id.clone());
-    assert!(!kit.inbound(mail).created);
-    let read = kit.read(&live, &id);
-    assert_eq!((&read["status"], &read["snoozedUntil"]), (&json!("open"), &Value::Null));
-    assert_eq!(kit.ids(&live, &[]), [id]);
-    assert!(kit.world.jobs().iter().all(|job| job.job != "wake"), "nothing is left to wake");
-}
-
-#[test]
-fn a_snooze_ends_at_its_time_and_the_status_stays() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "waiting" })).unwrap();
-    let until = Timestamp::from_millis(kit.now.as_millis() + 60_000);
-    kit.world.snooze(&id, Snooze::new(Some(until)), kit.now).unwrap();
-    assert!(kit.advance(59).is_empty());
-    assert_eq!(kit.ids(&live, &[("view", "snoozed")]), [id.as_str()]);
-    assert_eq!(kit.advance(1), ["wake"]);
-    assert_eq!(kit.ids(&live, &[("view", "waiting")]), [id.as_str()]);
-    assert_eq!(kit.read(&live, &id)["snoozedUntil"], Value::Null);
-}
-
-#[test]
-fn mail_joins_by_conversation_or_by_what_it_answers_never_by_subject_or_sender() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let first = kit.mail("Hello");
-    let sent = kit.send(&live, &first);
-    let mail = |text: &str| InboundMail::new("help@acme.example", "kim@example.com", text);
-
-    let same_sender = kit.inbound(mail("Hello again"));
-    assert!(same_sender.created, "the sender alone says nothing");
-
-    let mut by_message = mail("Thanks");
-    by_message.in_reply_to = Some(format!("<{sent}@acme.example>"));
-    assert_eq!(kit.inbound(by_message).conversation_id.as_str(), first);
-
-    let mut unknown = mail("Thanks");
-    unknown.in_reply_to = Some("<nobody-knows@example.com>".into());
-    assert!(kit.inbound(unknown).created);
-
-    let mut nowhere = mail("Thanks");
-    nowhere.conversation_id = Some("cnv_nowhere".into());
-    assert_eq!(kit.world.inbound(nowhere, kit.now).unwrap_err().status, 404);
-}
-
-#[test]
-fn a_reference_joins_only_for_someone_on_the_conversation() {
-    let mut kit = Kit::new();
-    let mail = |from: &str| InboundMail::new("help+Order-7@acme.example", from, "About my order");
-    let kim = kit.inbound(mail("kim@example.com"));
-    let again = kit.inbound(mail("KIM@example.com"));
-    assert_eq!(again.conversation_id, kim.conversation_id);
-    let other = kit.inbound(mail("lee@example.com"));
-    assert!(other.created);
-    let mut forged = mail("kim@example.com");
-    forged.dmarc = shared_inbox_mock::world::Dmarc::Fail;
-    assert!(kit.inbound(forged).created, "whoever fails the check of the sender may be anybody");
-
-    let live = kit.live.clone();
-    assert_eq!(kit.read(&live, other.conversation_id.as_str())["reference"], "order-7");
-    let listed = kit.ids(&live, &[("view", "all"), ("reference", "ORDER-7")]);
-    assert_eq!(listed.len(), 3);
-    let plain = kit.inbound(InboundMail::new("help+news@acme.example", "kim@example.com", "Hello"));
-    assert_eq!(
-        kit.read(&live, plain.conversation_id.as_str()).get("reference"),
-        None,
-        "no digit, no reference"
-    );
-}
-
-#[test]
 fn a_mail_with_two_signs_of_a_scam_is_marked_in_the_sandbox() {
     let mut kit = Kit::new();
     let test = kit.test.clone();
@@ -161,22 +67,76 @@ fn a_mail_with_two_signs_of_a_scam_is_marked_in_the_sandbox() {
     assert_eq!((&read["risk"], &read["riskReasons"]), (&Value::Null, &json!([])), "one sign is no proof");
 }
 
+fn record(kit: &mut Kit, extra: Value) {
+    let mut body = json!({
+        "messageId": "<a1b2c3@shop.example>", "reference": "Order-1042", "to": ["Kim@example.com"], "subject": "Shipped",
+    });
+    body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    let live = kit.live.clone();
+    assert_eq!(kit.post(&live, Operation::RecordSent, "", body).unwrap(), json!({ "ok": true }));
+}
+
+fn answer(from: &str) -> InboundMail {
+    let mut mail = InboundMail::new("help@acme.example", from, "About that");
+    mail.in_reply_to = Some("<a1b2c3@shop.example>".into());
+    mail
+}
+
 #[test]
-fn attachments_are_filed_as_documents() {
+fn a_recipient_who_answers_starts_a_conversation_with_the_recorded_mail() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
-    let mut mail = InboundMail::new("help@acme.example", "kim@example.com", "Attached");
-    mail.attachments = serde_json::from_value(
-        json!([{ "filename": "Rechnung 7.pdf", "contentType": "application/pdf", "size": 9 }]),
-    )
-    .unwrap();
-    let received = kit.inbound(mail);
-    let documents = kit.get(&live, Operation::SearchDocuments, None, &[("q", "rech")]).unwrap();
+    record(&mut kit, json!({ "text": "Your order left today." }));
+    let recorded_at = kit.now;
+    kit.advance(60);
+    let received = kit.inbound(answer("kim@example.com"));
+    assert!(received.created);
+    let read = kit.read(&live, received.conversation_id.as_str());
+    assert_eq!(read["reference"], "order-1042");
     assert_eq!(
-        documents,
-        json!([{
-            "id": received.document_ids[0], "title": "Rechnung 7.pdf", "filename": "Rechnung 7.pdf", "kind": null,
-            "fields": {}, "conversationId": received.conversation_id, "createdAt": kit.now,
-        }])
+        read["appSent"],
+        json!({
+            "messageId": "a1b2c3@shop.example", "reference": "order-1042", "to": ["Kim@example.com"], "subject": "Shipped",
+            "text": "Your order left today.", "html": null, "recordedAt": recorded_at,
+        })
     );
+    let again = kit.inbound(answer("kim@example.com"));
+    assert_eq!(again.conversation_id, received.conversation_id, "the second answer joins");
+    let summary = kit.list(&live, &[("reference", "order-1042")]);
+    assert_eq!(summary[0]["reference"], "order-1042");
+}
+
+#[test]
+fn recording_again_updates_until_someone_replies_and_then_only_fills_in() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    record(&mut kit, json!({}));
+    record(&mut kit, json!({ "subject": "Shipped today", "reference": "order-1043" }));
+    assert_eq!(kit.world.unanswered_app_mail(), 1);
+    let received = kit.inbound(answer("kim@example.com"));
+    assert_eq!(kit.read(&live, received.conversation_id.as_str())["appSent"]["text"], Value::Null);
+    record(&mut kit, json!({ "subject": "Too late", "text": "Your order left.", "reference": "order-9" }));
+    record(&mut kit, json!({ "text": "Too late as well" }));
+    let read = kit.read(&live, received.conversation_id.as_str());
+    assert_eq!(read["reference"], "order-1043");
+    assert_eq!(read["appSent"]["subject"], "Shipped today");
+    assert_eq!(read["appSent"]["text"], "Your order left.");
+}
+
+#[test]
+fn beyond_50000_the_oldest_goes_first() {
+    let mut kit = Kit::new();
+    for n in 0..50_001 {
+        record(&mut kit, json!({ "messageId": format!("<m{n}@shop.example>") }));
+    }
+    assert_eq!(kit.world.unanswered_app_mail(), 50_000);
+    assert_eq!(kit.world.jobs().len(), 50_000);
+    for (n, remembered) in [(0, false), (1, true), (50_000, true)] {
+        let mut mail = InboundMail::new("help@acme.example", "kim@example.com", "Hello");
+        mail.in_reply_to = Some(format!("<m{n}@shop.example>"));
+        let received = kit.inbound(mail);
+        let live = kit.live.clone();
+        let read = kit.read(&live, received.conversation_id.as_str());
+        assert_eq!(read.get("reference").is_some(), remembered, "{n}");
+    }
 }

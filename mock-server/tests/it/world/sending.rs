@@ -1,4 +1,4 @@
-//! Replies: drafts, the undo window, approval, the sandbox's recipients, document requests.
+//! What became of drafts, sends and document requests, and what the timeline holds of calls.
 
 use serde_json::{Value, json};
 use shared_inbox::Operation;
@@ -7,31 +7,6 @@ use shared_inbox_mock::world::{Approval, InboundMail, Stop, Upload};
 use super::kit::{Kit, status_of};
 
 const DAY: u64 = 86_400;
-
-#[test]
-fn a_sent_reply_leaves_after_ten_minutes_and_the_conversation_waits() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    let message = kit.send(&live, &id);
-    assert_eq!(status_of(&kit.read(&live, &id), &message), "scheduled");
-    assert!(kit.advance(599).is_empty());
-    assert_eq!(kit.advance(1), ["send"]);
-    let read = kit.read(&live, &id);
-    assert_eq!((status_of(&read, &message), &read["status"]), (&json!("sent"), &json!("waiting")));
-    assert_eq!(kit.world.outbox().len(), 1);
-}
-
-#[test]
-fn a_closed_conversation_stays_closed_when_mail_goes_out() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    kit.send(&live, &id);
-    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
-    kit.advance(600);
-    assert_eq!(kit.read(&live, &id)["status"], "closed");
-}
 
 #[test]
 fn a_closed_conversation_stays_done_when_mail_goes_out_in_both_worlds() {
@@ -72,70 +47,6 @@ fn a_stopped_message_is_a_draft_again_and_can_be_approved_later() {
     assert_eq!(kit.world.approve("msg_nowhere", Approval::new(), kit.now).unwrap_err().status, 404);
 }
 
-#[test]
-fn magic_recipients_do_what_they_are_named_for() {
-    let cases: [(&str, &str, usize, &[&str]); 6] = [
-        ("delivered@any.test", "sent", 2, &["send"]),
-        ("bounce+x@any.test", "failed", 2, &["send"]),
-        ("complaint@any.test", "sent", 3, &["send"]),
-        ("reply+tag@any.test", "sent", 3, &["send", "sandbox-reply"]),
-        ("DOCS@any.test", "sent", 3, &["send", "sandbox-reply"]),
-        ("ooo@any.test", "sent", 3, &["send"]),
-    ];
-    for (address, status, items, jobs) in cases {
-        let mut kit = Kit::new();
-        let test = kit.test.clone();
-        let id = kit.sandbox_mail(address, "Hello");
-        let message = kit.send(&test, &id);
-        assert!(kit.advance(4).is_empty());
-        assert_eq!(kit.advance(6), jobs, "{address}");
-        let read = kit.read(&test, &id);
-        assert_eq!(status_of(&read, &message), status, "{address}");
-        assert_eq!(read["timeline"].as_array().unwrap().len(), items, "{address}");
-    }
-}
-
-#[test]
-fn an_invoice_from_the_docs_recipient_is_filed() {
-    let mut kit = Kit::new();
-    let (live, test) = (kit.live.clone(), kit.test.clone());
-    let id = kit.sandbox_mail("docs@any.test", "Hello");
-    kit.send(&test, &id);
-    kit.advance(10);
-    let documents = kit.get(&test, Operation::SearchDocuments, None, &[("q", "invoice pdf")]).unwrap();
-    assert_eq!(documents[0]["conversationId"], json!(id));
-    assert_eq!(kit.read(&test, &id)["timeline"][2]["attachments"][0]["contentType"], "application/pdf");
-    assert_eq!(kit.get(&live, Operation::SearchDocuments, None, &[]).unwrap(), json!([]));
-}
-
-#[test]
-fn every_later_mail_to_an_address_that_complained_fails() {
-    let mut kit = Kit::new();
-    let test = kit.test.clone();
-    let id = kit.sandbox_mail("complaint@any.test", "Hello");
-    kit.send(&test, &id);
-    kit.advance(5);
-    let event = kit.read(&test, &id)["timeline"][2].clone();
-    assert_eq!(
-        (&event["event"], &event["data"]),
-        (&json!("spam-complaint"), &json!({ "email": "complaint@any.test" }))
-    );
-    let other = kit.sandbox_mail("Complaint@any.test", "Hello");
-    let message = kit.send(&test, &other);
-    kit.advance(5);
-    assert_eq!(status_of(&kit.read(&test, &other), &message), "failed");
-}
-
-#[test]
-fn drafts_in_the_sandbox_cannot_be_approved() {
-    let mut kit = Kit::new();
-    let test = kit.test.clone();
-    let id = kit.sandbox_mail("kim@any.test", "Hello");
-    let draft = kit.post(&test, Operation::Reply, &id, json!({ "body": "Hi" })).unwrap();
-    let message = draft["messageId"].as_str().unwrap();
-    assert_eq!(kit.world.approve(message, Approval::new(), kit.now).unwrap_err().status, 409);
-}
-
 fn ask(kit: &mut Kit, id: &str, send: bool) -> (String, String) {
     let body = json!({
         "documents": [{ "label": "Passport" }, { "label": "Statement", "required": false }],
@@ -173,34 +84,6 @@ fn the_upload_link_of_a_draft_comes_with_its_approval() {
 }
 
 #[test]
-fn reminders_go_on_days_2_4_and_7_after_the_request_went_out_until_all_is_in() {
-    let mut kit = Kit::new();
-    let live = kit.live.clone();
-    let id = kit.mail("Hello");
-    let (_, request) = ask(&mut kit, &id, true);
-    assert_eq!(kit.advance(600), ["send"]);
-    assert!(kit.advance(2 * DAY - 1).is_empty());
-    assert_eq!(kit.advance(1), ["reminder"]);
-    assert_eq!(kit.advance(2 * DAY), ["reminder"]);
-    assert_eq!(kit.advance(3 * DAY), ["reminder"]);
-    assert!(kit.advance(30 * DAY).is_empty());
-    let kinds: Vec<Value> = kit.world.outbox().iter().map(|mail| json!(mail.kind)).collect();
-    assert_eq!(kinds, ["reply", "reminder", "reminder", "reminder"]);
-    let uploaded = kit.world.upload(&request, Upload::new(0, "p.jpg"), kit.now).unwrap();
-    assert!(uploaded.complete, "optional items never hold it up");
-
-    let id = kit.mail("Hello");
-    let (_, request) = ask(&mut kit, &id, true);
-    kit.advance(600 + DAY);
-    assert!(!kit.world.upload(&request, Upload::new(1, "s.pdf"), kit.now).unwrap().complete);
-    assert!(kit.world.upload(&request, Upload::new(0, "p.jpg"), kit.now).unwrap().complete);
-    assert!(kit.advance(30 * DAY).is_empty(), "no reminder when everything required is in");
-    assert_eq!(kit.world.upload(&request, Upload::new(2, "x"), kit.now).unwrap_err().status, 400);
-    let documents = kit.get(&live, Operation::SearchDocuments, None, &[("q", "passport")]).unwrap();
-    assert_eq!(documents.as_array().unwrap().len(), 2);
-}
-
-#[test]
 fn a_reminder_changes_neither_status_nor_turn() {
     let mut kit = Kit::new();
     let live = kit.live.clone();
@@ -212,4 +95,35 @@ fn a_reminder_changes_neither_status_nor_turn() {
     kit.inbound(mail);
     assert_eq!(kit.advance(2 * DAY), ["reminder"]);
     assert_eq!(kit.read(&live, &id)["status"], "open", "the team still has something to answer");
+}
+
+#[test]
+fn timeline_events_hold_what_was_done() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let id = kit.mail("Hello");
+    kit.post(&live, Operation::TagConversation, &id, json!({ "add": ["a", "a", "b"], "remove": ["zzz"] }))
+        .unwrap();
+    kit.post(&live, Operation::TagConversation, &id, json!({ "add": ["a"], "remove": ["b"] })).unwrap();
+    kit.post(&live, Operation::TagConversation, &id, json!({ "add": ["a"] })).unwrap();
+    kit.post(&live, Operation::AssignConversation, &id, json!({ "to": "me" })).unwrap();
+    kit.post(&live, Operation::AssignConversation, &id, json!({ "to": "me" })).unwrap();
+    kit.post(&live, Operation::AssignConversation, &id, json!({ "to": "none" })).unwrap();
+    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
+    kit.post(&live, Operation::SetStatus, &id, json!({ "status": "closed" })).unwrap();
+    let read = kit.read(&live, &id);
+    let events: Vec<Value> = read["timeline"].as_array().unwrap()[1..].to_vec();
+    let event = |name: &str, data: Value| json!({ "type": "event", "at": kit.now, "actor": "Live agent", "event": name, "data": data });
+    let me = json!({ "id": live, "name": "Live agent", "type": "agent" });
+    assert_eq!(
+        events,
+        [
+            event("tags", json!({ "added": ["a", "b"], "removed": [] })),
+            event("tags", json!({ "added": [], "removed": ["b"] })),
+            event("assigned", json!({ "assignee": me })),
+            event("assigned", json!({ "assignee": null })),
+            event("status", json!({ "from": "open", "to": "closed" })),
+        ]
+    );
+    assert_eq!(read["tags"], json!(["a"]));
 }

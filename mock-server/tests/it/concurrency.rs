@@ -1,0 +1,144 @@
+//! What happens at the same time: requests, receivers and calls of the clock beside each other.
+
+use serde_json::{Value, json};
+use shared_inbox_mock::MockServer;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::kit::{Kit, text};
+
+#[tokio::test]
+async fn the_journal_is_oldest_first_although_a_slow_request_ends_last() {
+    let kit = Kit::start().await;
+    kit.act("/faults", json!({ "path": "/tags", "effect": { "delayMs": 300 } })).await;
+    let live = kit.live();
+    let slow = tokio::spawn(async move { live.get("/tags").await.status });
+    while kit.look("/faults").await[0]["fired"] == json!(0) {
+        tokio::task::yield_now().await;
+    }
+    // The clock stands still: no time tells them apart.
+    kit.live().get("/me").await.expect(200);
+    assert_eq!(slow.await.expect("it ends"), 200);
+    let journal = kit.look("/requests").await;
+    let paths: Vec<&str> =
+        journal.as_array().expect("a list").iter().filter_map(|it| it["path"].as_str()).collect();
+    let place = |path: &str| paths.iter().position(|it| *it == path).expect("it is there");
+    assert!(place("/api/v1/tags") < place("/api/v1/me"), "{paths:?}");
+}
+
+/// A receiver that answers nobody before it is let go; its address, and what lets it go.
+async fn slow_receiver() -> (String, tokio::sync::watch::Sender<bool>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/in", listener.local_addr().expect("an address"));
+    let (let_go, gone) = tokio::sync::watch::channel(false);
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let mut gone = gone.clone();
+            tokio::spawn(async move {
+                let mut request = [0; 4_096];
+                let _ = connection.read(&mut request).await;
+                let _ = gone.wait_for(|gone| *gone).await;
+                let _ = connection
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                    .await;
+            });
+        }
+    });
+    (url, let_go)
+}
+
+#[tokio::test]
+async fn what_fired_is_named_in_the_order_of_its_time_although_a_receiver_is_slow() {
+    let kit = Kit::start().await;
+    let api = kit.sandbox();
+    let (url, let_go) = slow_receiver().await;
+    kit.act("/webhooks", json!({ "url": url, "livemode": false, "scope": "team" })).await;
+    // Two events at the same time: the try of the second waits for that of the first.
+    let mail = || json!({ "from": "delivered@x.test", "text": "Hi" });
+    api.post("/sandbox/inbound", mail()).await.expect(201);
+    let id = text(&api.post("/sandbox/inbound", mail()).await.expect(201)["conversationId"]);
+    api.post(&format!("/conversations/{id}/replies"), json!({ "body": "x", "send": true })).await.expect(201);
+    let (moved, ()) = tokio::join!(kit.advance(5), async {
+        while api.timeline(&id).await[1]["status"] != "sent" {
+            tokio::task::yield_now().await;
+        }
+        let_go.send_replace(true);
+    });
+    let fired = moved["fired"].as_array().expect("a list");
+    let times: Vec<String> = fired.iter().map(|it| text(&it["at"])).collect();
+    assert!(fired.iter().any(|it| it["job"] == "send") && fired.len() >= 4, "{moved}");
+    assert!(times.is_sorted(), "{moved}");
+    assert_eq!(times.last(), Some(&text(&moved["now"])));
+}
+
+/// A webhook whose receiver answers nobody before it is let go, and a test event on its way there.
+async fn waiting_for_an_answer(kit: &Kit) -> (String, tokio::sync::watch::Sender<bool>) {
+    let (url, let_go) = slow_receiver().await;
+    let hook =
+        text(&kit.act("/webhooks", json!({ "url": url, "livemode": true, "scope": "team" })).await["id"]);
+    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
+    (hook, let_go)
+}
+
+/// Moves the clock by a minute, on which something happens right away: that shows that it has begun to move.
+async fn begin_to_move(
+    kit: &Kit,
+) -> tokio::task::JoinHandle<Result<shared_inbox_mock::Advanced, shared_inbox_mock::Refusal>> {
+    let id = kit.mail("vera@customer.example", "Hello").await;
+    let before = kit.mock.control().clock().await.now;
+    let until = before + std::time::Duration::from_secs(1);
+    kit.act(&format!("/conversations/{id}/snooze"), json!({ "until": until })).await;
+    let control = kit.mock.control().clone();
+    let moving = tokio::spawn(async move { control.advance(std::time::Duration::from_secs(60)).await });
+    while kit.mock.control().clock().await.now == before {
+        tokio::task::yield_now().await;
+    }
+    moving
+}
+
+#[tokio::test]
+async fn a_world_that_is_replaced_while_its_clock_moves_answers_409() {
+    let patient = std::time::Duration::from_secs(600);
+    let kit = Kit::with(MockServer::builder().manual_clock().empty().webhook_answer_time(patient)).await;
+    let before = kit.look("/clock").await;
+    let (_hook, _held) = waiting_for_an_answer(&kit).await;
+    let moving = begin_to_move(&kit).await;
+    kit.control("POST", "/reset", Value::Null).await.expect(200);
+    let moved = tokio::time::timeout(std::time::Duration::from_secs(20), moving).await;
+    let moved = moved.expect("nobody waits for the former world's receiver").expect("no panic");
+    assert_eq!(moved.expect_err("it was replaced").status, 409);
+    assert_eq!(kit.look("/clock").await, before, "the new world's clock was left alone");
+}
+
+#[tokio::test]
+async fn the_clock_moves_once_for_each_call_also_when_they_come_together() {
+    let kit = Kit::start().await;
+    let before = kit.mock.control().clock().await.now;
+    let (_hook, let_go) = waiting_for_an_answer(&kit).await;
+    let first = begin_to_move(&kit).await;
+    let (second, ()) = tokio::join!(kit.advance(60), async {
+        kit.look("/clock").await;
+        let_go.send_replace(true);
+    });
+    let first = first.await.expect("no panic").expect("moved");
+    assert_eq!(first.now.duration_since(before).as_secs(), 60);
+    assert_eq!(second["now"], json!(before + std::time::Duration::from_secs(120)));
+}
+
+#[tokio::test]
+async fn a_try_that_had_to_wait_is_dated_by_when_it_was_sent() {
+    let kit = Kit::with(MockServer::builder().empty().no_rate_limit()).await;
+    let (hook, let_go) = waiting_for_an_answer(&kit).await;
+    kit.act(&format!("/webhooks/{hook}/test"), Value::Null).await;
+    let log = || async { kit.look(&format!("/webhooks/{hook}/deliveries")).await };
+    let second = text(&log().await[0]["createdAt"]);
+    let mut now = second.clone();
+    while now == second {
+        now = text(&kit.look("/clock").await["now"]);
+    }
+    let_go.send_replace(true);
+    while log().await[0]["outcome"] != "delivered" {
+        tokio::task::yield_now().await;
+    }
+    let sent = text(&log().await[0]["tries"][0]["at"]);
+    assert!(sent >= now, "sent at {sent}, and it could not be before {now}");
+}
