@@ -8,7 +8,7 @@
 
 use std::{env, time::Duration};
 
-use shared_inbox::{Change, Client, Status};
+use shared_inbox::{Client, Status, follow::Change};
 use shared_inbox_examples::{Result, Service};
 use tokio::sync::mpsc;
 

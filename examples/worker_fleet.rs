@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{ApiKey, Client, RedisLimiter, limits};
+use shared_inbox::{ApiKey, Client, limits, rate_limit::RedisLimiter};
 use shared_inbox_examples::Result;
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::stores;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use shared_inbox::{Certainty, Client, RetryPolicy};
+use shared_inbox::{Certainty, Client, retry::RetryPolicy};
 use shared_inbox_mock::{CreateWebhook, DeliveryFilter, Expectation, MockServer};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

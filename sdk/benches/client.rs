@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use shared_inbox::{
-    AcquireRequest, Client, Conversation, ConversationId, MemoryLimiter, Priority, RateLimiter,
+    Client, Conversation, ConversationId,
+    rate_limit::{AcquireRequest, MemoryLimiter, Priority, RateLimiter},
 };
 use tokio::runtime::Runtime;
 

@@ -10,7 +10,7 @@ mod support;
 
 use std::time::Duration;
 
-use shared_inbox::{ClientBuilder, Clock, Verification};
+use shared_inbox::{ClientBuilder, create::Verification, retry::Clock};
 use stranger::Kind;
 use stranger::losses::{LOSSES, measure};
 use support::{Service, conversation_id};

@@ -12,7 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use shared_inbox::{AcquireRequest, ApiKey, Priority, RateLimiter, RedisLimiter};
+use shared_inbox::{
+    ApiKey,
+    rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter},
+};
 use shared_inbox_tests::stores;
 
 const ROUNDS: usize = 15;

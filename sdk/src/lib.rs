@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Every call is a small builder that is sent by awaiting it. Awaiting a reply makes a draft, which a person approves; what
-//! mails a customer has a name of its own, [`and_send`](CreateRequest::and_send). Inputs are checked against every limit of the
+//! mails a customer has a name of its own, [`and_send`](create::CreateRequest::and_send). Inputs are checked against every limit of the
 //! service before anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
 //!
 //! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] goes through all of it, [`ConversationHandle::wait_for_reply`] and [`ConversationHandle::wait_until_sent`] wait,
@@ -44,7 +44,7 @@
 //! # Retries
 //!
 //! What is safe to repeat (every read, status, tags, assignment, recording app mail) is repeated on a 429, a failure of the
-//! service, a timeout or a dropped connection, with growing waits, until the attempts ([`RetryPolicy`]) or the time
+//! service, a timeout or a dropped connection, with growing waits, until the attempts ([`RetryPolicy`](retry::RetryPolicy)) or the time
 //! ([`deadline`](ClientBuilder::deadline)) run out. A connection that could not be made is repeated for every operation.
 //! `Retry-After` is honoured. All of it can be set for the client and for a single call.
 //!
@@ -63,7 +63,7 @@
 //! | it cannot be read | [`Certainty::Unknown`] |
 //! | the response was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
 //!
-//! Not new are items that this client has created, items that it or its user ([`seen`](CreateRequest::seen)) has read before, and items
+//! Not new are items that this client has created, items that it or its user ([`seen`](create::CreateRequest::seen)) has read before, and items
 //! that are more than a minute older than the request. The service tells its time with every response (`Date`), in whole
 //! seconds; the "few seconds" are these and what its machines were seen to disagree by, five at most. Until an item was seen
 //! whose date fits that clock, only what is more than a day older is not new.
@@ -73,9 +73,9 @@
 //! is found or a person must look, never whether to send.
 //!
 //! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in this process or
-//! another: [`Client::find_unconfirmed`] looks by the same rule. [`Verification`] has three values:
+//! another: [`Client::find_unconfirmed`] looks by the same rule. [`Verification`](create::Verification) has three values:
 //!
-//! | [`Verification`] | requests | a lost response |
+//! | [`Verification`](create::Verification) | requests | a lost response |
 //! |---|---|---|
 //! | `ReadBack` (default) | 1 | is recovered as above |
 //! | `ReadFirst` | 2 | the same, and what is new is known exactly by a read right before the request |
@@ -87,26 +87,26 @@
 //!
 //! **Two windows remain.** A request whose response was lost may still be on its way, in a proxy or a queue, and be carried
 //! out after the last read. If the client has sent again by then, the item is there twice. Only the service can rule that out, by
-//! refusing a request that it has seen; a longer `visibility_timeout` makes the window smaller, and [`Verification::Never`]
+//! refusing a request that it has seen; a longer `visibility_timeout` makes the window smaller, and [`Verification::Never`](create::Verification::Never)
 //! avoids it. And when *another* process writes the same words under the same name within the same seconds, while our request
 //! never arrives, its item is taken for ours. Then the conversation has the text once, which both callers wanted;
-//! [`Verification::ReadFirst`] tells them apart.
+//! [`Verification::ReadFirst`](create::Verification::ReadFirst) tells them apart.
 //!
 //! # Rate limit
 //!
 //! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
 //! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Whoever
-//! asks first has the earlier slot. Calls queue by [`Priority`]: [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of
+//! asks first has the earlier slot. Calls queue by [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of
 //! the limit, and some capacity is kept back for the reads that recover a lost response. A call that cannot be sent before its deadline
 //! fails at once; one that should not wait at all says [`no_wait`](Request::no_wait), and gets an error that
-//! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`] counts within a process, `RedisLimiter` (feature
-//! `redis`) for all processes and machines that share a key; [`RateLimiter`] is the trait behind both.
+//! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, `RedisLimiter` (feature
+//! `redis`) for all processes and machines that share a key; [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
 //!
 //! # Lists
 //!
 //! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] is a slice that knows whether it
 //! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status, inbox
-//! and assignment, and [names](Sweep::cut) the slices that are too long even then.
+//! and assignment, and [names](follow::Sweep::cut) the slices that are too long even then.
 //!
 //! # Calls, one and many
 //!
@@ -132,7 +132,7 @@
 //!
 //! A test key works on the service's sandbox: nothing is mailed, and [`Client::sandbox_inbound`] makes customers write. The crate
 //! `shared-inbox-mock` is the whole service in memory, with a clock that tests move and a switch for every failure. The waits
-//! of the client itself go by a [`Clock`] that can be replaced, so that an hour of retries takes no time.
+//! of the client itself go by a [`Clock`](retry::Clock) that can be replaced, so that an hour of retries takes no time.
 //!
 //! # Features
 //!
@@ -166,7 +166,19 @@ struct Readme;
 
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "client")]
+pub mod create {
+    //! Requests that must not happen twice: notes, replies and document requests.
+    pub use crate::client::{CreateRequest, Lookup, UnconfirmedCreate, Verification};
+}
 pub mod event;
+#[cfg(feature = "client")]
+pub mod follow {
+    //! Reading again and again: changes of a list, all of a list, waiting for what people do.
+    pub use crate::client::{
+        Change, Changes, MissedWindow, ReferenceWait, ReplyWait, SentWait, Slice, Sweep, Wait,
+    };
+}
 mod ids;
 pub mod input;
 mod json;
@@ -176,20 +188,35 @@ mod message_id;
 pub mod model;
 mod operation;
 mod problems;
+#[cfg(feature = "client")]
+pub mod rate_limit {
+    //! Who may send when: the limit of a key within a process, or for all that share it.
+    pub use crate::client::{
+        AcquireRequest, KeyFingerprint, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority,
+        RateLimiter,
+    };
+    #[cfg(feature = "redis")]
+    pub use crate::client::{RedisLimiter, RedisLimiterBuilder, StoreError};
+}
+#[cfg(feature = "client")]
+pub mod raw {
+    //! Endpoints that this crate does not know yet.
+    pub use crate::client::{RawRequest, RawResponse};
+}
 mod reference;
+#[cfg(feature = "client")]
+pub mod retry {
+    //! How often and how long to try, and the clock that tells.
+    pub use crate::client::{BoxFuture, Clock, RetryPolicy, TokioClock};
+}
 mod time;
 mod words;
 
 #[cfg(feature = "client")]
 pub use client::{
-    AcquireRequest, ApiKey, BoxFuture, Certainty, Change, Changes, Client, ClientBuilder, Clock,
-    ConversationHandle, CreateRequest, Error, ErrorKind, InvalidApiKey, KeyFingerprint, LimitError, List,
-    Lookup, MemoryLimiter, MissedWindow, Permit, PermitOutcome, Priority, RateLimiter, RawRequest,
-    RawResponse, ReferenceWait, ReplyWait, Request, Response, Result, RetryPolicy, SentWait, Slice, Sweep,
-    TokioClock, UnconfirmedCreate, Verification, Wait,
+    ApiKey, Certainty, Client, ClientBuilder, ConversationHandle, Error, ErrorKind, InvalidApiKey, List,
+    Request, Response, Result,
 };
-#[cfg(feature = "redis")]
-pub use client::{RedisLimiter, RedisLimiterBuilder, StoreError};
 pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.
 #[cfg(feature = "client")]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use shared_inbox::{
-    Call, Client, Conversation, ConversationId, ConversationSummary, Document, Error, Mailbox, MailboxId,
+    Client, Conversation, ConversationId, ConversationSummary, Document, Error, Mailbox, MailboxId, Request,
     View,
     input::{ListConversations, SearchDocuments},
     limits,
@@ -57,7 +57,7 @@ pub(super) enum Pace {
 }
 
 impl Pace {
-    fn of<I, O>(self, call: Call<I, O>) -> Call<I, O> {
+    fn of<I, O>(self, call: Request<I, O>) -> Request<I, O> {
         if self == Self::Spare { call.bulk().no_wait() } else { call }
     }
 }

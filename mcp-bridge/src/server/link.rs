@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, io, sync::Arc, time::Duration};
 
-use shared_inbox::{Client, Me, RetryPolicy, Scope};
+use shared_inbox::{Client, Me, Scope, retry::RetryPolicy};
 use tokio::sync::Mutex;
 
 use super::record;

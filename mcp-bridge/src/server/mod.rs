@@ -29,7 +29,7 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
-use shared_inbox::{Clock, Operation, Scope};
+use shared_inbox::{Operation, Scope, retry::Clock};
 use tokio::sync::broadcast;
 
 use crate::{

@@ -16,7 +16,7 @@ use rmcp::{
     model::{CallToolResponse, CallToolResult},
     service::RequestContext,
 };
-use shared_inbox::{Clock, ConversationId, Operation, Repeat};
+use shared_inbox::{ConversationId, Idempotency, Operation, retry::Clock};
 
 use crate::{
     audit::{Audit, AuditRecord, Consent},
@@ -173,7 +173,8 @@ impl CallRecord {
 
     /// Whether the tool is one that makes something new each time.
     fn creates(&self) -> bool {
-        Operation::from_tool_name(self.tool).is_some_and(|operation| operation.repeat() != Repeat::Harmless)
+        Operation::from_tool_name(self.tool)
+            .is_some_and(|operation| operation.idempotency() != Idempotency::Harmless)
     }
 
     fn end_with(&self, outcome: &str, result: Option<&CallToolResult>) {

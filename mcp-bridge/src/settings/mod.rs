@@ -6,7 +6,10 @@ mod rate_limit;
 
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use shared_inbox::{Client, Clock, Operation, Scope, TokioClock, limits};
+use shared_inbox::{
+    Client, Operation, Scope, limits,
+    retry::{Clock, TokioClock},
+};
 
 use crate::{audit::Audit, digest::Digest};
 use rate_limit::WaitingLimiter;

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use shared_inbox::{AcquireRequest, BoxFuture, LimitError, MemoryLimiter, Permit, RateLimiter};
+use shared_inbox::{
+    rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, RateLimiter},
+    retry::BoxFuture,
+};
 use tokio::time::Instant;
 
 /// A limiter that waits as long as its caller allows before it gives up.
@@ -37,7 +40,7 @@ impl RateLimiter for WaitingLimiter {
 
 #[cfg(test)]
 mod tests {
-    use shared_inbox::Priority;
+    use shared_inbox::rate_limit::Priority;
 
     use super::*;
 

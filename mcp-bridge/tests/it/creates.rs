@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox::Verification;
+use shared_inbox::create::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
 use crate::desk::{Client, Desk, ERAS, Mails, Older, Person, Says, is_error, params, text, until};

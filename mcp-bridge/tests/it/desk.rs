@@ -23,7 +23,10 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
-use shared_inbox::{BoxFuture, Clock, Scope};
+use shared_inbox::{
+    Scope,
+    retry::{BoxFuture, Clock},
+};
 use shared_inbox_mcp::{Bridge, audit::Audit, cli::Cli};
 use shared_inbox_mock::{InboundMail, MockServer, NewKey, NewMailbox};
 use tokio::{

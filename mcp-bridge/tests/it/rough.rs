@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::json;
-use shared_inbox::RetryPolicy;
+use shared_inbox::retry::RetryPolicy;
 use shared_inbox_mock::{Effect, FaultRule};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

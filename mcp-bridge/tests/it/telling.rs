@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
-use shared_inbox::{RetryPolicy, Scope, Status};
+use shared_inbox::{Scope, Status, retry::RetryPolicy};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, NewMailbox, NewUser};
 
 use crate::desk::{Client, Desk, ERAS, Newer, Older, Person, Says, connect, is_error, text};

@@ -8,7 +8,7 @@ use std::{
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use shared_inbox::{BoxFuture, Clock};
+use shared_inbox::retry::{BoxFuture, Clock};
 
 use super::{http, stop::Stop};
 

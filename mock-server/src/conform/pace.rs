@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use shared_inbox::{AcquireRequest, Clock, MemoryLimiter, Permit, Priority, RateLimiter};
+use shared_inbox::{
+    rate_limit::{AcquireRequest, MemoryLimiter, Permit, Priority, RateLimiter},
+    retry::Clock,
+};
 
 use super::stop::Stop;
 

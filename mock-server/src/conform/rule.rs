@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use shared_inbox::BoxFuture;
+use shared_inbox::retry::BoxFuture;
 
 use super::{
     reply::Reply,

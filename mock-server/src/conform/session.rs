@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shared_inbox::Clock;
+use shared_inbox::retry::Clock;
 use tokio::sync::OnceCell;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use shared_inbox::{Clock, TokioClock};
+use shared_inbox::retry::{Clock, TokioClock};
 
 /// Requests a minute, unless set.
 const DEFAULT_BUDGET: u32 = 120;

@@ -103,7 +103,8 @@ impl StateDir {
     fn new() -> Result<Self, String> {
         use std::sync::atomic::{AtomicU64, Ordering};
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("shared-inbox-explore-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("shared-inbox-explore-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path)
             .map_err(|error| format!("{}: cannot be made: {error}", path.display()))?;
@@ -121,7 +122,8 @@ impl Run<'_> {
     async fn execute(&mut self) -> Result<Execution, String> {
         for &mail in &self.schedule.mails {
             let body = self.driver.scenario.mails[mail].inbound(&self.world.inbox);
-            let came = self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
+            let came =
+                self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
             self.conversations.push((mail, text(&came["conversationId"])));
             self.events.push((0, Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }));
             self.world.advance(BETWEEN_MAILS_SECONDS).await?;
@@ -203,7 +205,9 @@ impl Run<'_> {
     /// Steps of a quiet moment.
     async fn quiet(&mut self, moment: Moment, round: u32) -> Result<(), String> {
         for (n, step) in self.schedule.steps.iter().enumerate() {
-            let (Place::Quiet(at, in_round), What::Act(act, mail)) = (step.place, step.what) else { continue };
+            let (Place::Quiet(at, in_round), What::Act(act, mail)) = (step.place, step.what) else {
+                continue;
+            };
             if (at, in_round) != (moment, round) {
                 continue;
             }
@@ -259,7 +263,9 @@ impl Run<'_> {
         }
         let view = self.world.get(&format!("/conversations/{conversation}")).await?;
         let items = view["timeline"].as_array().cloned().unwrap_or_default();
-        Ok(items.iter().any(|item| item["direction"] == "outbound" && text(&item["author"]).starts_with("usr_")))
+        Ok(items
+            .iter()
+            .any(|item| item["direction"] == "outbound" && text(&item["author"]).starts_with("usr_")))
     }
 
     fn conversation(&self, mail: usize) -> Option<&str> {
@@ -377,7 +383,9 @@ impl Run<'_> {
         let journal = self.requests().await?;
         for (n, _) in &self.rules {
             let step = &self.schedule.steps[*n];
-            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else { continue };
+            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else {
+                continue;
+            };
             if self.fired[*n].effective {
                 let after = matches!(step.place, Place::After(_)) && step.act().is_some();
                 self.fired[*n].at = Some(index + usize::from(after));
@@ -424,7 +432,9 @@ pub(super) fn rules(
                 effect
             }
             // The app is killed while it waits.
-            What::Kill if matches!(step.place, Place::After(_)) => json!({ "drop": "after", "delayMs": 60_000 }),
+            What::Kill if matches!(step.place, Place::After(_)) => {
+                json!({ "drop": "after", "delayMs": 60_000 })
+            }
             What::Kill => json!({ "drop": "before", "delayMs": 60_000 }),
             What::Fail(failure) => failure.effect(slow_ms),
         };

@@ -27,7 +27,7 @@ impl Op {
                 .is_some_and(|id| !id.is_empty() && !id.contains('/')),
         };
         let same = |it: &Operation| it.method().as_str() == method && fits(it.path());
-        Operation::KNOWN.into_iter().find(same).map(|operation| Self { operation, mcp: false })
+        Operation::KNOWN.iter().copied().find(same).map(|operation| Self { operation, mcp: false })
     }
 
     fn name(self) -> &'static str {
@@ -39,7 +39,8 @@ impl Op {
 
     fn parse(text: &str) -> Option<Self> {
         let (mcp, name) = text.strip_prefix("mcp-").map_or((false, text), |name| (true, name));
-        let operation = Operation::KNOWN.into_iter().find(|it| Self { operation: *it, mcp }.name() == name)?;
+        let operation =
+            Operation::KNOWN.iter().copied().find(|it| Self { operation: *it, mcp }.name() == name)?;
         Some(Self { operation, mcp })
     }
 
@@ -49,7 +50,7 @@ impl Op {
 
     /// Whether a repeat makes a second item.
     pub(super) fn creates(self) -> bool {
-        self.operation.repeat() != shared_inbox::Repeat::Harmless
+        self.operation.idempotency() != shared_inbox::Idempotency::Harmless
     }
 
     /// Whether it writes to the customer.

@@ -88,7 +88,8 @@ impl Generator {
         let mut slow = Vec::new();
         let fail = |request, failure| Step { place: Place::Before(request), what: What::Fail(failure) };
         // What creates something is where most goes wrong.
-        let (creates, others): (Vec<&Spot>, Vec<&Spot>) = spots.iter().partition(|spot| spot.request.op.creates());
+        let (creates, others): (Vec<&Spot>, Vec<&Spot>) =
+            spots.iter().partition(|spot| spot.request.op.creates());
         for spot in creates.iter().chain(&others) {
             for (failure, _) in FAILURES {
                 match failure {

@@ -47,7 +47,11 @@ fn request_line(asked: &Asked, struck: Option<&Step>, execution: &Execution) -> 
     format!("app       {line}{said} → {outcome}")
 }
 
-fn event_line<'c>(event: &Event, schedule: &Schedule, customer: &impl Fn(usize) -> &'c str) -> Option<String> {
+fn event_line<'c>(
+    event: &Event,
+    schedule: &Schedule,
+    customer: &impl Fn(usize) -> &'c str,
+) -> Option<String> {
     Some(match event {
         Event::Mail { from, text } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),

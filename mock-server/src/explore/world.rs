@@ -79,7 +79,12 @@ pub(super) struct World {
 
 impl World {
     /// A control call; its status and body.
-    pub(super) async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(u16, Value), String> {
+    pub(super) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Value), String> {
         let failed = |error: reqwest::Error| format!("the mock server does not answer: {error}");
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(body) = body {

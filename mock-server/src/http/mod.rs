@@ -33,7 +33,12 @@ use self::{
     guard::Guard,
     service::Target,
 };
-use crate::{control::Control, ready::Addresses, runtime::{WorldRuntime, registry::WorldRegistry}, world::Refusal};
+use crate::{
+    control::Control,
+    ready::Addresses,
+    runtime::{WorldRuntime, registry::WorldRegistry},
+    world::Refusal,
+};
 
 /// What every request needs.
 pub(crate) struct App {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use shared_inbox::{
-    AgentId, Done, Input, Me, Operation, Problems, Scope, Timestamp,
+    Ack, AgentId, Input, Me, Operation, Problems, Scope, Timestamp,
     input::{
         AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SandboxInbound,
         SearchDocuments, SetStatus, TagConversation,
@@ -141,7 +141,7 @@ impl World {
         }
         self.check_scope(key, op, input.sends())?;
 
-        let done = Done { ok: true };
+        let done = Ack { ok: true };
         if !op.takes_conversation() {
             return match op {
                 Operation::Me => {

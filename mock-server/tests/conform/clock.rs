@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shared_inbox::{BoxFuture, Clock};
+use shared_inbox::retry::{BoxFuture, Clock};
 use shared_inbox_mock::{Control, MockServer};
 
 /// Waits by moving its own hands.

@@ -10,7 +10,7 @@ wire! {
     /// The answer of a call that has nothing more to say than that it was done.
     ///
     /// ```
-    /// let done: shared_inbox::Done = serde_json::from_str(r#"{"ok":true}"#)?;
+    /// let done: shared_inbox::Ack = serde_json::from_str(r#"{"ok":true}"#)?;
     /// assert!(done.ok);
     /// # Ok::<(), serde_json::Error>(())
     /// ```

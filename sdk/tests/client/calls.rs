@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use shared_inbox::{Certainty, Client, ConversationId, RetryPolicy, Team};
+use shared_inbox::{Certainty, Client, ConversationId, Team, retry::RetryPolicy};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
@@ -77,8 +77,8 @@ async fn a_successful_call_tells_its_status_headers_and_attempts() {
     .await;
     let tags = client.tags().with_details().await.unwrap();
     assert_eq!(tags[0].name, "refund");
-    assert_eq!((tags.status().as_u16(), tags.attempts()), (203, 3));
-    assert_eq!(tags.headers()["x-request-id"], "r-7");
+    assert_eq!((tags.status().unwrap().as_u16(), tags.attempts()), (203, 3));
+    assert_eq!(tags.headers().unwrap()["x-request-id"], "r-7");
     assert_eq!(tags.into_inner().len(), 1);
 }
 
@@ -137,13 +137,12 @@ async fn a_list_says_that_it_may_be_cut_when_it_is_as_long_as_its_limit() {
     .await;
     assert!(client.conversations().await.unwrap().is_cut(), "25 unless set");
     assert!(client.conversations().limit(30).await.unwrap().is_cut());
-    let mut all = client.conversations().limit(31).await.unwrap();
+    let all = client.conversations().limit(31).await.unwrap();
     assert!(!all.is_cut());
-    // It is a `Vec` for all that matters.
-    all.retain(|summary| summary.id != conversation_id());
-    assert_eq!((all.len(), all[0].id.as_str(), all.iter().count()), (29, "cnv_0", 29));
+    // It is read as a slice, and taken as a `Vec`.
+    assert_eq!((all.len(), all[0].id.as_str(), all.iter().count()), (30, "cnv_0", 30));
     let ids: Vec<ConversationId> = all.into_iter().map(|summary| summary.id).collect();
-    assert_eq!(ids.len(), 29);
+    assert_eq!(ids.len(), 30);
 }
 
 #[tokio::test]

@@ -7,7 +7,11 @@ use std::time::{Duration, Instant};
 use crate::support::{cases, key};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use shared_inbox::{BoxFuture, Change, Client, Clock, ConversationSummary};
+use shared_inbox::{
+    Client, ConversationSummary,
+    follow::Change,
+    retry::{BoxFuture, Clock},
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -147,7 +151,7 @@ async fn serve(stage: &Stage) -> (Client, tokio::task::JoinHandle<()>) {
     let client = Client::builder(base_url, key())
         .clock(Arc::new(stage.clone()))
         .rate_limit(1_000_000)
-        .retry(shared_inbox::RetryPolicy::never())
+        .retry(shared_inbox::retry::RetryPolicy::never())
         .build()
         .unwrap();
     (client, server)
@@ -331,8 +335,9 @@ async fn an_id_that_stands_twice_on_a_page_is_told_once() {
         .await;
     let base_url = format!("{}/api/v1", server.uri());
     let stage = stage(&[], 10, 0);
-    let client =
-        Client::builder(base_url, key()).clock(Arc::new(stage)).retry(shared_inbox::RetryPolicy::never());
+    let client = Client::builder(base_url, key())
+        .clock(Arc::new(stage))
+        .retry(shared_inbox::retry::RetryPolicy::never());
     let mut changes = client.build().unwrap().changes().with_existing();
     let mut told = Vec::new();
     // The fourth look finds nobody.

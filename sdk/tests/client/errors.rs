@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Client, RetryPolicy, Verification};
+use shared_inbox::{Certainty, Client, create::Verification, retry::RetryPolicy};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{Certainty, Client, Clock, ErrorKind};
+use shared_inbox::{Certainty, Client, ErrorKind, retry::Clock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

@@ -8,7 +8,10 @@ use crate::stranger::rewrites::{ALL, TEXT};
 use crate::stranger::{KINDS, Kind, Luck, Stranger, create};
 use crate::support::conversation_id;
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Client, Conversation, Error, Lookup, Thread, Verification};
+use shared_inbox::{
+    Certainty, Client, Conversation, ConversationHandle, Error,
+    create::{Lookup, Verification},
+};
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
@@ -27,7 +30,7 @@ impl Way {
         stranger
     }
 
-    async fn thread(self) -> (Stranger, Thread) {
+    async fn thread(self) -> (Stranger, ConversationHandle) {
         let stranger = self.start().await;
         let thread = stranger.client().await.conversation(&conversation_id());
         (stranger, thread)
@@ -259,7 +262,7 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
 }
 
 /// The conversation by a client that reads it before each create.
-fn reading_first(stranger: &Stranger) -> Thread {
+fn reading_first(stranger: &Stranger) -> ConversationHandle {
     let client = stranger.builder().verification(Verification::ReadFirst).build().unwrap();
     client.conversation(&conversation_id())
 }

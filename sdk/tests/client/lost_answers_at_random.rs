@@ -13,7 +13,10 @@ use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 use crate::stranger::{KINDS, Kind, Luck, Stranger, rewrites};
 use crate::support::{conversation_id, key};
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Error, Lookup, Thread, Verification};
+use shared_inbox::{
+    Certainty, ConversationHandle, Error,
+    create::{Lookup, Verification},
+};
 
 /// How many creates meet one service before the next one takes its place.
 const LIFE: usize = 8;
@@ -89,7 +92,12 @@ fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) -> b
     false
 }
 
-async fn create(thread: &Thread, rng: &mut StdRng, kind: Kind, text: &str) -> Result<bool, Error> {
+async fn create(
+    thread: &ConversationHandle,
+    rng: &mut StdRng,
+    kind: Kind,
+    text: &str,
+) -> Result<bool, Error> {
     let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::ReadBack };
     match kind {
         Kind::Note => thread.add_note(text).verification(way).await.map(|made| made.recovered()),

@@ -4,8 +4,8 @@ use crate::support::{conversation_id, key};
 use serde_json::{Value, json};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status,
-    Verification, View,
+    AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status, View,
+    create::Verification,
 };
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -213,13 +213,13 @@ async fn futures_can_be_sent_to_other_threads() {
 
 #[test]
 fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_them() {
-    use shared_inbox::*;
+    use shared_inbox::{create::*, follow::*, rate_limit::*, raw::*, retry::*, *};
     fn shared<T: Send + Sync + 'static>() {}
     fn moves<T: Send>(_: &T) {}
     shared::<(
         Client,
         ClientBuilder,
-        Thread,
+        ConversationHandle,
         ApiKey,
         Error,
         LimitError,
@@ -228,12 +228,20 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         Permit,
         TokioClock,
     )>();
-    shared::<(Call<(), Me>, Call<input::ListConversations, Vec<ConversationSummary>>, Raw, RawAnswer)>();
-    shared::<(Create<input::Reply, ReplyResult>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
-    shared::<(Wait<ForReply>, Wait<UntilSent>, Change, Gap, Conversation, Event, Problems)>();
+    shared::<(
+        Request<(), Me>,
+        Request<input::ListConversations, Vec<ConversationSummary>>,
+        RawRequest,
+        RawResponse,
+    )>();
+    shared::<(CreateRequest<input::Reply, ReplyResult>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
+    shared::<(Wait<ReplyWait>, Wait<SentWait>, Change, MissedWindow, Conversation, Event, Problems)>();
     shared::<(std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
     // Compiled, not run.
-    let _ = |inbox: &Client, thread: &Thread, unconfirmed: &UnconfirmedCreate, limiter: &MemoryLimiter| {
+    let _ = |inbox: &Client,
+             thread: &ConversationHandle,
+             unconfirmed: &UnconfirmedCreate,
+             limiter: &MemoryLimiter| {
         moves(&inbox.tags().into_future());
         moves(&thread.add_note("").into_future());
         moves(&thread.wait_for_reply(&"msg_1".parse().unwrap()).into_future());

@@ -7,8 +7,10 @@ use std::time::Duration;
 use crate::support::{Fault, Service, cases, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::{
-    AcquireRequest, BoxFuture, Certainty, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority,
-    RateLimiter, RetryPolicy, Verification,
+    Certainty,
+    create::Verification,
+    rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter},
+    retry::{BoxFuture, RetryPolicy},
 };
 use tokio::time::{Instant, advance, sleep};
 

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 use crate::stranger::losses::{LOSSES, measure};
 use crate::stranger::{KINDS, Luck, Stranger, create};
 use crate::support::conversation_id;
-use shared_inbox::{Certainty, Verification};
+use shared_inbox::{Certainty, create::Verification};
 
 #[tokio::test]
 async fn every_way_to_lose_a_response_is_recovered_within_a_second() {

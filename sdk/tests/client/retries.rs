@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::{Fault, Service, conversation_id, key};
-use shared_inbox::{Certainty, Client, RetryPolicy, Status};
+use shared_inbox::{Certainty, Client, Status, retry::RetryPolicy};
 
 #[tokio::test]
 async fn what_is_safe_to_repeat_is_repeated_until_it_is_answered() {
@@ -74,11 +74,11 @@ async fn the_deadline_ends_the_call_whatever_attempts_are_left() {
     let service = Service::start().await;
     service.fail_gets(std::iter::repeat_n(Fault::Before(500), 100));
     let policy = RetryPolicy::default().attempts(100);
-    let started = shared_inbox::Clock::now(&*service.clock);
+    let started = shared_inbox::retry::Clock::now(&*service.clock);
     let error =
         service.client().mailboxes().retry(policy).deadline(Duration::from_secs(60)).await.unwrap_err();
     assert!(error.is_server_error(), "the last failure is told, not that time was up");
-    assert!(shared_inbox::Clock::now(&*service.clock) - started <= Duration::from_secs(60));
+    assert!(shared_inbox::retry::Clock::now(&*service.clock) - started <= Duration::from_secs(60));
 }
 
 #[tokio::test]
@@ -98,10 +98,10 @@ async fn the_time_that_the_scope_check_takes_is_gone_for_the_call() {
     let client = service.builder().check_scopes().build().unwrap();
     let slow = || Fault::Header(503, "retry-after", "4");
     service.fail_gets([slow(), Fault::None, slow()]);
-    let started = shared_inbox::Clock::now(&*service.clock);
+    let started = shared_inbox::retry::Clock::now(&*service.clock);
     let error = client.mailboxes().deadline(Duration::from_secs(5)).await.unwrap_err();
     assert!(error.is_server_error());
-    assert_eq!(shared_inbox::Clock::now(&*service.clock) - started, Duration::from_secs(4));
+    assert_eq!(shared_inbox::retry::Clock::now(&*service.clock) - started, Duration::from_secs(4));
 }
 
 #[tokio::test]
@@ -192,7 +192,12 @@ async fn a_connection_that_fails_is_not_sent_for_every_operation_and_repeated() 
         client.me().await.unwrap_err(),
         thread.set_status(Status::Open).await.unwrap_err(),
         thread.reply("Hello").await.unwrap_err(),
-        thread.reply("Hello").verification(shared_inbox::Verification::Never).and_send().await.unwrap_err(),
+        thread
+            .reply("Hello")
+            .verification(shared_inbox::create::Verification::Never)
+            .and_send()
+            .await
+            .unwrap_err(),
         client.sandbox_inbound("kim@customer.test", "Hello").await.unwrap_err(),
     ];
     for error in errors {
@@ -260,7 +265,7 @@ async fn a_connection_that_takes_too_long_is_not_sent_although_it_is_a_timeout_t
     let client = Client::builder("http://inbox.localhost/api/v1", key())
         .http_client(http)
         .retry(RetryPolicy::never())
-        .verification(shared_inbox::Verification::Never)
+        .verification(shared_inbox::create::Verification::Never)
         .build()
         .unwrap();
     let error = client.conversation(&conversation_id()).reply("Hello").and_send().await.unwrap_err();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shared_inbox::{Assigned, Client, RetryPolicy, View};
+use shared_inbox::{Assigned, Client, View, retry::RetryPolicy};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::support::{Fault, NAME, Service, conversation_id};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
-    Certainty, Conversation, Lookup, MessageStatus, RetryPolicy, Thread, TimelineItem, UnconfirmedCreate,
-    Verification,
+    Certainty, Conversation, ConversationHandle, MessageStatus, TimelineItem,
+    create::{Lookup, UnconfirmedCreate, Verification},
+    retry::RetryPolicy,
 };
 
 const TEXT: &str = "Your refund is on its way.";
@@ -392,7 +393,7 @@ async fn a_draft_of_the_same_words_is_not_the_mail_that_was_to_be_sent() {
 }
 
 /// A conversation read before a mail of this status came into it, and a create in it that will be lost.
-async fn with_a_mail_meanwhile(status: &str) -> (Service, Thread, Conversation) {
+async fn with_a_mail_meanwhile(status: &str) -> (Service, ConversationHandle, Conversation) {
     let service = Service::start().await;
     let thread = service.client().conversation(&conversation_id());
     let before = thread.get().await.unwrap();

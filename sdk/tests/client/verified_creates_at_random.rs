@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Fault, Service, cases, conversation_id};
 use proptest::prelude::*;
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Certainty, Error, Thread};
+use shared_inbox::{Certainty, ConversationHandle, Error};
 
 fn fault() -> impl Strategy<Value = Fault> {
     prop_oneof![
@@ -36,7 +36,7 @@ fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Note), Just(Kind::Draft), Just(Kind::Send), Just(Kind::Documents)]
 }
 
-async fn create(thread: Thread, kind: Kind, text: &'static str) -> Result<Option<String>, Error> {
+async fn create(thread: ConversationHandle, kind: Kind, text: &'static str) -> Result<Option<String>, Error> {
     let id = |id: &shared_inbox::MessageId| Some(id.to_string());
     match kind {
         Kind::Note => thread.add_note(text).await.map(|_| None),

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use crate::support::{Fault, Service, conversation_id};
-use shared_inbox::{Clock, MessageId, RetryPolicy};
+use shared_inbox::{
+    MessageId,
+    retry::{Clock, RetryPolicy},
+};
 
 fn id(text: &str) -> MessageId {
     text.parse().unwrap()

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use shared_inbox::{AcquireRequest, ApiKey, Priority, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox::{
+    ApiKey,
+    rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError},
+};
 use shared_inbox_tests::stores;
 use tokio::time::sleep;
 

@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use shared_inbox::{
-    AcquireRequest, ApiKey, KeyFingerprint, LimitError, Permit, Priority, RateLimiter, RedisLimiter,
-    RedisLimiterBuilder, StoreError,
+    ApiKey,
+    rate_limit::{
+        AcquireRequest, KeyFingerprint, LimitError, Permit, Priority, RateLimiter, RedisLimiter,
+        RedisLimiterBuilder, StoreError,
+    },
 };
 use shared_inbox_tests::{
     proxy::Proxy,

@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter, RedisLimiter};
+use shared_inbox::rate_limit::{
+    AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter, RedisLimiter,
+};
 use shared_inbox_tests::stores::{self, Store};
 use tokio::time::{Instant, sleep, timeout};
 

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use shared_inbox::{
-    AcquireRequest, ApiKey, LimitError, Permit, Priority, RateLimiter, RedisLimiter, RedisLimiterBuilder,
+    ApiKey,
+    rate_limit::{
+        AcquireRequest, LimitError, Permit, Priority, RateLimiter, RedisLimiter, RedisLimiterBuilder,
+    },
 };
 use shared_inbox_tests::{
     proxy::Proxy,

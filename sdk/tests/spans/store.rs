@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{AcquireRequest, Priority, RateLimiter, RedisLimiter};
+use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter};
 use shared_inbox_tests::stores;
 
 use super::Log;

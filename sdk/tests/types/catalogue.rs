@@ -16,7 +16,7 @@ fn every_operation_has_its_method_path_scope_tool_and_repeat_rule() {
                 "scope": op.scope(),
                 "sending": op.scope_when_sending(),
                 "tool": op.tool_name(),
-                "repeat": format!("{:?}", op.repeat()),
+                "repeat": format!("{:?}", op.idempotency()),
                 "success": op.success(),
             })
         })

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use shared_inbox::{Event, EventKind, Input, Maybe, Problems, TimelineItem, input::*, model::*};
+use shared_inbox::{Event, EventKind, Input, Nullable, Problems, TimelineItem, input::*, model::*};
 
 #[derive(Deserialize)]
 struct Case {
@@ -56,7 +56,7 @@ golden! {
     tag: check::<Tag>("tag");
     document: check::<Document>("document");
     reply_result: check::<ReplyResult>("reply_result");
-    done: check::<Done>("done");
+    done: check::<Ack>("done");
     sandbox_receipt: check::<SandboxReceipt>("sandbox_receipt");
     event: check::<Event>("event");
     list_conversations: check_input::<ListConversations>("list_conversations");
@@ -74,9 +74,9 @@ golden! {
 #[test]
 fn null_missing_and_present_are_told_apart_in_document_fields() {
     let documents: Vec<Document> = check(include_str!("golden/document.json"));
-    assert_eq!(documents[0].fields.vendor, Maybe::Value("Acme".into()));
-    assert_eq!(documents[1].fields.vendor, Maybe::Null);
-    assert_eq!(documents[2].fields.vendor, Maybe::Missing);
+    assert_eq!(documents[0].fields.vendor, Nullable::Value("Acme".into()));
+    assert_eq!(documents[1].fields.vendor, Nullable::Null);
+    assert_eq!(documents[2].fields.vendor, Nullable::Missing);
 }
 
 #[test]

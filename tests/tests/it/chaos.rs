@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use shared_inbox::{
-    AssignTo, Certainty, Client, ConversationId, Error, Lookup, Operation, Reference, Scope, Status,
+    AssignTo, Certainty, Client, ConversationId, Error, Operation, Reference, Scope, Status, create::Lookup,
     http::Method, input::DocumentItem,
 };
 use shared_inbox_mock::{Approval, Control, Effect, FaultRule, InboundMail, MockServer, NewKey};

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shared_inbox::{BoxFuture, Client, Clock};
+use shared_inbox::{
+    Client,
+    retry::{BoxFuture, Clock},
+};
 use shared_inbox_mock::{Control, MockServer};
 
 /// Whoever waits moves the time for all.

@@ -6,8 +6,8 @@ use rmcp::model::CallToolResult;
 use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
-    Certainty, Conversation, ConversationId, Done, Error, Lookup, Operation, ReplyResult, Response,
-    TimelineItem, UnconfirmedCreate,
+    Ack, Certainty, Conversation, ConversationId, Error, Operation, ReplyResult, Response, TimelineItem,
+    create::{Lookup, UnconfirmedCreate},
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -213,12 +213,12 @@ async fn send(
 /// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
 /// is unknown until there is a result.
 async fn follow<I, O>(
-    call: shared_inbox::Create<I, O>,
+    call: shared_inbox::create::CreateRequest<I, O>,
     seen: Option<&Conversation>,
     slot: &mut CreateOutcome,
 ) -> Result<Response<O>, Error>
 where
-    shared_inbox::Create<I, O>: IntoFuture<Output = Result<Response<O>, Error>>,
+    shared_inbox::create::CreateRequest<I, O>: IntoFuture<Output = Result<Response<O>, Error>>,
 {
     let call = match seen {
         Some(seen) => call.seen(seen),
@@ -234,7 +234,7 @@ where
     result
 }
 
-fn done(done: &Done) -> Value {
+fn done(done: &Ack) -> Value {
     json!({ "ok": done.ok })
 }
 

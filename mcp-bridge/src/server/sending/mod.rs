@@ -21,7 +21,7 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProtocolVersion},
     service::RequestContext,
 };
-use shared_inbox::{Clock, Conversation, ConversationId, Scope};
+use shared_inbox::{Conversation, ConversationId, Scope, retry::Clock};
 
 use super::{
     Link, Linked, Pace,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use shared_inbox::UnconfirmedCreate;
+use shared_inbox::create::UnconfirmedCreate;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::digest::Digest;

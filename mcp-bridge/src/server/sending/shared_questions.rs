@@ -14,7 +14,7 @@ use std::{
 };
 
 use rmcp::model::{CallToolResponse, CallToolResult};
-use shared_inbox::Clock;
+use shared_inbox::retry::Clock;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -247,7 +247,7 @@ mod tests {
             panic!("the end of the first is not its own")
         };
         second.end(CallToolResult::success(Vec::new()), None);
-        assert!(matches!(waiting.result(&shared_inbox::TokioClock).await, WaitOutcome::Ended(_)));
+        assert!(matches!(waiting.result(&shared_inbox::retry::TokioClock).await, WaitOutcome::Ended(_)));
         new(questions.enter(seen));
     }
 
@@ -258,7 +258,7 @@ mod tests {
         let first = new(questions.enter(seen));
         let QuestionEntry::Open(waiting) = questions.enter(seen) else { panic!("it is being asked") };
         drop(first);
-        assert!(matches!(waiting.result(&shared_inbox::TokioClock).await, WaitOutcome::Nobody));
+        assert!(matches!(waiting.result(&shared_inbox::retry::TokioClock).await, WaitOutcome::Nobody));
         new(questions.enter(seen));
     }
 }

@@ -18,11 +18,21 @@ use super::{
 enum Line {
     Comment(String),
     /// A customer's mail; its conversation gets a name.
-    Mail { name: String, body: Value },
+    Mail {
+        name: String,
+        body: Value,
+    },
     /// A fault rule; at some the app is killed.
-    Fault { rule: Value, kills: bool },
+    Fault {
+        rule: Value,
+        kills: bool,
+    },
     /// What somebody does in a quiet moment.
-    Call { act: Act, conversation: String, body: Value },
+    Call {
+        act: Act,
+        conversation: String,
+        body: Value,
+    },
     Run,
     People,
     Advance(u64),
@@ -62,7 +72,9 @@ pub(super) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution,
         summary: broken.summary.clone(),
         token: schedule.token(),
         command: match &driver.app {
-            super::app::App::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            super::app::App::Command(words) => {
+                words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+            }
             super::app::App::Function(_) => vec!["the-command-of-your-app".to_owned()],
         },
         scopes: driver.scenario.scopes.clone(),
@@ -159,7 +171,9 @@ fn literal(value: &Value, text: &dyn Fn(&str) -> String, words: [&str; 3]) -> St
             format!("[{}]", items.join(", "))
         }
         Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| format!("{}: {}", quote(name), literal(value, text, words));
+            let field = |(name, value): (&String, &Value)| {
+                format!("{}: {}", quote(name), literal(value, text, words))
+            };
             let fields: Vec<_> = fields.iter().map(field).collect();
             if fields.is_empty() { "{}".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
         }

@@ -12,7 +12,7 @@ mod words;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
-use shared_inbox::{Method, Operation, Repeat, Scope, input::Field};
+use shared_inbox::{Idempotency, Method, Operation, Scope, input::Field};
 
 use self::{examples::Examples, words::Words};
 use crate::json::schema_names;
@@ -130,9 +130,9 @@ fn needs(operation: Operation) -> String {
 }
 
 fn repeat(operation: Operation) -> &'static str {
-    match operation.repeat() {
-        Repeat::Harmless => "Repeating the same request is harmless.",
-        Repeat::Verify => {
+    match operation.idempotency() {
+        Idempotency::Harmless => "Repeating the same request is harmless.",
+        Idempotency::Verify => {
             "Repeating the same request makes a second item: after a timeout, read the conversation and look at the \
              end of its timeline first."
         }

@@ -197,7 +197,7 @@ impl<I, O> CreateRequest<I, O> {
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-    /// use shared_inbox::Lookup;
+    /// use shared_inbox::create::Lookup;
     /// use std::time::Duration;
     ///
     /// let thread = inbox.conversation(&id);

@@ -16,7 +16,7 @@ use crate::{Conversation, ConversationId, TimelineItem};
 /// What the conversation shows of a create.
 ///
 /// ```
-/// use shared_inbox::Lookup;
+/// use shared_inbox::create::Lookup;
 ///
 /// fn may_be_sent_again(lookup: &Lookup) -> bool {
 ///     matches!(lookup, Lookup::NotFound)

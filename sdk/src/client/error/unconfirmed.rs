@@ -15,7 +15,7 @@ use crate::{ConversationId, Timestamp};
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
-/// let unconfirmed: shared_inbox::UnconfirmedCreate = serde_json::from_str(&stored)?;
+/// let unconfirmed: shared_inbox::create::UnconfirmedCreate = serde_json::from_str(&stored)?;
 /// let lookup = inbox.find_unconfirmed(&unconfirmed).await?;
 /// # Ok(())
 /// # }

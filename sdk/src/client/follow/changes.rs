@@ -33,7 +33,7 @@ const EVERY: Duration = Duration::from_secs(30);
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::{Assigned, Change};
+/// use shared_inbox::{Assigned, follow::Change};
 ///
 /// let mut changes = inbox.changes().assigned(Assigned::Me);
 /// while let Some(change) = changes.next().await {

@@ -14,7 +14,7 @@ const REMEMBERED: usize = 10_000;
 /// answers looks there, or it answers itself:
 ///
 /// ```no_run
-/// use shared_inbox::{Change, Client, Direction, Result};
+/// use shared_inbox::{Client, Direction, Result, follow::Change};
 ///
 /// async fn needs_an_answer(inbox: &Client, change: &Change) -> Result<bool> {
 ///     let summary = match change {
@@ -49,7 +49,7 @@ pub enum Change {
 /// What may have been missed.
 ///
 /// ```
-/// use shared_inbox::Change;
+/// use shared_inbox::follow::Change;
 ///
 /// fn must_look_through_all(change: &Change) -> bool {
 ///     matches!(change, Change::Gap(gap) if gap.mail)

@@ -20,7 +20,7 @@ use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, O
 /// A part of the list of conversations, as the service can be asked for it.
 ///
 /// ```
-/// fn is_closed(slice: &shared_inbox::Slice) -> bool {
+/// fn is_closed(slice: &shared_inbox::follow::Slice) -> bool {
 ///     slice.view == shared_inbox::View::Closed
 /// }
 /// ```

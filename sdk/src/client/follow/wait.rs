@@ -127,7 +127,7 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
 ///
 /// ```no_run
 /// # async fn run(thread: shared_inbox::ConversationHandle, sent: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{ReplyWait, Wait};
+/// use shared_inbox::{follow::{ReplyWait, Wait}};
 ///
 /// let wait: Wait<ReplyWait> = thread.wait_for_reply(&sent);
 /// println!("they wrote {} characters", wait.await?.text.len());
@@ -163,7 +163,7 @@ impl Wait<ReplyWait> {
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::{ConversationSummary, ReferenceWait, Wait};
+/// use shared_inbox::{ConversationSummary, follow::{ReferenceWait, Wait}};
 ///
 /// let wait: Wait<ReferenceWait, ConversationSummary> = inbox.wait_for_reference("order-1042");
 /// println!("{} is about the order", wait.await?.id);
@@ -192,7 +192,7 @@ impl Wait<ReferenceWait, ConversationSummary> {
 ///
 /// ```no_run
 /// # async fn run(thread: shared_inbox::ConversationHandle, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{SentWait, Wait};
+/// use shared_inbox::{follow::{SentWait, Wait}};
 ///
 /// let wait: Wait<SentWait> = thread.wait_until_sent(&id);
 /// println!("went out at {}", wait.await?.at);

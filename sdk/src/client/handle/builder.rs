@@ -26,7 +26,7 @@ const AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 /// Settings of a client; made by [`Client::builder`].
 ///
 /// ```
-/// use shared_inbox::{Client, RetryPolicy};
+/// use shared_inbox::{Client, retry::RetryPolicy};
 /// use std::time::Duration;
 ///
 /// # let key = format!("rk_test_{}", "a1".repeat(24));

@@ -37,7 +37,7 @@ impl Client {
     }
 
     /// How long the service may take to show what it has created; a
-    /// [`Lookup::NotFound`](crate::Lookup::NotFound) means little before. See
+    /// [`Lookup::NotFound`](crate::create::Lookup::NotFound) means little before. See
     /// [`ClientBuilder::visibility_timeout`](crate::ClientBuilder::visibility_timeout).
     #[must_use]
     pub fn visibility_timeout(&self) -> Duration {

@@ -150,7 +150,7 @@ impl Client {
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-    /// use shared_inbox::Lookup;
+    /// use shared_inbox::create::Lookup;
     ///
     /// if let Err(error) = inbox.conversation(&id).reply("Your refund is on its way.").and_send().await {
     ///     let Some(unconfirmed) = error.unconfirmed() else { return Err(error) };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A boxed future that can move between threads.
 ///
 /// ```
-/// use shared_inbox::BoxFuture;
+/// use shared_inbox::retry::BoxFuture;
 ///
 /// fn later() -> BoxFuture<'static, u32> {
 ///     Box::pin(async { 7 })
@@ -24,7 +24,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without waiting:
 ///
 /// ```
-/// use shared_inbox::{BoxFuture, Clock};
+/// use shared_inbox::{retry::{BoxFuture, Clock}};
 /// use std::sync::Mutex;
 /// use std::time::{Duration, Instant};
 ///
@@ -65,7 +65,7 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.
 ///
 /// ```
-/// use shared_inbox::{MemoryLimiter, TokioClock};
+/// use shared_inbox::{rate_limit::MemoryLimiter, retry::TokioClock};
 /// let limiter = MemoryLimiter::with_clock(60, std::sync::Arc::new(TokioClock));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

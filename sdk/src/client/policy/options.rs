@@ -12,7 +12,7 @@ use super::retry::RetryPolicy;
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// use shared_inbox::Verification;
+/// use shared_inbox::create::Verification;
 ///
 /// // One request, whatever happens: it does not matter whether this note is there.
 /// inbox.conversation(&id).add_note("Seen.").verification(Verification::Never).await?;

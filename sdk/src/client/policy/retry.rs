@@ -9,7 +9,7 @@ use std::time::Duration;
 /// [`deadline`](crate::ClientBuilder::deadline).
 ///
 /// ```
-/// use shared_inbox::RetryPolicy;
+/// use shared_inbox::retry::RetryPolicy;
 /// use std::time::Duration;
 ///
 /// let patient = RetryPolicy::default().attempts(10).max_delay(Duration::from_secs(60));

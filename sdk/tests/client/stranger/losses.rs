@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use shared_inbox::{Certainty, ClientBuilder, Clock, Lookup};
+use shared_inbox::{Certainty, ClientBuilder, create::Lookup, retry::Clock};
 
 use super::{Kind, Luck, Stranger, create};
 use crate::support::conversation_id;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use shared_inbox::input::DocumentItem;
-use shared_inbox::{Client, ClientBuilder, Clock, Error, Thread};
+use shared_inbox::{Client, ClientBuilder, ConversationHandle, Error, retry::Clock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -206,7 +206,7 @@ pub enum Kind {
 pub const KINDS: [Kind; 4] = [Kind::Note, Kind::Draft, Kind::Mail, Kind::Request];
 
 /// Creates one with default settings, and says whether its response was lost and recovered.
-pub async fn create(thread: &Thread, kind: Kind, text: &str) -> Result<bool, Error> {
+pub async fn create(thread: &ConversationHandle, kind: Kind, text: &str) -> Result<bool, Error> {
     match kind {
         Kind::Note => thread.add_note(text).await.map(|made| made.recovered()),
         Kind::Draft => thread.reply(text).await.map(|made| made.recovered()),

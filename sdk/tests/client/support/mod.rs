@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shared_inbox::{BoxFuture, Client, ClientBuilder, Clock, ConversationId};
+use shared_inbox::{
+    Client, ClientBuilder, ConversationId,
+    retry::{BoxFuture, Clock},
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;

@@ -3,7 +3,7 @@
 use std::{env, fs, net::Ipv4Addr, path::PathBuf, process::Command, sync::Arc, time::Duration};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use shared_inbox::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError};
+use shared_inbox::rate_limit::{AcquireRequest, Priority, RateLimiter, RedisLimiter, StoreError};
 use shared_inbox_tests::stores::{self, Store};
 use shared_inbox_webhooks::replay::{Claim, Delivery, GuardError, PostgresGuard, RedisGuard, ReplayGuard};
 use tokio::{

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::{AssignTo, Certainty, MessageStatus, Verification};
+use shared_inbox::{AssignTo, Certainty, MessageStatus, create::Verification};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
 use crate::hand_in_hand::{HandInHand, client};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared_inbox::{
-    DocumentKind, Maybe, Reference, Urgency,
+    DocumentKind, Nullable, Reference, Urgency,
     input::{DocumentItem, RecordSent, Reply, RequestDocuments},
 };
 
@@ -255,11 +255,11 @@ impl Demo {
             let filed = &mut self.world.documents[last];
             filed.document.title = "Brightside Electrics, invoice 1187".into();
             filed.document.kind = Some(DocumentKind::Invoice);
-            filed.document.fields.vendor = Maybe::Value("Brightside Electrics".into());
-            filed.document.fields.amount = Maybe::Value(412.5);
-            filed.document.fields.currency = Maybe::Value("EUR".into());
-            filed.document.fields.reference = Maybe::Value("1187".into());
-            filed.document.fields.due_date = Maybe::Null;
+            filed.document.fields.vendor = Nullable::Value("Brightside Electrics".into());
+            filed.document.fields.amount = Nullable::Value(412.5);
+            filed.document.fields.currency = Nullable::Value("EUR".into());
+            filed.document.fields.reference = Nullable::Value("1187".into());
+            filed.document.fields.due_date = Nullable::Null;
         }
     }
 

@@ -27,7 +27,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 /// tenth of the limit comes back with every minute.
 ///
 /// ```
-/// use shared_inbox::{AcquireRequest, LimitError, MemoryLimiter, Priority, RateLimiter};
+/// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Priority, RateLimiter}};
 /// use std::time::Duration;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {

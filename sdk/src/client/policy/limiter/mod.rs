@@ -24,7 +24,7 @@ pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 /// How urgent a request is, most urgent first.
 ///
 /// ```
-/// use shared_inbox::Priority;
+/// use shared_inbox::rate_limit::Priority;
 ///
 /// assert!(Priority::ReadBack < Priority::Interactive && Priority::Interactive < Priority::Bulk);
 /// ```
@@ -50,7 +50,7 @@ pub enum Priority {
 /// when the future of [`acquire`](Self::acquire) is dropped.
 ///
 /// ```
-/// use shared_inbox::{AcquireRequest, BoxFuture, LimitError, MemoryLimiter, Permit, Priority, RateLimiter};
+/// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter}, retry::BoxFuture};
 /// use std::time::Duration;
 ///
 /// /// Keeps background work out altogether.
@@ -83,7 +83,7 @@ impl<L: RateLimiter + ?Sized> RateLimiter for Arc<L> {
 /// Why no request may be sent now.
 ///
 /// ```
-/// use shared_inbox::LimitError;
+/// use shared_inbox::rate_limit::LimitError;
 /// use std::time::Duration;
 ///
 /// let busy = LimitError::busy(Duration::from_secs(2));

@@ -9,7 +9,7 @@ use super::{KeyFingerprint, Priority};
 /// What a permit is asked for.
 ///
 /// ```
-/// use shared_inbox::{AcquireRequest, Priority};
+/// use shared_inbox::{rate_limit::{AcquireRequest, Priority}};
 /// use std::time::Duration;
 ///
 /// let ask = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(60));
@@ -61,7 +61,7 @@ impl AcquireRequest {
 /// How the request of a permit ended.
 ///
 /// ```
-/// use shared_inbox::{PermitOutcome, Permit};
+/// use shared_inbox::{rate_limit::{PermitOutcome, Permit}};
 ///
 /// let permit = Permit::new(|ending| assert_eq!(ending, PermitOutcome::Finished));
 /// permit.finished();
@@ -84,14 +84,14 @@ pub enum PermitOutcome {
     Dropped,
 }
 
-/// Leave to send one request; made by a [`RateLimiter`](crate::RateLimiter).
+/// Leave to send one request; made by a [`RateLimiter`](crate::rate_limit::RateLimiter).
 ///
 /// It can be held for a while before the request is sent, as long as all of it is over in the time that was
 /// [asked for](AcquireRequest::max_hold). What came of the request is said by one of the methods; a permit that is dropped without a word
 /// counts as sent.
 ///
 /// ```
-/// use shared_inbox::{AcquireRequest, Priority, LimitError, MemoryLimiter, RateLimiter};
+/// use shared_inbox::{rate_limit::{AcquireRequest, Priority, LimitError, MemoryLimiter, RateLimiter}};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let limiter = MemoryLimiter::new(1);

@@ -11,7 +11,7 @@ mod worker;
 
 use std::time::Duration;
 
-use shared_inbox::{ApiKey, RedisLimiter, limits::REQUESTS_PER_MINUTE};
+use shared_inbox::{ApiKey, limits::REQUESTS_PER_MINUTE, rate_limit::RedisLimiter};
 use shared_inbox_mock::{JournalEntry, MockServer};
 use shared_inbox_tests::{
     proxy::Proxy,

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use shared_inbox::{Client, RedisLimiter};
+use shared_inbox::{Client, rate_limit::RedisLimiter};
 use shared_inbox_mock::MockServer;
 
 use super::ATTEMPT;

@@ -23,7 +23,7 @@ const CONNECT: u32 = 2;
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let error = shared_inbox::RedisLimiter::connect("http://user:secret@store").await.unwrap_err();
+/// let error = shared_inbox::rate_limit::RedisLimiter::connect("http://user:secret@store").await.unwrap_err();
 /// assert!(error.to_string().starts_with("the store's URL"));
 /// assert!(!format!("{error} {error:?}").contains("secret"));
 /// # });

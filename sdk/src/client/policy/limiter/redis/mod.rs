@@ -26,7 +26,7 @@ use state::KeyState;
 /// newer, or Valkey.
 ///
 /// ```no_run
-/// use shared_inbox::{Client, RedisLimiter};
+/// use shared_inbox::{Client, rate_limit::RedisLimiter};
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// # let key = format!("rk_test_{}", "a1".repeat(24));
@@ -36,7 +36,7 @@ use state::KeyState;
 /// # }
 /// ```
 ///
-/// It gives out slots as [`MemoryLimiter`](crate::MemoryLimiter) does, first come, first served among all processes: one script
+/// It gives out slots as [`MemoryLimiter`](crate::rate_limit::MemoryLimiter) does, first come, first served among all processes: one script
 /// call reserves a slot, and nobody asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
 ///
 /// The store keeps one string for each API key, named by a [hash](KeyFingerprint) of it. A limiter can be shared by clients with
@@ -134,9 +134,9 @@ impl fmt::Debug for RedisLimiter {
 /// All processes that share a key must have the same limit and window.
 ///
 /// ```no_run
-/// use shared_inbox::RedisLimiter;
+/// use shared_inbox::rate_limit::RedisLimiter;
 ///
-/// # async fn run() -> Result<(), shared_inbox::StoreError> {
+/// # async fn run() -> Result<(), shared_inbox::rate_limit::StoreError> {
 /// // Forty workers: three each while the store is away.
 /// let limiter = RedisLimiter::builder("redis://store.internal").share(3).connect().await?;
 /// # Ok(())
