@@ -2,9 +2,13 @@
 
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
 
-use super::{App, body, response};
+use super::{app::App, body, response};
 use crate::{
-    control::{Control, calls, input::Whole},
+    control::{
+        Control, calls,
+        input::{ControlDocument, Whole},
+        openapi,
+    },
     ready::CONTROL_PREFIX,
     world::Refusal,
 };
@@ -39,6 +43,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
         Err(refused) => return refused.into_response(),
     };
     parts.extensions.insert(Whole(body));
+    parts.extensions.insert(ControlDocument(openapi::document));
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {
