@@ -17,7 +17,7 @@ use tokio::{
 use crate::{
     MockServer,
     http::{
-        App,
+        self, App,
         connection::{Limits, Phase},
     },
     runtime::{
@@ -241,7 +241,7 @@ impl MockServerBuilder {
         let thread = std::thread::Builder::new()
             .name("shared-inbox-mock".to_owned())
             .spawn(move || {
-                runtime.block_on(app.serve(listener));
+                runtime.block_on(http::serve(app, listener));
                 runtime.shutdown_background();
                 drop(ending);
             })

@@ -18,7 +18,7 @@ use tokio::{runtime, sync::watch};
 use crate::{
     MockServer, World,
     builder::{MockServerBuilder, StartError},
-    http::connection::Phase,
+    http::{self, connection::Phase},
     lifetime,
     ready::Ready,
     runtime::{clock::ClockMode, document::Origin, targets::WebhookTargets},
@@ -200,7 +200,7 @@ fn serve(options: Options) -> Result<(), String> {
         let end = lifetime::until_ended(with_parent)
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
         let ready = app.control().ready();
-        let server = tokio::spawn(app.serve(listener));
+        let server = tokio::spawn(http::serve(app, listener));
         announce(&ready, json, console, ready_file.as_deref())?;
         end.await;
         phase.send_replace(Phase::Ending);

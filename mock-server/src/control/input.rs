@@ -116,6 +116,16 @@ pub(super) fn world_document() -> Schema {
     })
 }
 
+/// The OpenAPI document of the control API, which is written from the table that this call stands in.
+#[derive(Clone, Copy)]
+pub(crate) struct ControlDocument(pub(crate) fn() -> &'static Value);
+
+impl Take for ControlDocument {
+    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+        asked.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
+    }
+}
+
 /// When the server stops.
 pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
 

@@ -14,19 +14,19 @@ use crate::{json::schema_names, ready::CONTROL_PREFIX};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(calls::all()));
 
 /// The document.
 pub(crate) fn document() -> &'static Value {
     &DOCUMENT
 }
 
-fn build() -> Value {
+fn document_of(families: Vec<Family>) -> Value {
     // What is taken and what is given are not the same for a type with defaults.
     let mut taking = settings().for_deserialize().into_generator();
     let mut giving = settings().for_serialize().into_generator();
     let (mut paths, mut tags) = (Map::new(), Vec::new());
-    for Family { name, about, calls } in calls::all() {
+    for Family { name, about, calls } in families {
         tags.push(json!({ "name": name, "description": about }));
         for call in calls {
             let path = paths.entry(call.path).or_insert_with(|| json!({}));

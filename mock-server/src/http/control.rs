@@ -6,9 +6,13 @@ use axum::{Router, body::Body, extract::Request, response::IntoResponse};
 use bytes::Bytes;
 use http::request::Parts;
 
-use super::{App, body, response};
+use super::{app::App, body, response};
 use crate::{
-    control::{Control, calls, input::Whole},
+    control::{
+        Control, calls,
+        input::{ControlDocument, Whole},
+        openapi,
+    },
     faults::ControlCall,
     ready::CONTROL_PREFIX,
     runtime::WorldRuntime,
@@ -64,6 +68,7 @@ async fn route(
     body: Bytes,
 ) -> http::Response<Body> {
     parts.extensions.insert(Whole(body));
+    parts.extensions.insert(ControlDocument(openapi::document));
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {

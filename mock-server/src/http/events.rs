@@ -4,12 +4,15 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use bytes::Bytes;
-use futures_util::stream;
-use http::{HeaderValue, Response, header};
+use axum::response::{
+    IntoResponse, Response,
+    sse::{Event, KeepAlive, Sse},
+};
+use futures_util::{StreamExt, stream};
+use http::{HeaderValue, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
 use super::connection::{Phase, stopped};
@@ -31,34 +34,29 @@ pub(crate) fn follow(
     changes: broadcast::Receiver<Change>,
     requests: Option<watch::Receiver<u64>>,
     stop: watch::Receiver<Phase>,
-) -> Response<Body> {
-    let opening = Bytes::from_static(b": changes of this world\n\n");
-    let start = (Some(opening), changes, requests, stop);
-    let body = stream::unfold(start, |(opening, mut changes, mut requests, mut stop)| async move {
-        if let Some(opening) = opening {
-            return Some((Ok::<_, std::convert::Infallible>(opening), (None, changes, requests, stop)));
-        }
-        let text = tokio::select! {
+) -> Response {
+    let opening = Event::default().comment("changes of this world");
+    let changes = stream::unfold((changes, requests, stop), |(mut changes, mut requests, mut stop)| async {
+        let event = tokio::select! {
             () = stopped(&mut stop) => return None,
-            () = tokio::time::sleep(KEEP_ALIVE) => Bytes::from_static(b": still here\n\n"),
             ended = next_request(&mut requests) => {
-                format!("event: request\ndata: {{\"ended\":{ended}}}\n\n").into()
+                Event::default().event("request").json_data(json!({ "ended": ended }))
             }
             change = changes.recv() => match change {
                 Ok(change) => {
-                    let data = serde_json::to_string(&change).unwrap_or_default();
-                    format!("id: {}\nevent: change\ndata: {data}\n\n", change.number).into()
+                    Event::default().id(change.number.to_string()).event("change").json_data(change)
                 }
                 Err(broadcast::error::RecvError::Lagged(missed)) => {
-                    format!("event: missed\ndata: {{\"missed\":{missed}}}\n\n").into()
+                    Event::default().event("missed").json_data(json!({ "missed": missed }))
                 }
                 Err(broadcast::error::RecvError::Closed) => return None,
             },
         };
-        Some((Ok(text), (None, changes, requests, stop)))
+        Some((event, (changes, requests, stop)))
     });
-    let mut response = Response::new(Body::from_stream(body));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    let events = stream::once(std::future::ready(Ok(opening))).chain(changes);
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE).text("still here");
+    let mut response = Sse::new(events).keep_alive(keep_alive).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

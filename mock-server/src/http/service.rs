@@ -16,7 +16,8 @@ use hyper::body::Incoming;
 use shared_inbox::Timestamp;
 
 use super::{
-    App, body,
+    app::App,
+    body,
     caller::Caller,
     connection::{Phase, Reply, stopped},
     control, log, mcp, response, rest,

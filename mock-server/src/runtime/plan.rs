@@ -45,7 +45,7 @@ impl Plan {
             Origin::Demo => Beginning::Demo,
             Origin::Empty => Beginning::Empty,
             Origin::Document(document) => {
-                let (world, saved) = self.read(document, &World::nothing())?;
+                let (world, saved) = self.read(document)?;
                 Beginning::Read(Box::new(world), saved)
             }
         };
@@ -66,11 +66,9 @@ impl Plan {
         Ok((world, Clock::starting(self.clock, start)))
     }
 
-    /// The world of a document. What `like` has in the same place is kept once.
-    pub(super) fn read(&self, document: Bytes, like: &World) -> Result<(World, Option<Timestamp>), Refusal> {
-        let (mut world, saved) = self.prepared(document::read(&document, like)?, &document)?;
-        world.share_words(like);
-        Ok((world, saved))
+    /// The world of a document, and the time that it was written at.
+    pub(super) fn read(&self, document: Bytes) -> Result<(World, Option<Timestamp>), Refusal> {
+        self.prepared(document::read(&document)?, &document)
     }
 
     /// The world with this realm's keys and limits, and the time that its document was written at.

@@ -83,10 +83,7 @@ impl WorldRuntime {
     pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<(), Refusal> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;
-        let read = move || {
-            let old = runtime.enter(|world, now| world.data(now));
-            runtime.plan.read(document, &old)
-        };
+        let read = move || runtime.plan.read(document);
         let worker = Arc::<Worker>::default();
         let (world, saved) = if long { worker.run(read).await?? } else { read()? };
         let mut state = self.lock();

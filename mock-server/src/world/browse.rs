@@ -286,7 +286,7 @@ impl World {
         let mailbox = self.mailbox_of(at);
         let draft = |message: &&super::MessageRecord| message.status == Some(MessageStatus::Draft);
         ConversationEntry {
-            summary: self.owned_summary(at),
+            summary: self.summary(at),
             mailbox_id: mailbox.id.clone(),
             sandbox: mailbox.sandbox,
             snoozed_until: thread.snoozed_until,

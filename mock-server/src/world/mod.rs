@@ -74,7 +74,6 @@ pub use webhooks::{
     TimestampSource, WebhookView, Webhooks,
 };
 
-use conversation::Words;
 use store::Shared;
 
 /// One workspace with all that is in it.
@@ -149,9 +148,9 @@ impl World {
         World::bare(1)
     }
 
-    /// All that is written into the document, as it stands at `now`, and the words that it started with.
+    /// All that is written into the document, as it stands at `now`.
     pub(crate) fn data(&self, now: Timestamp) -> World {
-        let mut data = World {
+        World {
             now: Some(now),
             workspace: self.workspace.clone(),
             ids: self.ids.clone(),
@@ -173,10 +172,7 @@ impl World {
             library: documents::Library::default(),
             limits: people::Limits::default(),
             traces: trace::Traces::default(),
-        };
-        data.index.words = self.index.words.started_with();
-        data.library.words = self.library.words.started_with();
-        data
+        }
     }
 
     /// What is left where a world was taken away.
@@ -192,12 +188,6 @@ impl World {
             + self.app_mail.len()
             + self.jobs.len()
             + self.webhooks.len()
-    }
-
-    /// Takes over what another world has read of the words that both have in common.
-    pub(crate) fn share_words(&mut self, other: &World) {
-        self.index.words = Words::like(&self.conversations, &other.index.words);
-        self.library.words = Words::like(&self.documents, &other.library.words);
     }
 
     /// What is to be read before the first search, which can be done without the world; `None` when there is little.

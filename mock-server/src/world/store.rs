@@ -6,17 +6,13 @@
 use std::{
     borrow::{Borrow, Cow},
     collections::HashMap,
-    fmt,
     hash::Hash,
     ops::{Index, IndexMut},
     sync::Arc,
 };
 
 use schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{DeserializeSeed, SeqAccess, Visitor},
-};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How many items are shared or copied together.
 const CHUNK: usize = 64;
@@ -46,73 +42,11 @@ impl<T> Shared<T> {
     }
 
     pub(crate) fn push(&mut self, item: T) {
-        self.put(Arc::new(item));
-    }
-
-    fn put(&mut self, item: Arc<T>) {
+        let item = Arc::new(item);
         match self.0.last_mut().filter(|last| last.len() < CHUNK) {
             Some(last) => Arc::make_mut(last).push(item),
             None => self.0.push(Arc::new(vec![item])),
         }
-    }
-}
-
-impl<T> Shared<T> {
-    /// The places of what is not the very same thing there in another list.
-    pub(crate) fn changed_since(&self, other: &Self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(at, mine)| {
-            let theirs = other.0.get(at);
-            let same = theirs.is_some_and(|theirs| Arc::ptr_eq(mine, theirs));
-            let changed = move |item: usize| {
-                let theirs = theirs.and_then(|theirs| theirs.get(item));
-                !theirs.is_some_and(|theirs| Arc::ptr_eq(&mine[item], theirs))
-            };
-            let items = if same { 0..0 } else { 0..mine.len() };
-            items.filter(move |item| changed(*item)).map(move |item| at * CHUNK + item)
-        })
-    }
-}
-
-impl<T: PartialEq> Shared<T> {
-    /// Puts in an item; what the other list has in the same place is kept once.
-    fn push_like(&mut self, item: T, other: &Self) {
-        let at = self.len();
-        let theirs = other.0.get(at / CHUNK);
-        let item = match theirs.and_then(|theirs| theirs.get(at % CHUNK)) {
-            Some(same) if **same == item => Arc::clone(same),
-            _ => Arc::new(item),
-        };
-        self.put(item);
-        if let (Some(mine), Some(theirs)) = (self.0.last_mut(), theirs)
-            && mine.len() == CHUNK.min(theirs.len())
-            && mine.iter().zip(theirs.iter()).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs))
-        {
-            *mine = Arc::clone(theirs);
-        }
-    }
-}
-
-/// Reads a list; what another has in the same place is kept once.
-pub(crate) struct Like<'a, T>(pub(crate) &'a Shared<T>);
-
-impl<'de, T: Deserialize<'de> + PartialEq> DeserializeSeed<'de> for Like<'_, T> {
-    type Value = Shared<T>;
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Shared<T>, D::Error> {
-        d.deserialize_seq(self)
-    }
-}
-
-impl<'de, T: Deserialize<'de> + PartialEq> Visitor<'de> for Like<'_, T> {
-    type Value = Shared<T>;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sequence")
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Shared<T>, A::Error> {
-        let mut all = Shared::default();
-        while let Some(item) = items.next_element()? {
-            all.push_like(item, self.0);
-        }
-        Ok(all)
     }
 }
 
@@ -143,9 +77,9 @@ impl<T: Serialize> Serialize for Shared<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de> + PartialEq> Deserialize<'de> for Shared<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Like(&Self::default()).deserialize(d)
+        Vec::deserialize(d).map(Self::from_iter)
     }
 }
 
@@ -237,22 +171,6 @@ mod tests {
         assert_eq!((before[70], before.len()), (70, 130));
         assert_eq!((after[70], after[130]), (7, 8));
         assert!(Arc::ptr_eq(&before.0[0], &after.0[0]), "what did not change is kept once");
-    }
-
-    #[test]
-    fn what_is_read_and_another_list_has_in_the_same_place_is_kept_once() {
-        for (len, more) in [(130, 3), (128, 1), (64, 0), (0, 2)] {
-            let old = list(0..len);
-            let mut text: Vec<u32> = (0..len + more).collect();
-            text.get_mut(70).into_iter().for_each(|item| *item = 7);
-            let json = serde_json::to_string(&text).expect("JSON");
-            let new = Like(&old).deserialize(&mut serde_json::Deserializer::from_str(&json)).expect("a list");
-            assert!(new.iter().eq(&text) && old.iter().copied().eq(0..len));
-            let changed: Vec<usize> = new.changed_since(&old).collect();
-            let expected = (0..text.len()).filter(|at| *at >= len as usize || *at == 70);
-            assert!(changed.iter().copied().eq(expected), "{changed:?}");
-            assert!(len == 0 || Arc::ptr_eq(&old.0[0], &new.0[0]), "a whole chunk is kept once");
-        }
     }
 
     #[test]

@@ -10,8 +10,7 @@ use crate::{
     control::{
         Control,
         call::{Call, Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, list, paged, post, put},
-        input::{Id, Input, Search, Stopping, Whole},
-        openapi,
+        input::{ControlDocument, Id, Input, Search, Stopping, Whole},
     },
     http::events,
     runtime::advance::Until,
@@ -22,8 +21,8 @@ pub(super) fn calls() -> Vec<Call> {
     vec![
         get("/health", "health", "Whether the server is there", |_, ()| async { Ok(Shown(Health::new())) })
             .about("The one call that needs no token, so that a container can be probed."),
-        get("/openapi.json", "openapi", "This document", |_: Control, ()| async {
-            Ok(Shown(openapi::document().as_object().cloned().unwrap_or_default()))
+        get("/openapi.json", "openapi", "This document", |_: Control, ControlDocument(document)| async move {
+            Ok(Shown(document().as_object().cloned().unwrap_or_default()))
         }),
         post("/reset", "reset", "Puts the world back to its start", |it: Control, ()| async move {
             it.reset().await.map(|()| Done)

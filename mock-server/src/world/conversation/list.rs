@@ -1,40 +1,16 @@
 //! Lists: conversations newest first, and the inboxes.
 
-use serde::Serialize;
-use shared_inbox::{
-    Assigned, Contact, ConversationId, ConversationSummary, Mailbox, Status, Timestamp, Urgency, View,
-    input::ListConversations, limits,
-};
+use shared_inbox::{Assigned, ConversationSummary, Mailbox, View, input::ListConversations, limits};
 
 use super::{
     index::{NOBODY, Newest, Slot},
-    read::{ShownAssignee, start},
+    read::start,
     search::{Plan, Query},
 };
 use crate::world::{ConversationFilter, Refusal, ServiceResponse, World};
 
 /// Characters of a snippet.
 const SNIPPET: usize = 140;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary<'a> {
-    id: &'a ConversationId,
-    subject: &'a str,
-    snippet: &'a str,
-    status: &'a Status,
-    contact: &'a Contact,
-    mailbox: &'a str,
-    last_message_at: Timestamp,
-    message_count: usize,
-    assignee: Option<ShownAssignee<'a>>,
-    tags: &'a [String],
-    topic: Option<&'a str>,
-    urgency: Option<&'a Urgency>,
-    risk: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<&'a str>,
-}
 
 /// What a list is narrowed by, beside view and words.
 struct Narrowed {
@@ -119,45 +95,25 @@ impl World {
         found
     }
 
-    fn summary(&self, at: usize) -> Summary<'_> {
-        let thread = &self.conversations[at];
-        let latest = thread.messages().next_back();
-        Summary {
-            id: &thread.id,
-            subject: &thread.subject,
-            snippet: latest.map_or("", |message| start(&message.text, SNIPPET).trim_end()),
-            status: &thread.status,
-            contact: &thread.contact,
-            mailbox: &self.mailbox_of(at).name,
-            last_message_at: thread.last_message_at(),
-            message_count: thread.messages().count(),
-            assignee: self.shown_assignee(thread.assignee.as_ref()),
-            tags: &thread.tags,
-            topic: thread.topic.as_deref(),
-            urgency: thread.urgency.as_ref(),
-            risk: thread.risk.as_deref(),
-            reference: thread.reference.as_deref(),
-        }
-    }
-
-    /// The same, for keeps.
-    pub(in crate::world) fn owned_summary(&self, at: usize) -> ConversationSummary {
-        let it = self.summary(at);
+    /// A conversation as a list shows it.
+    pub(in crate::world) fn summary(&self, at: usize) -> ConversationSummary {
+        let record = &self.conversations[at];
+        let latest = record.messages().next_back();
         ConversationSummary {
-            id: it.id.clone(),
-            subject: it.subject.to_owned(),
-            snippet: it.snippet.to_owned(),
-            status: it.status.clone(),
-            contact: it.contact.clone(),
-            mailbox: it.mailbox.to_owned(),
-            last_message_at: it.last_message_at,
-            message_count: it.message_count as u64,
-            assignee: self.conversations[at].assignee.as_ref().map(|who| self.assignee(who)),
-            tags: it.tags.to_vec(),
-            topic: it.topic.map(str::to_owned),
-            urgency: it.urgency.cloned(),
-            risk: it.risk.map(str::to_owned),
-            reference: it.reference.map(str::to_owned),
+            id: record.id.clone(),
+            subject: record.subject.clone(),
+            snippet: latest.map_or("", |message| start(&message.text, SNIPPET).trim_end()).to_owned(),
+            status: record.status.clone(),
+            contact: record.contact.clone(),
+            mailbox: self.mailbox_of(at).name.clone(),
+            last_message_at: record.last_message_at(),
+            message_count: record.messages().count() as u64,
+            assignee: record.assignee.as_ref().map(|who| self.assignee(who)),
+            tags: record.tags.clone(),
+            topic: record.topic.clone(),
+            urgency: record.urgency.clone(),
+            risk: record.risk.clone(),
+            reference: record.reference.clone(),
         }
     }
 

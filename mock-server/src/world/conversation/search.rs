@@ -201,22 +201,6 @@ impl<T: Searched> Words<T> {
         Self { base: Arc::new(base), ..Self::default() }
     }
 
-    /// The same, when most of them are what another world started with: its words are taken over.
-    pub(in crate::world) fn like(things: &Shared<T>, other: &Self) -> Self {
-        let changed: Vec<usize> = things.changed_since(&other.base.things).collect();
-        if other.base.things.len() > things.len() || changed.len() > things.len() / 8 {
-            return Self::of(things);
-        }
-        let mut words = other.started_with();
-        changed.into_iter().for_each(|number| words.reread(number, &things[number]));
-        words
-    }
-
-    /// The words that it started with, and none of what came or changed since.
-    pub(in crate::world) fn started_with(&self) -> Self {
-        Self { base: Arc::clone(&self.base), ..Self::default() }
-    }
-
     /// What is still to be read, if it takes a while.
     pub(in crate::world) fn unread(&self) -> Option<Weak<Base<T>>> {
         let unread = self.base.things.len() > FEW && self.base.read.get().is_none();

@@ -174,54 +174,18 @@ pub struct Received {
     pub created: bool,
 }
 
-/// A mail on its way in, live or simulated.
+/// A mail on its way in, live or simulated, and where it goes.
 pub(in crate::world) struct Mail {
     pub(in crate::world) mailbox: usize,
     pub(in crate::world) reference: Option<String>,
-    pub(in crate::world) from: String,
-    pub(in crate::world) name: Option<String>,
-    pub(in crate::world) subject: Option<String>,
-    pub(in crate::world) text: String,
     pub(in crate::world) conversation: Option<usize>,
-    pub(in crate::world) in_reply_to: Option<String>,
-    pub(in crate::world) attachments: Vec<InboundFile>,
-    pub(in crate::world) dmarc: Dmarc,
-    pub(in crate::world) auto_reply: bool,
-    pub(in crate::world) secure: bool,
-    pub(in crate::world) topic: Option<String>,
-    pub(in crate::world) urgency: Option<Urgency>,
-    pub(in crate::world) risk: Option<String>,
-    pub(in crate::world) risk_reasons: Vec<String>,
-    pub(in crate::world) held: bool,
-}
-
-impl Mail {
-    pub(in crate::world) fn new(mailbox: usize, from: String, text: String) -> Self {
-        Self {
-            mailbox,
-            reference: None,
-            from,
-            name: None,
-            subject: None,
-            text,
-            conversation: None,
-            in_reply_to: None,
-            attachments: Vec::new(),
-            dmarc: Dmarc::Pass,
-            auto_reply: false,
-            secure: false,
-            topic: None,
-            urgency: None,
-            risk: None,
-            risk_reasons: Vec::new(),
-            held: false,
-        }
-    }
+    /// What it says; its own address and conversation are no longer looked at.
+    pub(in crate::world) content: InboundMail,
 }
 
 impl World {
     /// A live mail comes in.
-    pub fn inbound(&mut self, mail: InboundMail, now: Timestamp) -> Result<Received, Refusal> {
+    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received, Refusal> {
         let mut problems = Problems::default();
         let to = ReplyAddress::parse(&mail.to).ok();
         let mailbox = to.as_ref().and_then(|to| self.mailbox_for(to.inbox()));
@@ -261,25 +225,11 @@ impl World {
                 Some(at)
             }
         };
-        let held_without_reason = mail.held && mail.risk.is_none();
-        let mail = Mail {
-            reference: to.reference().map(|reference| reference.as_str().to_owned()),
-            name: mail.name,
-            subject: mail.subject,
-            conversation,
-            in_reply_to: mail.in_reply_to,
-            attachments: mail.attachments,
-            dmarc: mail.dmarc,
-            auto_reply: mail.auto_reply,
-            secure: mail.secure,
-            topic: mail.topic,
-            urgency: mail.urgency,
-            risk: if held_without_reason { Some(scam::LABEL.to_owned()) } else { mail.risk },
-            risk_reasons: mail.risk_reasons,
-            held: mail.held,
-            ..Mail::new(mailbox, mail.from, mail.text)
-        };
-        Ok(self.receive(mail, now))
+        if mail.held && mail.risk.is_none() {
+            mail.risk = Some(scam::LABEL.to_owned());
+        }
+        let reference = to.reference().map(|reference| reference.as_str().to_owned());
+        Ok(self.receive(Mail { mailbox, reference, conversation, content: mail }, now))
     }
 
     /// Files a mail and does all that follows from it.
@@ -295,6 +245,7 @@ impl World {
             self.keep_app_mail(at, answered);
         }
         let replied = !created || filing.answers.is_some();
+        let mail = mail.content;
         self.note_on(at, &mail);
         let message = MessageRecord {
             direction: Direction::Inbound,
@@ -326,13 +277,14 @@ impl World {
     }
 
     fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
-        let subject = mail.subject.clone().filter(|subject| !subject.trim().is_empty());
+        let content = &mail.content;
+        let subject = content.subject.clone().filter(|subject| !subject.trim().is_empty());
         let id = self.ids.fresh();
         self.begin_conversation(ConversationRecord {
             id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
-            contact: Contact { name: mail.name.clone(), email: Some(mail.from.clone()) },
+            contact: Contact { name: content.name.clone(), email: Some(content.from.clone()) },
             status: Status::Open,
             turn: None,
             assignee: None,
@@ -360,7 +312,7 @@ impl World {
     }
 
     /// What the helpers found, and a name that was not known before.
-    fn note_on(&mut self, at: usize, mail: &Mail) {
+    fn note_on(&mut self, at: usize, mail: &InboundMail) {
         let thread = &mut self.conversations[at];
         let same =
             thread.contact.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(&mail.from));

@@ -7,7 +7,7 @@ use shared_inbox::{
 
 use super::{
     OutboxKind, Received,
-    inbound::{Dmarc, Mail},
+    inbound::{Dmarc, InboundMail, Mail},
     scam,
 };
 use crate::world::{Job, Refusal, World, conversation::Item, documents::InboundFile, people::SERVICE};
@@ -63,17 +63,13 @@ impl World {
         let conversation =
             mail.conversation_id.as_deref().map(|id| self.conversation_for(key, id)).transpose()?;
         self.limits.count_inbound(now);
-        let received = self.simulate(
-            Mail {
-                name: mail.name,
-                subject: mail.subject,
-                conversation,
-                reference,
-                in_reply_to: mail.in_reply_to,
-                ..Mail::new(sandbox, mail.from, mail.text)
-            },
-            now,
-        );
+        let content = InboundMail {
+            name: mail.name,
+            subject: mail.subject,
+            in_reply_to: mail.in_reply_to,
+            ..InboundMail::new("", mail.from, mail.text)
+        };
+        let received = self.simulate(Mail { mailbox: sandbox, reference, conversation, content }, now);
         Ok(SandboxReceipt {
             conversation_id: received.conversation_id,
             message_id: Some(received.message_id),
@@ -83,13 +79,14 @@ impl World {
 
     /// Scam checks run in the sandbox; the other helpers do not.
     fn simulate(&mut self, mut mail: Mail, now: Timestamp) -> Received {
-        let found = scam::check(mail.subject.as_deref().unwrap_or_default(), &mail.text);
+        let content = &mut mail.content;
+        let found = scam::check(content.subject.as_deref().unwrap_or_default(), &content.text);
         if !found.is_empty() {
-            mail.risk = Some(scam::LABEL.to_owned());
-            mail.risk_reasons = found;
-            mail.held = true;
+            content.risk = Some(scam::LABEL.to_owned());
+            content.risk_reasons = found;
+            content.held = true;
         }
-        mail.dmarc = Dmarc::Pass;
+        content.dmarc = Dmarc::Pass;
         self.receive(mail, now)
     }
 
@@ -124,20 +121,19 @@ impl World {
             }
             Magic::OutOfOffice => {
                 let text = "I am out of the office and will answer when I am back.";
-                let mail = self.answer_on(at, address, text);
-                let subject = Some("Automatic reply".to_owned());
-                self.simulate(Mail { auto_reply: true, subject, ..mail }, now);
+                let mut mail = self.answer_on(at, address, text);
+                mail.content.auto_reply = true;
+                mail.content.subject = Some("Automatic reply".to_owned());
+                self.simulate(mail, now);
             }
             Magic::Bounce | Magic::Nothing => {}
         }
     }
 
     fn answer_on(&self, at: usize, from: String, text: &str) -> Mail {
-        Mail {
-            name: self.conversations[at].contact.name.clone(),
-            conversation: Some(at),
-            ..Mail::new(self.index.places[at].mailbox, from, text.to_owned())
-        }
+        let name = self.conversations[at].contact.name.clone();
+        let content = InboundMail { name, ..InboundMail::new("", from, text) };
+        Mail { mailbox: self.index.places[at].mailbox, reference: None, conversation: Some(at), content }
     }
 
     /// A recipient who answers does so.
@@ -145,8 +141,9 @@ impl World {
         let Some((at, _)) = self.message(message.as_str()) else { return };
         let from = self.conversations[at].contact.email.clone().unwrap_or_default();
         let mail = if invoice {
-            let attachments = vec![InboundFile::new("invoice.pdf", "application/pdf", 48_213)];
-            Mail { attachments, ..self.answer_on(at, from, "Here is the document you asked for.") }
+            let mut mail = self.answer_on(at, from, "Here is the document you asked for.");
+            mail.content.attachments.push(InboundFile::new("invoice.pdf", "application/pdf", 48_213));
+            mail
         } else {
             self.answer_on(at, from, "Thanks for your message. This is an answer from the sandbox.")
         };

@@ -37,7 +37,7 @@ impl World {
             return Filing::join(at);
         }
         let livemode = !self.mailboxes[mail.mailbox].sandbox;
-        if let Some(named) = &mail.in_reply_to {
+        if let Some(named) = &mail.content.in_reply_to {
             if let Some(at) = self.own_message(named).filter(|at| self.in_inbox(*at, mail)) {
                 return Filing::join(at);
             }
@@ -48,11 +48,11 @@ impl World {
             }
         }
         let Some(reference) = &mail.reference else { return Filing::start(None) };
-        if mail.dmarc == Dmarc::Pass {
+        if mail.content.dmarc == Dmarc::Pass {
             if let Some(at) = self.with_reference(reference, mail) {
                 return Filing::join(at);
             }
-            if let Some(recorded) = self.app_mail.waiting_for(livemode, reference, &mail.from) {
+            if let Some(recorded) = self.app_mail.waiting_for(livemode, reference, &mail.content.from) {
                 return self.answer_to(recorded.message_id.clone(), mail, livemode);
             }
         }
@@ -64,9 +64,9 @@ impl World {
     fn answer_to(&self, message_id: String, mail: &Mail, livemode: bool) -> Filing {
         let Some(recorded) = self.app_mail.find(livemode, &message_id) else { return Filing::start(None) };
         let conversation = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
-        let known = recorded.went_to(&mail.from)
-            || conversation.is_some_and(|at| self.conversations[at].has(&mail.from));
-        if !known || mail.dmarc == Dmarc::Fail {
+        let known = recorded.went_to(&mail.content.from)
+            || conversation.is_some_and(|at| self.conversations[at].has(&mail.content.from));
+        if !known || mail.content.dmarc == Dmarc::Fail {
             return Filing::start(None);
         }
         let joins = conversation.or_else(|| self.with_reference(&recorded.reference, mail));
@@ -96,7 +96,7 @@ impl World {
     fn with_reference(&self, reference: &str, mail: &Mail) -> Option<usize> {
         let there = self.index.references.get(reference)?.iter().map(|at| *at as usize);
         there
-            .filter(|at| self.in_inbox(*at, mail) && self.conversations[*at].has(&mail.from))
+            .filter(|at| self.in_inbox(*at, mail) && self.conversations[*at].has(&mail.content.from))
             .min_by_key(|at| self.index.places[*at].rank)
     }
 }

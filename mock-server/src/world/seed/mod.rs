@@ -3,6 +3,5 @@
 mod check;
 mod demo;
 mod prepare;
-mod read;
 
 pub use prepare::InvalidWorld;

@@ -85,9 +85,9 @@ impl Demo {
         let at = self.ago(minutes);
         let mailbox = self.world.index.places[conversation].mailbox;
         let name = self.world.conversations[conversation].contact.name.clone();
+        let content = InboundMail { name, ..InboundMail::new("", from, text) };
         let conversation = Some(conversation);
-        self.world
-            .receive(Mail { conversation, name, ..Mail::new(mailbox, from.to_owned(), text.to_owned()) }, at);
+        self.world.receive(Mail { mailbox, reference: None, conversation, content }, at);
     }
 
     fn send(&mut self, minutes: u64, conversation: usize, text: &str) {

@@ -167,14 +167,14 @@ impl Demo {
         let news = self.mail(3_000, mail);
         self.send(2_950, news, "Done, you are off both lists. Sorry for the noise.");
         let at = self.ago(2_900);
-        let mut away = Mail::new(
-            self.world.index.places[news].mailbox,
-            "s.whitfield@example.com".into(),
-            "I am away until Friday and read mail once a day.".into(),
+        let mut content = InboundMail::new(
+            "",
+            "s.whitfield@example.com",
+            "I am away until Friday and read mail once a day.",
         );
-        away.conversation = Some(news);
-        away.auto_reply = true;
-        self.world.receive(away, at);
+        content.auto_reply = true;
+        let mailbox = self.world.index.places[news].mailbox;
+        self.world.receive(Mail { mailbox, reference: None, conversation: Some(news), content }, at);
         self.close(2_890, news);
 
         let mut mail = InboundMail::new(
@@ -304,12 +304,11 @@ impl Demo {
 
     pub(super) fn sandbox(&mut self) {
         let at = self.ago(500);
-        let inbox = self.world.sandbox().expect(HOLDS);
-        let mut mail =
-            Mail::new(inbox, "reply+demo@customer.test".into(), "Does my integration work?".into());
-        mail.name = Some("Test customer".into());
-        mail.subject = Some("A first test".into());
-        self.world.receive(mail, at);
+        let mailbox = self.world.sandbox().expect(HOLDS);
+        let content = InboundMail::new("", "reply+demo@customer.test", "Does my integration work?")
+            .name("Test customer")
+            .subject("A first test");
+        self.world.receive(Mail { mailbox, reference: None, conversation: None, content }, at);
         let conversation = self.world.conversations.len() - 1;
         let reply = Reply { send: true, ..Reply::new("It does.") };
         self.world.reply(conversation, self.world.agent_of(self.test), reply, at);
