@@ -4,9 +4,7 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation, ServerErrorKind,
-};
+use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
 
 /// What the script needs: scripts, the time inside them, and writing after that.
 const PROBES: [&str; 2] = [
@@ -226,22 +224,13 @@ fn prepare_tls() -> Result<(), StoreError> {
 /// What a store that refuses to be probed is told of; `Ok(false)`: it may be there in a moment.
 fn refused(error: &RedisError, scripts_run: bool) -> Result<bool, StoreError> {
     let code = error.code().unwrap_or("ERR").to_owned();
-    match error.kind() {
-        ErrorKind::InvalidClientConfig => Err(StoreError::Url),
-        ErrorKind::AuthenticationFailed => Err(StoreError::Password),
-        ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot) => {
-            Err(StoreError::Cluster)
-        }
-        ErrorKind::Server(
-            ServerErrorKind::BusyLoading
-            | ServerErrorKind::ClusterDown
-            | ServerErrorKind::MasterDown
-            | ServerErrorKind::ReadOnly
-            | ServerErrorKind::TryAgain,
-        ) => Ok(false),
-        ErrorKind::Server(_) | ErrorKind::Extension if scripts_run => Err(StoreError::NoTime { code }),
-        ErrorKind::Server(_) | ErrorKind::Extension if code == "NOAUTH" => Err(StoreError::Password),
-        ErrorKind::Server(_) | ErrorKind::Extension => Err(StoreError::Refused { code }),
+    match (error.kind(), &*code) {
+        (ErrorKind::InvalidClientConfig, _) => Err(StoreError::Url),
+        (ErrorKind::AuthenticationFailed, _) | (_, "NOAUTH") => Err(StoreError::Password),
+        (_, "MOVED" | "ASK" | "CROSSSLOT") => Err(StoreError::Cluster),
+        (_, "LOADING" | "CLUSTERDOWN" | "MASTERDOWN" | "READONLY" | "TRYAGAIN") => Ok(false),
+        (ErrorKind::Server(_) | ErrorKind::Extension, _) if scripts_run => Err(StoreError::NoTime { code }),
+        (ErrorKind::Server(_) | ErrorKind::Extension, _) => Err(StoreError::Refused { code }),
         _ => Ok(false),
     }
 }
