@@ -8,7 +8,7 @@ use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script
 
 /// What the script needs: scripts, the time inside them, and writing after that.
 const PROBES: [&str; 2] = [
-    "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) return 1",
+    "redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) redis.call('SETRANGE', KEYS[1], 0, redis.call('GET', KEYS[1])) return 1",
     "redis.call('TIME') redis.call('SET', KEYS[1], '', 'PX', 1) return 1",
 ];
 const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
@@ -67,7 +67,9 @@ pub enum StoreError {
     #[error("the store cannot be reached")]
     Unreachable,
     /// The store refuses something else.
-    #[error("the store refuses what a limiter needs ({code}): it must allow scripts, `GET` and `SET`")]
+    #[error(
+        "the store refuses what a limiter needs ({code}): it must allow scripts, `GET`, `SET` and `SETRANGE`"
+    )]
     #[non_exhaustive]
     Refused {
         /// The first word of its answer.

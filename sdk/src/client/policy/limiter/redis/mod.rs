@@ -131,7 +131,8 @@ impl fmt::Debug for RedisLimiter {
 
 /// Settings of a [`RedisLimiter`].
 ///
-/// All processes that share a key must have the same limit and window.
+/// All processes that share a key must have the same window. While their limits differ, as during a deployment, they send no
+/// more than the largest one allows.
 ///
 /// ```no_run
 /// use shared_inbox::RedisLimiter;
