@@ -62,6 +62,22 @@ async fn main() {
             median(rates),
         );
     }
+    println!("a call that cannot make it is told so after {:.1?}", refusals(&url).await);
+}
+
+/// How long it takes to be told that a call cannot make it.
+async fn refusals(url: &str) -> Duration {
+    let limiter = RedisLimiter::builder(url).connect().await.unwrap();
+    let key = ApiKey::parse(format!("rk_test_{:048}", std::process::id())).unwrap().fingerprint();
+    assert!(RedisLimiter::builder(url).declare_unused(key).await.unwrap());
+    let request = AcquireRequest::new(Priority::Interactive).key(key);
+    while limiter.acquire(request).await.is_ok() {}
+    let limiter = Arc::new(limiter);
+    let once = move |_| {
+        let limiter = Arc::clone(&limiter);
+        async move { assert!(limiter.acquire(request).await.is_err()) }
+    };
+    timed(1, once).await.0
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {

@@ -1,14 +1,15 @@
 //! The task that speaks to the store for one key, in one batch at a time. What comes meanwhile goes together with the next.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use redis::RedisError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::script::{Batch, Reply, Report, Status, StoredSlot, millis};
-use super::state::{Answer, KeyState, Slot};
+use super::script::{Batch, Reply, Report, StoredSlot, millis};
+use super::state::{Held, KeyState, Slot};
 use crate::client::policy::limiter::Priority;
+use crate::client::policy::limiter::acquire::Reservation;
 
 /// So many questions go together.
 const MAX_QUESTIONS: usize = 64;
@@ -21,7 +22,7 @@ pub(super) struct Question {
     /// None: whether the store is there.
     pub(super) priority: Option<Priority>,
     pub(super) ends: Instant,
-    pub(super) tell: oneshot::Sender<Answer>,
+    pub(super) tell: oneshot::Sender<Reservation<Held>>,
 }
 
 pub(super) enum Message {
@@ -95,7 +96,7 @@ impl Batcher {
     }
 
     /// One script call; a second one if the clocks contradict each other.
-    async fn exchange(&mut self, state: &KeyState) -> Result<(), RedisError> {
+    async fn exchange(&mut self, state: &Arc<KeyState>) -> Result<(), RedisError> {
         if self.failures == 0 {
             self.reports.append(&mut state.running_late());
         }
@@ -120,14 +121,14 @@ impl Batcher {
                 reports: &self.reports,
                 questions: self.questions.iter().take(MAX_QUESTIONS).filter_map(ask).collect(),
             };
-            let reply = batch.send(&state.connection, &state.name, state.rules).await?;
-            if reply.status == Status::TooLate && !stepped {
-                stepped = true;
-                continue;
+            match batch.send(&state.connection, &state.name, state.rules).await? {
+                Some(reply) => {
+                    self.note(state, &reply, sent_at, stepped);
+                    self.deliver(state, &reply, sent_at);
+                    return Ok(());
+                }
+                None => stepped = true,
             }
-            self.note(state, &reply, sent_at, stepped);
-            self.deliver(&reply, sent_at);
-            return Ok(());
         }
     }
 
@@ -144,7 +145,7 @@ impl Batcher {
         (self.seen, self.generation, self.is_new) = (reply.version, reply.generation, false);
         self.reports.clear();
         state.note(reply, sent_at);
-        if reply.status == Status::Lost {
+        if reply.lost_slots {
             let seconds = reply.closed_for.as_secs_f32();
             tracing::warn!(
                 seconds,
@@ -153,24 +154,32 @@ impl Batcher {
         }
     }
 
-    fn deliver(&mut self, reply: &Reply, sent_at: Instant) {
+    fn deliver(&mut self, state: &Arc<KeyState>, reply: &Reply, sent_at: Instant) {
         let now = Instant::now();
         let mut answers = reply.answers.iter();
         let questions = self.questions.len().min(MAX_QUESTIONS);
         for Question { priority, tell, .. } in self.questions.drain(..questions) {
             let answer = match priority.and_then(|_| answers.next()) {
-                None => Answer::Heard,
-                Some(&(0, wait, Duration::ZERO)) => Answer::TooLong(wait.max(Duration::from_millis(1))),
-                Some(&(0, _, after)) => Answer::ComeBack(after),
+                // It was only asked whether the store is there.
+                None => Reservation::TooLong { wait: Duration::ZERO },
+                Some(&(0, wait, Duration::ZERO)) => {
+                    Reservation::TooLong { wait: wait.max(Duration::from_millis(1)) }
+                }
+                Some(&(0, _, after)) => {
+                    // Not all processes at once, or the nearest would always be first.
+                    let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX) / 2.0;
+                    let after = after + Duration::from_millis(state.rules.near()).mul_f64(jitter);
+                    Reservation::ComeBack { after }
+                }
                 Some(&(pool, wait, _)) => {
                     let at = reply.now + millis(wait);
                     let stored = StoredSlot { generation: reply.generation, pool, at };
-                    Answer::Slot(Slot { stored, earliest: sent_at + wait, due: now + wait })
+                    let slot = Slot { stored, earliest: sent_at + wait, due: now + wait };
+                    Reservation::Reserved(Held(Arc::clone(state), Some(slot)))
                 }
             };
-            if let Err(Answer::Slot(slot)) = tell.send(answer) {
-                self.reports.push(Report::Slot { slot: slot.stored, used_at: None });
-            }
+            // Whoever does not wait any more gives its slot back.
+            _ = tell.send(answer);
         }
     }
 }

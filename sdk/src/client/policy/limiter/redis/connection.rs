@@ -4,13 +4,11 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation, ServerErrorKind,
-};
+use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
 
 /// What the script needs: scripts, the time inside them, and writing after that.
 const PROBES: [&str; 2] = [
-    "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) return 1",
+    "redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) redis.call('SETRANGE', KEYS[1], 0, redis.call('GET', KEYS[1])) return 1",
     "redis.call('TIME') redis.call('SET', KEYS[1], '', 'PX', 1) return 1",
 ];
 const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
@@ -69,7 +67,9 @@ pub enum StoreError {
     #[error("the store cannot be reached")]
     Unreachable,
     /// The store refuses something else.
-    #[error("the store refuses what a limiter needs ({code}): it must allow scripts, `GET` and `SET`")]
+    #[error(
+        "the store refuses what a limiter needs ({code}): it must allow scripts, `GET`, `SET` and `SETRANGE`"
+    )]
     #[non_exhaustive]
     Refused {
         /// The first word of its answer.
@@ -226,22 +226,13 @@ fn prepare_tls() -> Result<(), StoreError> {
 /// What a store that refuses to be probed is told of; `Ok(false)`: it may be there in a moment.
 fn refused(error: &RedisError, scripts_run: bool) -> Result<bool, StoreError> {
     let code = error.code().unwrap_or("ERR").to_owned();
-    match error.kind() {
-        ErrorKind::InvalidClientConfig => Err(StoreError::Url),
-        ErrorKind::AuthenticationFailed => Err(StoreError::Password),
-        ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot) => {
-            Err(StoreError::Cluster)
-        }
-        ErrorKind::Server(
-            ServerErrorKind::BusyLoading
-            | ServerErrorKind::ClusterDown
-            | ServerErrorKind::MasterDown
-            | ServerErrorKind::ReadOnly
-            | ServerErrorKind::TryAgain,
-        ) => Ok(false),
-        ErrorKind::Server(_) | ErrorKind::Extension if scripts_run => Err(StoreError::NoTime { code }),
-        ErrorKind::Server(_) | ErrorKind::Extension if code == "NOAUTH" => Err(StoreError::Password),
-        ErrorKind::Server(_) | ErrorKind::Extension => Err(StoreError::Refused { code }),
+    match (error.kind(), &*code) {
+        (ErrorKind::InvalidClientConfig, _) => Err(StoreError::Url),
+        (ErrorKind::AuthenticationFailed, _) | (_, "NOAUTH") => Err(StoreError::Password),
+        (_, "MOVED" | "ASK" | "CROSSSLOT") => Err(StoreError::Cluster),
+        (_, "LOADING" | "CLUSTERDOWN" | "MASTERDOWN" | "READONLY" | "TRYAGAIN") => Ok(false),
+        (ErrorKind::Server(_) | ErrorKind::Extension, _) if scripts_run => Err(StoreError::NoTime { code }),
+        (ErrorKind::Server(_) | ErrorKind::Extension, _) => Err(StoreError::Refused { code }),
         _ => Ok(false),
     }
 }

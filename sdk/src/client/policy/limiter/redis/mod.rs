@@ -19,7 +19,7 @@ use crate::limits;
 
 pub use connection::StoreError;
 use connection::{Connection, MAX_LIMIT};
-use script::{Batch, Status};
+use script::Batch;
 use state::KeyState;
 
 /// Keeps the limit in any 60 seconds for all processes and machines that use the same key and the same store: Redis 6.2 or
@@ -131,7 +131,8 @@ impl fmt::Debug for RedisLimiter {
 
 /// Settings of a [`RedisLimiter`].
 ///
-/// All processes that share a key must have the same limit and window.
+/// All processes that share a key must have the same window. While their limits differ, as during a deployment, they send no
+/// more than the largest one allows.
 ///
 /// ```no_run
 /// use shared_inbox::rate_limit::RedisLimiter;
@@ -224,7 +225,7 @@ impl RedisLimiterBuilder {
         }
         let batch = Batch { hold: -1, ..Batch::default() };
         let reply = batch.send(&connection, &name(key.into()), rules).await;
-        Ok(reply.map_err(|_| StoreError::Unreachable)?.status == Status::Lost)
+        Ok(reply.map_err(|_| StoreError::Unreachable)?.is_some_and(|reply| reply.lost_slots))
     }
 
     fn open(&self) -> Result<(Connection, Rules), StoreError> {

@@ -52,7 +52,8 @@ pub(super) enum Report {
 }
 
 pub(super) struct Reply {
-    pub(super) status: Status,
+    /// The store knew nothing of the key, or less than this process.
+    pub(super) lost_slots: bool,
     pub(super) now: i64,
     pub(super) generation: i64,
     pub(super) version: i64,
@@ -63,22 +64,14 @@ pub(super) struct Reply {
     pub(super) answers: Vec<(i64, Duration, Duration)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    Whole,
-    /// The store knew nothing of the key, or less than this process.
-    Lost,
-    /// The batch came later than an answer was wanted, by the store's clock.
-    TooLate,
-}
-
 impl Batch<'_> {
+    /// Returns `None` if the batch came later than an answer was wanted, by the store's clock.
     pub(super) async fn send(
         &self,
         connection: &Connection,
         name: &str,
         rules: Rules,
-    ) -> Result<Reply, RedisError> {
+    ) -> Result<Option<Reply>, RedisError> {
         let mut head = rules.figures().map(|figure| figure as f64).to_vec();
         head.extend([self.hold, self.wanted_until, self.stepped_to, self.seen].map(|figure| figure as f64));
         let ask = |(priority, max_wait): &(Priority, Duration)| {
@@ -93,21 +86,16 @@ impl Batch<'_> {
             reply.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word) as i64).collect();
         let word = |index: usize| words.get(index).copied().unwrap_or_default();
         let time = |millis: i64| Duration::from_millis(millis.max(0).unsigned_abs());
-        let status = match word(0) {
-            0 => Status::Whole,
-            1 => Status::Lost,
-            _ => Status::TooLate,
-        };
         let answers = words.get(6..).unwrap_or_default().chunks_exact(3);
-        Ok(Reply {
-            status,
+        Ok((word(0) < 2).then(|| Reply {
+            lost_slots: word(0) == 1,
             now: word(1),
             generation: word(2),
             version: word(3),
             closed_for: time(word(4)),
             last_slot: time(word(5)),
             answers: answers.map(|answer| (answer[0], time(answer[1]), time(answer[2]))).collect(),
-        })
+        }))
     }
 
     /// A report for the script. None for a slot of a state that is gone: it concerns nobody.

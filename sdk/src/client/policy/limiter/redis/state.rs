@@ -71,15 +71,6 @@ impl Slot {
     }
 }
 
-/// What the store said to a question.
-pub(super) enum Answer {
-    Slot(Slot),
-    TooLong(Duration),
-    ComeBack(Duration),
-    /// It was only asked whether it is there.
-    Heard,
-}
-
 impl KeyState {
     pub(super) fn start(
         name: String,
@@ -150,12 +141,13 @@ impl KeyState {
         now > slot.earliest + Duration::from_millis(self.rules.slack())
     }
 
-    /// Asks the store, with the next batch. While that is away, for as long as there is time.
-    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Answer {
+    /// Asks the store, with the next batch. While that is away, for as long as there is time. Without a priority it only
+    /// hears whether the store is there.
+    async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Reservation<Held> {
         let (tell, told) = oneshot::channel();
         _ = self.messages.send(Message::Question(Question { priority, ends, tell }));
         let mut away = self.away.subscribe();
-        let too_long = Answer::TooLong(Duration::from_millis(self.rules.span()));
+        let too_long = Reservation::TooLong { wait: Duration::from_millis(self.rules.span()) };
         tokio::select! {
             biased;
             answer = told => answer.unwrap_or(too_long),
@@ -229,7 +221,7 @@ impl KeyState {
 }
 
 /// A slot that is given back unless it is used.
-pub(super) struct Held(Arc<KeyState>, Option<Slot>);
+pub(super) struct Held(pub(super) Arc<KeyState>, pub(super) Option<Slot>);
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -252,18 +244,7 @@ impl Slots for Arc<KeyState> {
             heard.used_at = Instant::now();
             heard.max_hold = heard.max_hold.max(request.max_hold.min(MAX_HOLD));
         }
-        Ok(match self.ask(Some(request.priority), ends).await {
-            Answer::Slot(slot) => Reservation::Reserved(Held(Self::clone(self), Some(slot))),
-            // Not all processes at once, or the nearest would always be first.
-            Answer::ComeBack(after) => {
-                let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX) / 2.0;
-                Reservation::ComeBack {
-                    after: after + Duration::from_millis(self.rules.near()).mul_f64(jitter),
-                }
-            }
-            Answer::TooLong(wait) => Reservation::TooLong { wait },
-            Answer::Heard => Reservation::TooLong { wait: Duration::from_millis(self.rules.span()) },
-        })
+        Ok(self.ask(Some(request.priority), ends).await)
     }
 
     async fn claim(&self, mut held: Held, request: &AcquireRequest, _: Instant) -> Option<Permit> {
