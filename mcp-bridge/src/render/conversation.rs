@@ -3,7 +3,7 @@
 use std::{fmt::Write, ops::Range};
 
 use serde_json::Value;
-use shared_inbox::{Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
+use shared_inbox::{Contact, Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
 
 use super::{
     Fence, FencedBlock, Form, RenderOptions, Rendered,
@@ -113,14 +113,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
         _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&team, m)));
     }
     out.push_str(&fence.explain());
-    let mut block = FencedBlock::scaled(scale);
-    block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
-    block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
-        "topic",
-        c.topic.as_deref(),
-        caps::SHORT,
-    );
-    block.maybe("reference", c.reference.as_deref(), caps::SHORT);
+    let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
     for reason in c.risk_reasons.iter().take(caps::REASONS) {
         block.field("reason for the warning", reason, caps::SUBJECT);
     }
@@ -129,6 +122,21 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     }
     fence.write(&mut out, &block);
     out
+}
+
+/// What a conversation is about, and with whom.
+pub(super) fn about(
+    scale: Scale,
+    subject: &str,
+    contact: &Contact,
+    topic: Option<&str>,
+    reference: Option<&str>,
+) -> FencedBlock {
+    let mut block = FencedBlock::scaled(scale);
+    block.field("subject", subject, caps::SUBJECT).maybe("name", contact.name.as_deref(), caps::NAME);
+    block.maybe("address", contact.email.as_deref(), caps::ADDRESS).maybe("topic", topic, caps::SHORT);
+    block.maybe("reference", reference, caps::SHORT);
+    block
 }
 
 /// A teammate by their name, and by their id too where another has the same name.

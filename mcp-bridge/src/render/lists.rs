@@ -6,8 +6,9 @@ use serde_json::Value;
 use shared_inbox::{ConversationSummary, Document, Mailbox, Tag};
 
 use super::{
-    FencedBlock, Form, LastWords, List, RenderOptions, Rendered, Scale, caps, conversation::some, counted,
-    minute, own, quoted, structured,
+    FencedBlock, Form, LastWords, List, RenderOptions, Rendered, Scale, caps,
+    conversation::{about, some},
+    counted, minute, own, quoted, structured,
 };
 
 const LARGER: &str = "For the others, start the bridge with a larger --max-chars.";
@@ -78,14 +79,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
         _ = write!(out, " · last words, ours: {}", quoted(&c.snippet));
     }
     out.push('\n');
-    let mut block = FencedBlock::scaled(scale);
-    block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
-    block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
-        "topic",
-        c.topic.as_deref(),
-        caps::SHORT,
-    );
-    block.maybe("reference", c.reference.as_deref(), caps::SHORT);
+    let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
     match whose {
         Some(LastWords::Ours) => {}
         Some(LastWords::Customers) => {
