@@ -61,7 +61,7 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The command line of this process. A variable that is set to nothing is refused: whoever set it meant to narrow
+    /// Parses the command line of this process. A variable that is set to nothing is refused: whoever set it meant to narrow
     /// something down, and without it the bridge would be wider open than they think.
     pub fn of_process() -> Self {
         let mut empty = None;
@@ -159,7 +159,7 @@ pub struct Options {
     pub verbose: u8,
 }
 
-/// What a variable may hold for a flag without a value; anything else is a mistake and not a guess.
+/// Parses what a variable may hold for a flag without a value; anything else is a mistake and not a guess.
 fn switch() -> BoolishValueParser {
     BoolishValueParser::new()
 }
@@ -183,13 +183,13 @@ fn address(text: &str) -> Result<String, String> {
     }
 }
 
-/// A folder whose skills can all be read.
+/// Parses the path of a folder whose skills can all be read.
 fn skills_in(text: &str) -> Result<PathBuf, String> {
     let dir = PathBuf::from(text);
     skills::read(&dir).map(|_| dir)
 }
 
-/// What to say about a key among the arguments, if there is one. It must not be repeated in any message.
+/// Returns what to say about a key among the arguments, if there is one. It must not be repeated in any message.
 pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
     let key = |argument: &OsString| {
         let text = argument.to_string_lossy();
@@ -203,7 +203,7 @@ pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'stat
 }
 
 impl Options {
-    /// The settings of the bridge; the sandbox is not started here.
+    /// Returns the settings of the bridge; the sandbox is not started here.
     pub fn settings(&self) -> Settings {
         Settings {
             access: ServiceAccess {
@@ -228,12 +228,12 @@ impl Options {
         }
     }
 
-    /// The structured form that was asked for.
+    /// Returns the structured form that was asked for.
     fn structured(&self) -> Option<Structured> {
         if self.text_only { Some(Structured::None) } else { self.structured }
     }
 
-    /// How this client is to start the bridge so that it runs with these options.
+    /// Returns how this client is to start the bridge so that it runs with these options.
     pub fn launch(&self, client: For, program: PathBuf) -> Launch {
         let flag = |name: &str, set: bool| set.then(|| name.to_owned());
         let list =
@@ -272,7 +272,7 @@ impl Options {
     }
 }
 
-/// An argument with one of the values that it may have.
+/// Returns an argument with one of the values that it may have.
 fn choice(name: &str, value: Option<impl ValueEnum>) -> Option<String> {
     Some(format!("{name}={}", value?.to_possible_value()?.get_name()))
 }

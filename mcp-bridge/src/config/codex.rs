@@ -20,7 +20,7 @@ impl File {
         Ok(Self { document, windows })
     }
 
-    /// The server's entry, if there is one.
+    /// Returns the server's entry, if there is one.
     pub(super) fn entry(&self) -> Result<Option<Json>, String> {
         let Some(servers) = self.document.get("mcp_servers") else { return Ok(None) };
         let servers = servers.as_table_like().ok_or("`mcp_servers` is not a table")?;

@@ -23,7 +23,7 @@ impl File {
         Ok(Self { mark: mark.to_owned(), root, section })
     }
 
-    /// The server's entry, if there is one.
+    /// Returns the server's entry, if there is one.
     pub(super) fn entry(&self) -> Result<Option<Value>, String> {
         let whole = self.root.to_serde_value().unwrap_or_else(|| serde_json::json!({}));
         let whole = whole.as_object().ok_or("it is not an object")?;

@@ -60,7 +60,7 @@ impl Ending {
         }
     }
 
-    /// The person was not reached.
+    /// Returns the last page of a question that did not reach the person.
     pub(crate) fn not_asked() -> Self {
         Self::new(
             "This question is closed",
@@ -68,12 +68,12 @@ impl Ending {
         )
     }
 
-    /// The client did not want to know any more.
+    /// Returns the last page of a question that the client withdrew.
     pub(crate) fn taken_back() -> Self {
         Self::new("This question was taken back", "The client cancelled it. Nothing was sent.")
     }
 
-    /// The bridge failed before it could tell.
+    /// Returns the last page of a question whose result is not known.
     pub(super) fn unknown(agreed: bool) -> Self {
         let text = if agreed {
             "You agreed, and it is not known what came of it. Look at the conversation in the app."
@@ -84,7 +84,7 @@ impl Ending {
     }
 }
 
-/// A time as people write it; anything else stays as it is.
+/// Returns a time as people write it; anything else stays as it is.
 pub(super) fn in_utc(at: &str) -> String {
     match (Timestamp::parse(at).is_ok(), at.get(..10), at.get(11..19)) {
         (true, Some(date), Some(time)) => format!("{date} {time} UTC"),

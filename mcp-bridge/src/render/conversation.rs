@@ -11,7 +11,7 @@ use super::{
     caps, counted, minute, own, quoted, structured, value, warning,
 };
 
-/// A conversation: its latest items, or this part of its timeline, as many as fit.
+/// Renders a conversation: its latest items, or this part of its timeline, as many as fit.
 pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
     let all = c.timeline.len();
     // In the exact form nothing is shortened; a recorded email that would crowd out the conversation is left out.
@@ -70,7 +70,7 @@ pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<
     Rendered { text, structured }
 }
 
-/// Everything but the timeline.
+/// Returns everything but the timeline.
 fn json(style: &RenderOptions, c: &Conversation, sent: bool, scale: Scale) -> Value {
     let mut all = value(c);
     if let Value::Object(fields) = &mut all {
@@ -124,7 +124,7 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     out
 }
 
-/// What a conversation is about, and with whom.
+/// Returns what a conversation is about, and with whom.
 pub(super) fn about(
     scale: Scale,
     subject: &str,
@@ -139,13 +139,13 @@ pub(super) fn about(
     block
 }
 
-/// A teammate by their name, and by their id too where another has the same name.
+/// Returns a teammate by their name, and by their id too where another has the same name.
 fn member(team: &[&TeamMember], m: &TeamMember) -> String {
     let alone = team.iter().filter(|other| other.name.to_lowercase() == m.name.to_lowercase()).count() == 1;
     if alone { quoted(&m.name) } else { format!("{} {}", quoted(&m.name), quoted(&m.id.to_string())) }
 }
 
-/// The first of them, and how many more there are.
+/// Returns the first of them, and how many more there are.
 pub(super) fn some<T>(all: &[T], most: usize, show: impl Fn(&T) -> String) -> String {
     let mut shown: Vec<_> = all.iter().take(most).map(show).collect();
     if all.len() > most {

@@ -13,7 +13,7 @@ use super::{
 
 const LARGER: &str = "For the others, start the bridge with a larger --max-chars.";
 
-/// Conversations, newest first.
+/// Renders conversations, newest first.
 pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rendered {
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
@@ -91,7 +91,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
     out
 }
 
-/// Documents, newest first. `unseen` is how many more there may be that nobody looked at.
+/// Renders documents, newest first. `unseen` is how many more there may be that nobody looked at.
 pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rendered {
     let warning = (unseen > 0).then(|| {
         format!(
@@ -132,7 +132,7 @@ fn document(style: &RenderOptions, d: &Document, scale: Scale) -> String {
     out
 }
 
-/// Inboxes.
+/// Renders inboxes.
 pub fn mailboxes(style: &RenderOptions, all: &[Mailbox]) -> Rendered {
     let line = |m: &Mailbox, _| {
         format!("{} · {} · {} · {} open\n", m.id, quoted(&m.name), quoted(&m.address), m.open)
@@ -140,7 +140,7 @@ pub fn mailboxes(style: &RenderOptions, all: &[Mailbox]) -> Rendered {
     of_service(["inbox", "inboxes"], all).render(style, line)
 }
 
-/// Tags.
+/// Renders tags.
 pub fn tags(style: &RenderOptions, all: &[Tag]) -> Rendered {
     let line = |t: &Tag, _| {
         let on = counted(usize::try_from(t.count).unwrap_or(usize::MAX), "conversation");
@@ -149,7 +149,7 @@ pub fn tags(style: &RenderOptions, all: &[Tag]) -> Rendered {
     of_service(["tag", "tags"], all).render(style, line)
 }
 
-/// A list of what the team made, in which no stranger writes.
+/// Returns a list of what the team made, in which no stranger writes.
 fn of_service<'a, T>(noun: [&'a str; 2], items: &'a [T]) -> List<'a, T> {
     List {
         noun,

@@ -71,7 +71,7 @@ pub(super) struct Inboxes {
 }
 
 impl Inboxes {
-    /// Those with these addresses; all, if there are none.
+    /// Creates the set of inboxes with these addresses; of all, if there are none.
     pub(super) fn new(addresses: Vec<String>) -> Self {
         Self { addresses, chosen: OnceCell::new(), known: Mutex::default() }
     }
@@ -103,7 +103,7 @@ impl Inboxes {
         self.chosen.get_or_try_init(|| self.mailboxes(client, pace)).await.map(Vec::as_slice)
     }
 
-    /// Conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
+    /// Returns conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
     /// more is asked for, to tell whether there is one.
     pub(super) async fn conversations(
         &self,
@@ -153,7 +153,7 @@ impl Inboxes {
         Ok((all, more))
     }
 
-    /// The chosen inboxes, or the one of them that is asked for.
+    /// Returns the chosen inboxes, or the one of them that is asked for.
     async fn asked(
         &self,
         client: &Client,
@@ -201,7 +201,7 @@ impl Inboxes {
         }
     }
 
-    /// What became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
+    /// Returns what became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
     /// another.
     pub(super) fn changed<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
         match result {
@@ -213,7 +213,7 @@ impl Inboxes {
         }
     }
 
-    /// Documents, whether there are more, and how many were left out because nobody looked where they came from.
+    /// Returns documents, whether there are more, and how many were left out because nobody looked where they came from.
     pub(super) async fn documents(
         &self,
         client: &Client,
@@ -272,7 +272,7 @@ impl Inboxes {
     }
 }
 
-/// The open conversations of this inbox, or of all, so many.
+/// Returns the open conversations of this inbox, or of all, so many.
 pub(super) fn list(mailbox: Option<MailboxId>, limit: Option<u32>) -> ListConversations {
     let mut list = ListConversations::default();
     (list.mailbox, list.limit) = (mailbox, limit);

@@ -1,4 +1,4 @@
-//! The link to the service: made by the first call, and made anew when the service refuses the key and there is another.
+//! The connection to the service: made by the first call, and made again when the service refuses the key and there is another.
 
 use std::{error::Error as _, io, sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use super::record;
 use crate::{digest::Digest, settings::ServiceAccess};
 
-/// How long a caller waits to hear whose key it is.
+/// How long a caller waits for `GET /me`, which says whose key it is.
 const ME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client, and whose key it uses.
@@ -36,7 +36,7 @@ impl Link {
         Self { access, made: Mutex::default() }
     }
 
-    /// The link, which is made now if it was not before. The error is for people, and says what to do.
+    /// Returns the link, and connects first if need be. The error is for people, and says what to do.
     pub(super) async fn get(&self) -> Result<Arc<Linked>, String> {
         let mut made = self.made.lock().await;
         if let Some(linked) = &*made {
@@ -46,7 +46,7 @@ impl Link {
         Ok(made.insert(linked).clone())
     }
 
-    /// The link, if it was made.
+    /// Returns the link, if it is connected.
     pub(super) async fn made(&self) -> Option<Arc<Linked>> {
         self.made.lock().await.clone()
     }
@@ -78,7 +78,7 @@ impl Link {
     }
 }
 
-/// What went wrong, and what a person can do about it.
+/// Returns what went wrong, and what a person can do about it.
 pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
         // Every failure passes here on its way to the client.
@@ -121,7 +121,7 @@ fn without_requests(sentence: &str) -> String {
     kept.join(" ")
 }
 
-/// Why no connection could be made.
+/// Returns why no connection could be made.
 fn no_connection(error: &shared_inbox::Error) -> &'static str {
     let mut source = error.source();
     while let Some(error) = source {

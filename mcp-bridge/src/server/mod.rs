@@ -74,7 +74,7 @@ pub struct Bridge {
     sender: Arc<Sender>,
     clock: Arc<dyn Clock>,
     audit: Option<Arc<Audit>>,
-    /// Tells those who listen that there are other tools than were listed.
+    /// Notifies subscribers that the list of tools has changed.
     tools: broadcast::Sender<()>,
     filter: ToolFilter,
     max_chars: usize,
@@ -87,12 +87,12 @@ pub struct Bridge {
     seen: Seen,
     /// The folder with the team's own skills.
     skills: Option<PathBuf>,
-    /// Whether a result has told the model what it should know from the start.
+    /// Whether the introduction has been added to a result.
     introduced: AtomicBool,
 }
 
 impl Bridge {
-    /// A bridge with these settings. Nothing is sent to the service yet.
+    /// Creates a bridge with these settings. Nothing is sent to the service yet.
     pub fn new(settings: Settings) -> Self {
         let mut filter = settings.filter;
         filter.in_inboxes |= !settings.mailboxes.is_empty();
@@ -116,8 +116,8 @@ impl Bridge {
         }
     }
 
-    /// Makes the link to the service, so that the first call does not wait for it, and removes what a bridge that was killed
-    /// left behind. A failure is logged; every call tries again.
+    /// Connects to the service, so that the first call does not wait for it, and removes what a bridge that was killed left
+    /// behind. A failure is logged, and the next call tries again.
     pub async fn warm_up(&self) {
         if self.ask == ConsentChannel::Browser {
             tokio::task::spawn_blocking(remove_leftovers);
@@ -127,8 +127,8 @@ impl Bridge {
         }
     }
 
-    /// Lets what is being created end, for as long as `grace`, and creates nothing after that. For a program that is about to
-    /// end: what is dropped midway may have taken effect, and nobody would know.
+    /// Waits up to `grace` for creates in flight, and starts no more. Call it before the program exits: a create that is
+    /// dropped midway may have taken effect without a record of it.
     pub async fn finish(&self, grace: Duration) {
         self.sender.finish(grace).await;
     }
@@ -146,7 +146,7 @@ impl Bridge {
         results::done(rendered, self.max_chars)
     }
 
-    /// The tools to show. Without scopes to go by, only those that change nothing.
+    /// Returns the tools to show. Without scopes to go by, only those that change nothing.
     fn shown(&self, scopes: Option<&[Scope]>) -> Vec<Tool> {
         let scopes = scopes.unwrap_or(&[Scope::Read]);
         let shown = |(op, _): &&(Operation, Tool)| self.filter.hides(*op, scopes).is_none();
@@ -195,8 +195,8 @@ impl Bridge {
         result
     }
 
-    /// Says that there are other tools than were listed: to a client of the older protocol, and to one of the newer that
-    /// listens.
+    /// Notifies the client when the tools are no longer those that were listed: by a notification in the older protocol, and
+    /// through its subscription in the newer.
     async fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
         let Some(linked) = self.link.made().await else { return };
         {
@@ -281,7 +281,7 @@ impl ServerHandler for Bridge {
         }
     }
 
-    /// Requests of extensions, and what does not have the form of any request, such as a call whose arguments are no object.
+    /// Handles requests of extensions, and requests of a wrong form, such as a call whose arguments are no object.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -325,7 +325,7 @@ impl ServerHandler for Bridge {
         self.recorded(ReadResourceRequestMethod::VALUE, named, &ctx, read).await.map(Into::into)
     }
 
-    /// What may be listened to is what is offered: the list of tools.
+    /// Accepts every subscription: what is not offered is never notified of.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }

@@ -27,7 +27,7 @@ tokio::task_local! {
     static CURRENT: Arc<CallRecord>;
 }
 
-/// The record of the call that runs in this task.
+/// Returns the record of the call that runs in this task.
 pub(super) fn current() -> Option<Arc<CallRecord>> {
     CURRENT.try_with(Arc::clone).ok()
 }
@@ -99,7 +99,7 @@ impl CallRecord {
         self.lock().asking = Some(way);
     }
 
-    /// How a person is being asked, if one is.
+    /// Returns how a person is being asked, if one is.
     pub(super) fn asking(&self) -> Option<AskMethod> {
         self.lock().asking
     }
@@ -109,12 +109,12 @@ impl CallRecord {
         self.unauthorized.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the service refused the key since this was asked last.
+    /// Returns whether the service refused the key since this was asked last.
     pub(super) fn take_refused_key(&self) -> bool {
         self.unauthorized.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether something is being created, which must not be dropped midway.
+    /// Returns whether something is being created, which must not be dropped midway.
     pub(super) fn is_creating(&self) -> bool {
         self.lock().creating > 0
     }
@@ -171,7 +171,7 @@ impl CallRecord {
         }
     }
 
-    /// Whether the tool is one that makes something new each time.
+    /// Returns whether the tool is one that makes something new each time.
     fn creates(&self) -> bool {
         Operation::from_tool_name(self.tool).is_some_and(|operation| operation.repeat() != Repeat::Harmless)
     }
@@ -241,7 +241,7 @@ impl Drop for Intent {
     }
 }
 
-/// The name that the client goes by, as far as it is a name.
+/// Returns the name that the client goes by, as far as it is a name.
 pub(super) fn client_name(ctx: &RequestContext<RoleServer>) -> Option<String> {
     let plain = |c: &char| c.is_ascii_alphanumeric() || " .-_/".contains(*c);
     ctx.client_info().map(|client| client.name.chars().filter(plain).take(60).collect())

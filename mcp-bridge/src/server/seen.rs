@@ -89,7 +89,7 @@ impl Seen {
         self.lock().of(id).wrote = Some(plain(&start));
     }
 
-    /// The tags of a conversation after this change, if they were known before.
+    /// Returns the tags of a conversation after this change, if they were known before.
     pub(super) fn tagged(
         &self,
         id: &ConversationId,
@@ -111,12 +111,12 @@ impl Seen {
         Some(tags.clone())
     }
 
-    /// Those to whom a conversation can be assigned, if it was read.
+    /// Returns those to whom a conversation can be assigned, if it was read.
     pub(super) fn team(&self, id: &ConversationId) -> Option<Arc<Team>> {
         self.lock().conversations.get(id)?.team.clone()
     }
 
-    /// The name of someone on the team of any conversation that was read.
+    /// Returns the name of someone on the team of any conversation that was read.
     pub(super) fn name(&self, who: &AssignTo) -> Option<String> {
         let memory = self.lock();
         let mut teams = memory.conversations.values().filter_map(|glimpse| glimpse.team.as_deref());
@@ -151,12 +151,12 @@ impl Glimpse {
     }
 }
 
-/// Words with one space between them.
+/// Returns words with one space between them.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Everybody on a team.
+/// Returns everybody on a team.
 pub(super) fn members(team: &Team) -> impl Iterator<Item = &TeamMember> {
     team.people.iter().chain(&team.agents)
 }

@@ -6,7 +6,7 @@ use rmcp::{RoleServer, service::RequestContext};
 
 use super::Linked;
 
-/// The link of one call: with the caller's trace in its requests, if the call has one.
+/// Returns the link of one call: with the caller's trace in its requests, if the call has one.
 pub(super) fn traced(linked: &Arc<Linked>, ctx: &RequestContext<RoleServer>) -> Arc<Linked> {
     match ctx.meta.get_traceparent().filter(|value| is_traceparent(value)) {
         Some(traceparent) => Arc::new(Linked {
@@ -18,7 +18,7 @@ pub(super) fn traced(linked: &Arc<Linked>, ctx: &RequestContext<RoleServer>) -> 
     }
 }
 
-/// Whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else stays here.
+/// Returns whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else stays here.
 fn is_traceparent(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut is_hex = |length: usize| {

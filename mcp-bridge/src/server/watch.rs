@@ -1,5 +1,5 @@
-//! What happens beside a call while it runs: progress for a client that asked for it, and the end when it cancels or when
-//! it would give up by itself.
+//! Watches a call while it runs: sends progress to a client that asked for it, and ends the call when the client cancels
+//! or would give up.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::{consent::AskMethod, stdio::QueueWait};
 
 /// How often a long call says that it is still running.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-/// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
+/// The longest that a call may take: clients give up after 60 seconds.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(55);
 
-/// How long a create goes on that the client cancelled: it may have taken effect, and most are answered sooner.
+/// How long a create goes on after the client cancelled it: it may have taken effect, and most end sooner.
 const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Why a call ended without a result of its own. It was dropped where it stood.
@@ -32,7 +32,7 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// Its name in the audit.
+    /// Returns its name in the audit.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",

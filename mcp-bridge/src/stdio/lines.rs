@@ -69,7 +69,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         false
     }
 
-    /// The line that was read.
+    /// Returns the line that was read.
     pub(super) fn line(&self) -> Line<'_> {
         if self.too_long {
             return Line::TooLong(&self.outline);
@@ -79,7 +79,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Line::Whole(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line), &self.outline)
     }
 
-    /// How much of it was kept.
+    /// Returns how much of it was kept.
     pub(super) fn bytes(&self) -> usize {
         self.line.len()
     }

@@ -85,7 +85,7 @@ impl PageServer {
         reply
     }
 
-    /// The question, or what became of it.
+    /// Shows the question, or what became of it.
     async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
         {
             let mut cases = self.cases();
@@ -108,7 +108,7 @@ impl PageServer {
         self.state(id).await
     }
 
-    /// What became of a question that is not open any more.
+    /// Shows what became of a question that is not open any more.
     async fn state(&self, id: &str) -> Reply {
         let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
             return not_here();

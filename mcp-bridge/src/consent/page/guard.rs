@@ -41,7 +41,7 @@ impl Site {
         &self.origin
     }
 
-    /// Whether a request may be answered at all. At the entrance a secret counts and not where it comes from: a file has no
+    /// Returns whether a request may be answered at all. At the entrance a secret counts and not where it comes from: a file has no
     /// origin.
     pub(super) fn check(&self, method: &Method, headers: &HeaderMap, entrance: bool) -> Result<(), Foreign> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
@@ -80,7 +80,7 @@ impl Site {
     }
 }
 
-/// The page's cookie, if the browser brought it.
+/// Returns the page's cookie, if the browser brought it.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
     let mut all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     all.find_map(|line| line.split(';').find_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('=')))

@@ -126,12 +126,12 @@ impl Page {
 }
 
 impl PageQuestion {
-    /// What the person's browser is to open: a private file, or an address.
+    /// Returns what the person's browser is to open: a private file, or an address.
     pub(crate) fn target(&self) -> &str {
         &self.target
     }
 
-    /// A name for the question, which is not the secret in its address.
+    /// Returns a name for the question that does not give its address away.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -142,7 +142,7 @@ impl PageQuestion {
         move || served.cases().get(&id).is_some_and(|case| case.opened.is_some())
     }
 
-    /// What the person says.
+    /// Waits for what the person says.
     pub(crate) async fn answer(&mut self) -> Decision {
         let answered = self.stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
         match answered.as_deref() {

@@ -57,7 +57,7 @@ impl Bridge {
         Ok(self.inboxes.conversations(&linked.client, input, &[], Pace::Spare).await?.0)
     }
 
-    /// A team belongs to a conversation: the one that was named, or else the newest.
+    /// Returns the names on the team of a conversation: the one that was named, or else the newest.
     async fn teammates(&self, linked: &Linked, typed: &str, named: Option<ConversationId>) -> Found {
         let id = match named {
             Some(id) => id,
@@ -83,8 +83,8 @@ fn has(typed: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| text.to_lowercase().contains(typed))
 }
 
-/// A name with something hidden in it, or an endless one, is not offered: it would go into a prompt as it is, and a
-/// cleaned one would be another name.
+/// Returns whether a name can be offered. One with something hidden in it, or an endless one, would go into a prompt as it
+/// is, and a cleaned one would be another name.
 fn is_what_it_looks_like(value: &str) -> bool {
     render::own(value) == value
 }

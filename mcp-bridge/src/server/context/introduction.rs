@@ -94,7 +94,7 @@ impl Bridge {
         said
     }
 
-    /// What becomes of a reply.
+    /// Returns what becomes of a reply.
     fn sending(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> &'static str {
         let hidden = |operation| self.filter.hides(operation, linked.scopes()).is_some();
         if hidden(Operation::Reply) && hidden(Operation::RequestDocuments) {

@@ -105,7 +105,7 @@ impl Arguments {
 }
 
 impl Bridge {
-    /// The prompts whose work the shown tools can do, with the arguments that they can follow.
+    /// Returns the prompts whose work the shown tools can do, with the arguments that they can follow.
     pub(in crate::server) fn prompts(&self, scopes: Option<&[Scope]>) -> ListPromptsResult {
         let scopes = scopes.unwrap_or(&[Scope::Read]);
         let possible = |operation| self.filter.hides(operation, scopes).is_none();

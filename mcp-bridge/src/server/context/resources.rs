@@ -53,7 +53,7 @@ impl Place {
         })
     }
 
-    /// The operation that reads it, if it is a tool too.
+    /// Returns the operation that reads it, if it is a tool too.
     fn operation(&self) -> Operation {
         match self {
             Self::Me => Operation::Me,
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-/// The resources with a fixed address.
+/// Returns the resources with a fixed address.
 pub(in crate::server) fn list() -> ListResourcesResult {
     let resource = |name: &str, title: &str, about: &str| {
         Resource::new(format!("inbox://{name}"), name)
@@ -81,7 +81,7 @@ pub(in crate::server) fn list() -> ListResourcesResult {
     ])
 }
 
-/// The resources whose address has parts to fill in.
+/// Returns the resources whose address has parts to fill in.
 pub(in crate::server) fn templates() -> ListResourceTemplatesResult {
     let template = |uri: &str, name: &str, title: &str, about: &str| {
         ResourceTemplate::new(uri, name).with_title(title).with_description(about).with_mime_type(TEXT)
@@ -123,7 +123,7 @@ impl Bridge {
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
     }
 
-    /// The text of a conversation, for a prompt to attach.
+    /// Returns the text of a conversation, for a prompt to attach.
     pub(in crate::server) async fn conversation_text(
         &self,
         id: &ConversationId,

@@ -1,4 +1,4 @@
-//! One question to a person, on its way: how it is put, how its answer is awaited, and how it is taken back.
+//! One question to a person: how it is put, awaited and withdrawn.
 
 use std::{io, time::Duration};
 
@@ -116,7 +116,7 @@ impl OpenQuestion {
 
 type ElicitationReply = (ElicitationAction, Option<serde_json::Value>);
 
-/// What the client says to a question; a question that is not wanted any more is taken back.
+/// Waits for what the client says to a question, and withdraws a question that nobody waits for any more.
 async fn said(
     handle: RequestHandle<RoleServer>,
     clock: &dyn Clock,

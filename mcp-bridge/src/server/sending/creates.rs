@@ -49,7 +49,7 @@ impl Create {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
-    /// Whether it emails a customer.
+    /// Returns whether it emails a customer.
     pub(super) fn sends(&self) -> bool {
         match &self.what {
             CreateInput::Note(_) => false,
@@ -86,7 +86,7 @@ impl Sender {
         self.make(linked, create, &mut slot, None, why).await
     }
 
-    /// The create's place in the memory; an error is its result when it was made a moment ago.
+    /// Claims the slot of a create. The error is the result of the same create a moment ago.
     pub(super) async fn claim(
         &self,
         linked: &Linked,
@@ -238,7 +238,7 @@ fn done(done: &Done) -> Value {
     json!({ "ok": done.ok })
 }
 
-/// The answer that was lost, as far as the timeline tells it.
+/// Returns the response that was lost, as far as the timeline tells it.
 fn seen(item: &TimelineItem) -> Value {
     match item {
         TimelineItem::Message(m) => json!({ "messageId": m.id, "status": m.status }),

@@ -16,7 +16,7 @@ use crate::{
 const QUESTION: &str = "consent";
 
 impl Sender {
-    /// A form.
+    /// Asks by a form that travels as the result of the call, and acts on the answer that the next call brings.
     pub(super) async fn ask_by_result(
         &self,
         case: ConsentRequest,
@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// The answer to a question whose link the client of the newer protocol has shown, or not.
+    /// Returns the answer to a question whose link the client of the newer protocol has shown, or not.
     pub(super) async fn collect(
         &self,
         case: &ConsentRequest,
@@ -80,13 +80,13 @@ impl Sender {
     }
 }
 
-/// A question as a result.
+/// Returns a question as a result.
 pub(super) fn question(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
     let question = InputRequest::Elicitation(ElicitRequest::new(asked));
     InputRequiredResult::new(Some(InputRequests::from([(QUESTION.to_owned(), question)])), Some(handle))
 }
 
-/// The answer that a call brings.
+/// Returns the answer that a call brings.
 fn answered(request: &CallToolRequestParams) -> Option<&serde_json::Value> {
     request.input_responses.as_ref()?.get(QUESTION)
 }

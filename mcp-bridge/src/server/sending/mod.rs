@@ -1,5 +1,5 @@
-//! What is created: notes, and emails to customers with all that the person who started the bridge allows, and the consent
-//! of the person at the client.
+//! Creates notes, drafts and emails, within what the person who started the bridge allows, and with the consent of the
+//! person at the client where that is needed.
 
 mod channel;
 mod creates;
@@ -46,7 +46,7 @@ pub(super) use request::CustomerEmail;
 /// another contact or a new email may have come while the person was reading.
 const READ_TTL: Duration = Duration::from_secs(3);
 
-/// Where emails are made: what was made lately, what is being asked, and what was refused.
+/// Creates notes, drafts and emails: knows what was created lately, which questions are open, and what was refused.
 pub(super) struct Sender {
     send: SendPolicy,
     ask: ConsentChannel,
@@ -147,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// The conversation of an email that may go out: as it was read for the question that this call answers, if that was a
+    /// Returns the conversation of an email that may go out: as it was read for the question that this call answers, if that was a
     /// moment ago, and else as it is now.
     async fn reading(
         &self,
@@ -190,7 +190,7 @@ impl Sender {
         }
     }
 
-    /// The link with another key, if the service has refused the key of this one just now and there is another.
+    /// Returns the link with another key, if the service has refused the key of this one just now and there is another.
     async fn renewed(&self, linked: &Linked) -> Option<Arc<Linked>> {
         if !record::current()?.take_refused_key() {
             return None;
@@ -203,7 +203,7 @@ impl Sender {
         self.creates.finish(grace).await;
     }
 
-    /// A question about this email, if it may be asked.
+    /// Opens a question about this email, if it may be asked.
     fn open(&self, case: &ConsentRequest, way: AskMethod) -> Result<OpenConsent> {
         if self.ledger.is_refused(&case.preview.conversation, case.seen, self.clock.now()) {
             return Err(failed(

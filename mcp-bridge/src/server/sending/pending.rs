@@ -1,4 +1,4 @@
-//! A question that goes on beside the call which asked it.
+//! Questions that outlive the call which asked them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -129,7 +129,7 @@ impl Sender {
         Ok(OpenQuestion::Page { ticket, shown })
     }
 
-    /// Hears the answer and does what it says, whoever still waits for it.
+    /// Waits for the answer and acts on it, whoever still waits for the result.
     async fn run(
         self: Arc<Self>,
         place: QuestionOwner,
@@ -193,7 +193,7 @@ impl Sender {
         }
     }
 
-    /// The email would go to whoever is the contact now, so after a while the conversation is read again.
+    /// Sends once. The email would go to whoever is the contact now, so after a while the conversation is read again.
     async fn send_once(&self, case: &ConsentRequest, slot: &mut CreateSlot) -> Result<CallToolResult> {
         let now = self.clock.now();
         let mut reading = case.reading.clone();

@@ -37,7 +37,7 @@ pub(super) struct RecentCreates {
 }
 
 impl RecentCreates {
-    /// The place for this create. While one caller holds it, others with the same create wait for its result.
+    /// Returns the slot for this create. While one caller holds it, others with the same create wait for its result.
     pub(super) async fn slot(&self, create: Digest, now: Instant) -> OwnedMutexGuard<CreateOutcome> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);

@@ -30,7 +30,7 @@ impl CustomerEmail {
         Self(Create { id, what: CreateInput::Request(request) })
     }
 
-    /// The conversation, and what the customer is to read.
+    /// Returns the conversation, and what the customer is to read.
     pub(in crate::server) fn words(&self) -> (ConversationId, String) {
         let words = match &self.0.what {
             CreateInput::Reply(reply) => &reply.body,

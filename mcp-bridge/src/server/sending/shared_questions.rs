@@ -1,4 +1,4 @@
-//! Questions under way, each shared by every call that waits for its answer.
+//! Open questions, each shared by every call that waits for its answer.
 //!
 //! A client gives up on a call after a minute, and a person may take five. So a question outlives the call that asked
 //! it: what the person says is acted upon all the same, and the same call made again finds it. Only a call that the client
@@ -73,7 +73,7 @@ pub(super) enum QuestionEntry {
 }
 
 impl SharedQuestions {
-    /// The question about what a person sees as this email.
+    /// Returns the question about what a person sees as this email.
     pub(super) fn enter(&self, seen: Digest) -> QuestionEntry {
         let mut open = self.lock();
         // One that is being taken back has no answer for anyone.
@@ -91,7 +91,7 @@ impl SharedQuestions {
         QuestionEntry::New(QuestionOwner { questions: self.clone(), seen, question, end })
     }
 
-    /// The question that a client of the newer protocol was given this handle for.
+    /// Returns the question that a client of the newer protocol was given this handle for.
     pub(super) fn collect(&self, seen: Digest, handle: &str) -> Option<Waiter> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (.., question) = kept.iter().find(|(one, of, _)| one == handle && *of == seen)?;
@@ -140,7 +140,7 @@ impl QuestionOwner {
         }
     }
 
-    /// A seat for the call that asked.
+    /// Returns a waiter for the call that asked.
     pub(super) fn wait(&self) -> Waiter {
         Waiter::new(&self.question)
     }
@@ -200,7 +200,7 @@ impl Drop for Waiter {
     }
 }
 
-/// What a call is told after it has waited.
+/// Returns the response to a call that has waited for the answer to a question.
 pub(super) fn into_response(waited: WaitOutcome, way: AskMethod) -> Result<CallToolResponse, CallToolResult> {
     match waited {
         WaitOutcome::Ended(ended) => {

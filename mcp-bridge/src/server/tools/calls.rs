@@ -149,7 +149,7 @@ impl Bridge {
     }
 }
 
-/// The views that are to be listed one by one, when every status is asked for.
+/// Returns the views that are to be listed one by one, when every status is asked for.
 fn views(arguments: &mut Value) -> &'static [View] {
     if arguments.get("view").is_none_or(|view| view != tools::ANY) {
         return &[];
@@ -173,7 +173,7 @@ pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<Conversati
     }
 }
 
-/// Both, or everything that is wrong with either.
+/// Returns the id and the input, or everything that is wrong with either.
 pub(in crate::server) fn with<T>(
     id: Result<ConversationId, String>,
     input: Result<T, Problems>,

@@ -26,7 +26,7 @@ use crate::{
 const MAX_CANDIDATES: usize = 20;
 
 impl Bridge {
-    /// The tags as they are now; where they are not known, those that were changed.
+    /// Returns the tags as they are now; where they are not known, those that were changed.
     pub(in crate::server) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
         let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
         match self.seen.tagged(id, &input.add, &input.remove, self.clock.now()) {
@@ -94,7 +94,7 @@ impl Bridge {
         ))
     }
 
-    /// The one on a conversation's team who is meant by a name.
+    /// Returns the one on a conversation's team who is meant by a name.
     async fn teammate(
         &self,
         linked: &Linked,
@@ -154,7 +154,7 @@ impl Bridge {
     }
 }
 
-/// Whom a text names by an id, with or without its kind, or by a word of the service.
+/// Returns whom a text names by an id, with or without its kind, or by a word of the service.
 fn spelled(to: &str) -> Option<AssignTo> {
     let to = to.trim();
     let bare = || {
@@ -164,7 +164,7 @@ fn spelled(to: &str) -> Option<AssignTo> {
     to.parse().ok().or_else(bare)
 }
 
-/// Those who are called so: by their whole name, or else by a part of it.
+/// Returns those who are called so: by their whole name, or else by a part of it.
 fn matching<'a>(team: &'a [TeamMember], name: &str) -> Vec<&'a TeamMember> {
     let name = name.trim().trim_start_matches('@').to_lowercase();
     let whole: Vec<_> = team.iter().filter(|m| m.name.to_lowercase() == name).collect();
