@@ -117,33 +117,13 @@ pub enum Written {
     Unchanged,
 }
 
-/// A client's file, in its syntax.
-enum File {
-    Json(jsonc::File),
-    Toml(codex::File),
-}
-
-impl File {
-    fn entry(&self) -> Result<Option<Value>, String> {
-        match self {
-            Self::Json(file) => file.entry(),
-            Self::Toml(file) => file.entry(),
-        }
-    }
-
-    fn set(&mut self, entry: &Value) -> Result<(), String> {
-        match self {
-            Self::Json(file) => file.set(entry),
-            Self::Toml(file) => file.set(entry),
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Json(file) => file.text(),
-            Self::Toml(file) => file.text(),
-        }
-    }
+/// A client's settings file, parsed.
+trait SettingsFile {
+    /// Returns the server's entry, if there is one.
+    fn entry(&self) -> Result<Option<Value>, String>;
+    /// Writes what is different in the new entry.
+    fn set(&mut self, entry: &Value) -> Result<(), String>;
+    fn text(&self) -> String;
 }
 
 impl For {
@@ -276,21 +256,24 @@ impl For {
         text: &str,
         launch: &Launch,
         key: Option<&str>,
-    ) -> Result<(File, Option<Value>, Value), String> {
-        let mut file = match self {
-            For::Codex => File::Toml(codex::File::parse(text)?),
-            For::Vscode => File::Json(jsonc::File::parse(text, "servers")?),
-            For::Zed => File::Json(jsonc::File::parse(text, "context_servers")?),
-            _ => File::Json(jsonc::File::parse(text, "mcpServers")?),
+    ) -> Result<(Box<dyn SettingsFile>, Option<Value>, Value), String> {
+        let mut file: Box<dyn SettingsFile> = match self {
+            For::Codex => Box::new(codex::File::parse(text)?),
+            For::Vscode => {
+                let mut file = jsonc::File::parse(text, "servers")?;
+                if launch.key == Key::InSettings {
+                    file.ask(&input())?;
+                }
+                Box::new(file)
+            }
+            For::Zed => Box::new(jsonc::File::parse(text, "context_servers")?),
+            _ => Box::new(jsonc::File::parse(text, "mcpServers")?),
         };
         let old = file.entry()?;
         let with_type = matches!(self, For::ClaudeCode | For::Vscode | For::CopilotCli);
         let mut new = entry::over(old.as_ref(), launch, key, with_type)?;
         if self == For::CopilotCli && new.get("tools").is_none() {
             new["tools"] = json!(["*"]);
-        }
-        if let (For::Vscode, Key::InSettings, File::Json(file)) = (self, launch.key, &mut file) {
-            file.ask(&input())?;
         }
         file.set(&new)?;
         Ok((file, old, new))

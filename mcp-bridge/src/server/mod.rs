@@ -12,7 +12,6 @@ mod trace;
 mod watch;
 
 use std::{
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
@@ -29,14 +28,13 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
-use shared_inbox::{Clock, Operation, Scope};
+use shared_inbox::{Operation, Scope};
 use tokio::sync::broadcast;
 
 use crate::{
-    audit::Audit,
     consent::remove_leftovers,
     render::{self, Fence, RenderOptions},
-    settings::{ConsentChannel, SendPolicy, Settings, Structured, ToolFilter},
+    settings::{ConsentChannel, Settings, Structured},
     stdio::MAX_SUBSCRIPTIONS,
 };
 use context::{resources, skills};
@@ -72,54 +70,38 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 pub struct Bridge {
     link: Arc<Link>,
     sender: Arc<Sender>,
-    clock: Arc<dyn Clock>,
-    audit: Option<Arc<Audit>>,
+    settings: Settings,
     /// Notifies subscribers that the list of tools has changed.
     tools: broadcast::Sender<()>,
-    filter: ToolFilter,
-    max_chars: usize,
-    structured: Structured,
-    send: SendPolicy,
-    ask: ConsentChannel,
     inboxes: Inboxes,
     /// The names of the tools that were listed last.
     listed: Mutex<Option<Vec<String>>>,
     seen: Seen,
-    /// The folder with the team's own skills.
-    skills: Option<PathBuf>,
     /// Whether the introduction has been added to a result.
     introduced: AtomicBool,
 }
 
 impl Bridge {
     /// Creates a bridge with these settings. Nothing is sent to the service yet.
-    pub fn new(settings: Settings) -> Self {
-        let mut filter = settings.filter;
-        filter.in_inboxes |= !settings.mailboxes.is_empty();
-        let link = Arc::new(Link::new(settings.access));
+    pub fn new(mut settings: Settings) -> Self {
+        settings.filter.in_inboxes |= !settings.mailboxes.is_empty();
+        let link = Arc::new(Link::new(settings.access.clone()));
         Self {
             sender: Arc::new(Sender::new(settings.send, settings.ask, settings.clock.clone(), link.clone())),
-            audit: settings.audit,
-            tools: broadcast::Sender::new(1),
-            clock: settings.clock,
             link,
-            filter,
-            max_chars: settings.max_chars,
-            structured: settings.structured,
-            send: settings.send,
-            ask: settings.ask,
-            seen: Seen::default(),
-            skills: settings.skills,
-            introduced: AtomicBool::new(false),
-            inboxes: Inboxes::new(settings.mailboxes),
+            tools: broadcast::Sender::new(1),
+            inboxes: Inboxes::new(settings.mailboxes.clone()),
             listed: Mutex::default(),
+            seen: Seen::default(),
+            introduced: AtomicBool::new(false),
+            settings,
         }
     }
 
     /// Connects to the service, so that the first call does not wait for it, and removes what a bridge that was killed left
     /// behind. A failure is logged, and the next call tries again.
     pub async fn warm_up(&self) {
-        if self.ask == ConsentChannel::Browser {
+        if self.settings.ask == ConsentChannel::Browser {
             tokio::task::spawn_blocking(remove_leftovers);
         }
         if let Err(why) = self.link.get().await {
@@ -134,8 +116,8 @@ impl Bridge {
     }
 
     fn style(&self) -> RenderOptions {
-        let style = RenderOptions::new(Fence::new(), self.max_chars);
-        match self.structured {
+        let style = RenderOptions::new(Fence::new(), self.settings.max_chars);
+        match self.settings.structured {
             Structured::Exact => style.exact(),
             Structured::Slim => style.slim(),
             _ => style,
@@ -143,15 +125,15 @@ impl Bridge {
     }
 
     fn done(&self, rendered: render::Rendered) -> CallToolResult {
-        results::done(rendered, self.max_chars)
+        results::done(rendered, self.settings.max_chars)
     }
 
     /// Returns the tools to show. Without scopes to go by, only those that change nothing.
     fn shown(&self, scopes: Option<&[Scope]>) -> Vec<Tool> {
         let scopes = scopes.unwrap_or(&[Scope::Read]);
-        let shown = |(op, _): &&(Operation, Tool)| self.filter.hides(*op, scopes).is_none();
+        let shown = |(op, _): &&(Operation, Tool)| self.settings.filter.hides(*op, scopes).is_none();
         let mut tools: Vec<_> = tools::TOOLS.iter().filter(shown).map(|(_, tool)| tool.clone()).collect();
-        if self.structured == Structured::None {
+        if self.settings.structured == Structured::None {
             tools.iter_mut().for_each(|tool| tool.output_schema = None);
         }
         tools
@@ -165,9 +147,10 @@ impl Bridge {
         ctx: &RequestContext<RoleServer>,
         read: impl Fn() -> F,
     ) -> Result<T, ErrorData> {
-        let record = CallRecord::begin(self.audit.as_ref(), &self.clock, ctx, what, named);
+        let record = CallRecord::begin(self.settings.audit.as_ref(), &self.settings.clock, ctx, what, named);
         let read = record.scope(self.with_renewed_key(&record, ctx, read));
-        let read = watch(ctx, &*self.clock, &record, read).await.map_err(Into::into).and_then(|read| read);
+        let read =
+            watch(ctx, &*self.settings.clock, &record, read).await.map_err(Into::into).and_then(|read| read);
         record.end_read(&read);
         read
     }
@@ -262,15 +245,15 @@ impl ServerHandler for Bridge {
         };
         let named = request.arguments.as_ref().and_then(|arguments| arguments.get("id")?.as_str());
         let tool = operation.tool_name().unwrap_or_default();
-        let record = CallRecord::begin(self.audit.as_ref(), &self.clock, &ctx, tool, named);
+        let record = CallRecord::begin(self.settings.audit.as_ref(), &self.settings.clock, &ctx, tool, named);
         let call = || self.call(operation, request.clone(), &ctx);
         let call = record.scope(self.with_renewed_key(&record, &ctx, call));
-        let ended = watch(&ctx, &*self.clock, &record, call).await;
+        let ended = watch(&ctx, &*self.settings.clock, &record, call).await;
         let ended = ended.map(|result| result.unwrap_or_else(Into::into));
         record.end(ended.as_ref().map_err(Ended::name));
         match ended {
             Ok(CallToolResponse::Complete(mut result)) => {
-                if self.structured == Structured::None {
+                if self.settings.structured == Structured::None {
                     result.structured_content = None;
                 }
                 Ok(result.into())

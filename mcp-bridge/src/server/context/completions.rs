@@ -19,7 +19,7 @@ impl Bridge {
         let linked = &*linked;
         let typed = request.argument.value.to_lowercase();
         let in_prompt = matches!(request.r#ref, Reference::Prompt(_));
-        let shown = |operation| self.filter.hides(operation, linked.scopes()).is_none();
+        let shown = |operation| self.settings.filter.hides(operation, linked.scopes()).is_none();
         let found = match request.argument.name.as_str() {
             "mailbox" if shown(Operation::ListMailboxes) => self.mailboxes(linked, &typed, in_prompt).await,
             "tag" if shown(Operation::ListTags) => tags(linked, &typed).await,

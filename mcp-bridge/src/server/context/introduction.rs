@@ -40,12 +40,12 @@ impl Bridge {
             result.content.iter().filter_map(|block| block.as_text()).map(|block| size(&block.text)).sum();
         let json = result.structured_content.as_ref().map_or(0, |json| size(&json.to_string()));
         // A quotation mark becomes two characters in JSON.
-        if words.max(json) + 2 * size(&text) > self.max_chars {
+        if words.max(json) + 2 * size(&text) > self.settings.max_chars {
             self.introduced.store(false, Ordering::Relaxed);
             return;
         }
         if let Some(Value::Object(fields)) = &mut result.structured_content
-            && self.structured == Structured::Safe
+            && self.settings.structured == Structured::Safe
         {
             fields.insert("start".into(), text.clone().into());
         }
@@ -67,7 +67,7 @@ impl Bridge {
             ),
             self.sending(linked, ctx).to_owned(),
         ];
-        if self.filter.hides(Operation::ListMailboxes, linked.scopes()).is_none()
+        if self.settings.filter.hides(Operation::ListMailboxes, linked.scopes()).is_none()
             && let Ok(all) = self.inboxes.mailboxes(&linked.client, Pace::Spare).await
         {
             let mut shown: Vec<_> = all
@@ -82,7 +82,7 @@ impl Bridge {
         }
         // Each part is clean by itself, and two may make a link together.
         let mut said = clean(&said.join(" "), &mut SanitizeReport::default());
-        if self.skills.is_some() {
+        if self.settings.skills.is_some() {
             let skills = self.all_skills().await;
             let shown = skills
                 .iter()
@@ -96,14 +96,14 @@ impl Bridge {
 
     /// Returns what becomes of a reply.
     fn sending(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> &'static str {
-        let hidden = |operation| self.filter.hides(operation, linked.scopes()).is_some();
+        let hidden = |operation| self.settings.filter.hides(operation, linked.scopes()).is_some();
         if hidden(Operation::Reply) && hidden(Operation::RequestDocuments) {
             return "You cannot write to customers.";
         }
         if !linked.scopes().contains(&Scope::Send) {
             return "You cannot send: replies are drafts that a person approves.";
         }
-        match (self.send, AskMethod::of(self.ask, ctx.client_capabilities().as_ref())) {
+        match (self.settings.send, AskMethod::of(self.settings.ask, ctx.client_capabilities().as_ref())) {
             (SendPolicy::Never, _) => "Nothing is sent: replies are drafts that a person approves.",
             (SendPolicy::Allow, _) => {
                 "Replies with `send` go out without a question, except where there is a risk."

@@ -135,7 +135,7 @@ impl Bridge {
         let linked = self.link.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
         let operation = place.operation();
         if operation != Operation::Me
-            && let Some(why) = self.filter.hides(operation, linked.scopes())
+            && let Some(why) = self.settings.filter.hides(operation, linked.scopes())
         {
             return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
         }

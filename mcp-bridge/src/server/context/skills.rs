@@ -28,7 +28,7 @@ const MARKDOWN: &str = "text/markdown";
 impl Bridge {
     /// Returns all skills, as they are now.
     pub(in crate::server) async fn all_skills(&self) -> Vec<Skill> {
-        let dir: Option<PathBuf> = self.skills.clone();
+        let dir: Option<PathBuf> = self.settings.skills.clone();
         tokio::task::spawn_blocking(move || skills::all(dir.as_deref())).await.unwrap_or_default()
     }
 

@@ -39,7 +39,7 @@ impl Bridge {
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
         let linked = &traced(&self.link.get().await.map_err(failed)?, ctx);
-        if let Some(why) = self.filter.hides(operation, linked.scopes()) {
+        if let Some(why) = self.settings.filter.hides(operation, linked.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));
         }
         let arguments = request.arguments.clone().unwrap_or_default();
@@ -56,7 +56,7 @@ impl Bridge {
                 let input = read::<ListConversations>(arguments)?;
                 let listed = self.inboxes.conversations(client, input, views, Pace::Asked).await;
                 let (all, more) = listed.map_err(denied)?;
-                let last_words = self.seen.list(&all, self.clock.now());
+                let last_words = self.seen.list(&all, self.settings.clock.now());
                 self.done(render::conversations(&self.style().more(more).last_words(last_words), &all))
             }
             Operation::SearchDocuments => {
@@ -107,7 +107,7 @@ impl Bridge {
                 let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
                 let (id, items) = with(id, items)?;
                 let c = self.inboxes.conversation(&linked.client, &id, Pace::Asked).await.map_err(denied)?;
-                self.seen.read(&c, self.clock.now());
+                self.seen.read(&c, self.settings.clock.now());
                 self.done(render::conversation(&self.style(), &c, items))
             }
             Operation::SetStatus => {

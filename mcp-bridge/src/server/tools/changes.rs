@@ -29,7 +29,7 @@ impl Bridge {
     /// Returns the tags as they are now; where they are not known, those that were changed.
     pub(in crate::server) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
         let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
-        match self.seen.tagged(id, &input.add, &input.remove, self.clock.now()) {
+        match self.seen.tagged(id, &input.add, &input.remove, self.settings.clock.now()) {
             Some(tags) => {
                 let shown = if tags.is_empty() { "none".into() } else { names(&tags) };
                 changed(&format!("Tags of {id} now: {shown}."), json!({ "ok": true, "tags": tags }), None)
@@ -112,7 +112,7 @@ impl Bridge {
             // Somebody may have joined the team since.
             _ => {
                 let c = self.inboxes.conversation(&linked.client, id, Pace::Asked).await.map_err(denied)?;
-                self.seen.read(&c, self.clock.now());
+                self.seen.read(&c, self.settings.clock.now());
                 found(&c.team)
             }
         };
