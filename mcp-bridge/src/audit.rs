@@ -64,7 +64,6 @@ pub(crate) struct AuditRecord<'a> {
 }
 
 impl<'a> AuditRecord<'a> {
-    /// Creates a record of a call of this tool.
     pub(crate) fn new(call: &'a str, tool: &'a str, outcome: &'a str, consent: Option<Consent>) -> Self {
         let (asked, answer) = match consent {
             None => (None, None),
@@ -87,7 +86,6 @@ impl<'a> AuditRecord<'a> {
         }
     }
 
-    /// Returns the message that a result names.
     pub(crate) fn message_of(result: &'a CallToolResult) -> Option<&'a str> {
         field(result, "messageId")
     }

@@ -5,7 +5,6 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, 
 
 use super::{NAME, SettingsFile, entry::OURS};
 
-/// The file, parsed.
 pub(super) struct File {
     document: DocumentMut,
     windows: bool,

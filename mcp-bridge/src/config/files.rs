@@ -10,7 +10,6 @@ use shared_inbox::Timestamp;
 
 use super::{For, NotWritten};
 
-/// Returns where a client keeps its settings on this system.
 pub(super) fn of(client: For) -> Option<PathBuf> {
     let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
     let roaming = || env::var_os("APPDATA").map(PathBuf::from);
@@ -62,7 +61,6 @@ pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
     Err(NotWritten::File { path: path.to_owned(), error: io::Error::other("the link leads in a circle") })
 }
 
-/// Returns whether others on this machine can read the file.
 pub(super) fn others_can_read(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -76,7 +74,6 @@ pub(super) fn others_can_read(path: &Path) -> bool {
     }
 }
 
-/// Returns what is in the file, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

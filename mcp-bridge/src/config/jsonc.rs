@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::{NAME, SettingsFile, entry::OURS};
 
-/// The file, parsed.
 pub(super) struct File {
     /// Some editors on Windows begin a file with a mark that is no JSON.
     mark: String,

@@ -176,7 +176,6 @@ impl For {
         self == For::CopilotCli
     }
 
-    /// Returns whether the settings can do without the key itself.
     fn asks_for_key(self) -> bool {
         matches!(self, For::ClaudeCode | For::Vscode)
     }
@@ -284,7 +283,6 @@ fn input() -> Value {
     json!({ "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true })
 }
 
-/// Quotes a word for a shell's command line.
 fn quote(word: &str) -> String {
     if word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,".contains(c)) {
         word.to_owned()

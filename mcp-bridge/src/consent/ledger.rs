@@ -23,7 +23,6 @@ const MAX_OPEN_QUESTIONS: usize = 3;
 /// The most windows that are opened for questions while nobody answers one, in as long as a no holds.
 const MAX_WINDOWS: usize = 3;
 
-/// Why a consent does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ConsentError {
     #[error("the consent was used already, is too old, or was never asked for")]

@@ -34,7 +34,6 @@ pub enum ConsentChannel {
     Browser,
 }
 
-/// How a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskMethod {
     /// The client shows a form.
@@ -57,7 +56,6 @@ impl AskMethod {
         Some(if modes.form.is_some() || modes.url.is_none() { Self::Form } else { Self::Link })
     }
 
-    /// Returns its name in the audit.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Form => "form",
@@ -67,12 +65,9 @@ impl AskMethod {
     }
 }
 
-/// What the person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Send it.
     Yes,
-    /// Do not.
     No,
     /// Nothing: the question was put away, or nobody came.
     Dismissed,
@@ -101,7 +96,6 @@ impl Decision {
         if took < MIN_ANSWER_TIME { Self::TooQuick } else { self }
     }
 
-    /// Returns its name in the audit.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -117,7 +111,6 @@ pub(crate) fn action(answer: &Value) -> Option<ElicitationAction> {
     serde_json::from_value(answer.get("action")?.clone()).ok()
 }
 
-/// Returns the form that asks for consent to this email.
 pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
         .required_bool_property("send", |field| {

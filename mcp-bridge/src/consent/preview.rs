@@ -88,7 +88,6 @@ impl EmailPreview {
         Digest::of(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
     }
 
-    /// Returns the preview as it is to be shown.
     pub(crate) fn shown(&self, links: Links) -> RenderedPreview {
         let line = |text: &str, most: usize| one_line(text, links, most);
         let address = self.address.as_deref();
@@ -186,7 +185,6 @@ impl EmailPreview {
     }
 }
 
-/// Returns the customer's last email.
 pub(crate) fn last_inbound(conversation: &Conversation) -> Option<&Message> {
     let mut messages = conversation.timeline.iter().rev().filter_map(|item| item.as_message());
     messages.find(|message| message.direction == Direction::Inbound)

@@ -55,7 +55,6 @@ impl Scale {
     }
 }
 
-/// An item in both forms.
 pub(crate) struct Part {
     pub(crate) text: String,
     pub(crate) json: Value,

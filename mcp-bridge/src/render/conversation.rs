@@ -70,7 +70,6 @@ pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<
     Rendered { text, structured }
 }
 
-/// Returns everything but the timeline.
 fn json(style: &RenderOptions, c: &Conversation, sent: bool, scale: Scale) -> Value {
     let mut all = value(c);
     if let Value::Object(fields) = &mut all {

@@ -68,7 +68,6 @@ pub struct RenderOptions {
     last_words: HashMap<ConversationId, LastWords>,
 }
 
-/// What the JSON holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Safe,

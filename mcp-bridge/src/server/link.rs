@@ -46,7 +46,6 @@ impl Link {
         Ok(made.insert(linked).clone())
     }
 
-    /// Returns the link, if it is connected.
     pub(super) async fn made(&self) -> Option<Arc<Linked>> {
         self.made.lock().await.clone()
     }
@@ -121,7 +120,6 @@ fn without_requests(sentence: &str) -> String {
     kept.join(" ")
 }
 
-/// Returns why no connection could be made.
 fn no_connection(error: &shared_inbox::Error) -> &'static str {
     let mut source = error.source();
     while let Some(error) = source {

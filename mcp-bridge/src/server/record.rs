@@ -27,7 +27,6 @@ tokio::task_local! {
     static CURRENT: Arc<CallRecord>;
 }
 
-/// Returns the record of the call that runs in this task.
 pub(super) fn current() -> Option<Arc<CallRecord>> {
     CURRENT.try_with(Arc::clone).ok()
 }
@@ -39,7 +38,6 @@ pub(super) fn note(consent: Consent) {
     }
 }
 
-/// A call that runs.
 pub(super) struct CallRecord {
     audit: Option<Arc<Audit>>,
     clock: Arc<dyn Clock>,
@@ -94,17 +92,14 @@ impl CallRecord {
         CURRENT.scope(self.clone(), call).await
     }
 
-    /// Notes that a person is being asked, and how.
     pub(super) fn ask(&self, way: AskMethod) {
         self.lock().asking = Some(way);
     }
 
-    /// Returns how a person is being asked, if one is.
     pub(super) fn asking(&self) -> Option<AskMethod> {
         self.lock().asking
     }
 
-    /// Notes that the service refused the key.
     pub(super) fn refuse_key(&self) {
         self.unauthorized.store(true, Ordering::Relaxed);
     }
@@ -158,7 +153,6 @@ impl CallRecord {
         self.end_with(outcome, result);
     }
 
-    /// Writes down how something else was read.
     pub(super) fn end_read<T, E>(&self, ended: &Result<T, E>) {
         self.end_with(if ended.is_ok() { "done" } else { "failed" }, None);
     }

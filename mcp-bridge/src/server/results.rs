@@ -63,7 +63,6 @@ pub(super) fn error(error: &shared_inbox::Error) -> CallToolResult {
     failed(in_words(error))
 }
 
-/// Returns the result of a read that was denied.
 pub(super) fn denied(why: Denied) -> CallToolResult {
     failed(why_denied(&why))
 }
@@ -103,7 +102,6 @@ pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     sentence
 }
 
-/// Returns what is wrong with the arguments of a call.
 pub(super) fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }

@@ -20,7 +20,6 @@ const MAX_REMEMBERED: usize = 500;
 /// Characters of what was written that are remembered: more than a snippet has.
 const MAX_SNIPPET: usize = 1_000;
 
-/// What was seen of conversations.
 #[derive(Default)]
 pub(super) struct Seen(Mutex<Memory>);
 
@@ -42,7 +41,6 @@ struct Glimpse {
 }
 
 impl Seen {
-    /// Remembers a conversation that was read.
     pub(super) fn read(&self, c: &Conversation, now: Instant) {
         let mut memory = self.lock();
         let team = match &memory.team {
@@ -151,12 +149,10 @@ impl Glimpse {
     }
 }
 
-/// Returns words with one space between them.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns everybody on a team.
 pub(super) fn members(team: &Team) -> impl Iterator<Item = &TeamMember> {
     team.people.iter().chain(&team.agents)
 }

@@ -32,7 +32,6 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// Returns its name in the audit.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",

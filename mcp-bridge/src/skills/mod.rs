@@ -73,17 +73,14 @@ impl Skill {
         Ok(Self { uri: uri("SKILL.md"), frontmatter, resources: files.into_iter().map(file).collect() })
     }
 
-    /// Returns the bridge's own skill.
     fn own() -> Result<Self, String> {
         Self::new(OWN_NAME, vec![("SKILL.md".into(), OWN.into())])
     }
 
-    /// Returns what it is for.
     pub(crate) fn description(&self) -> &str {
         self.frontmatter.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns its name.
     pub(crate) fn name(&self) -> &str {
         self.frontmatter.get("name").and_then(Value::as_str).unwrap_or_default()
     }

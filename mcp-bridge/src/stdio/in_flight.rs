@@ -123,7 +123,6 @@ struct Waiter {
 }
 
 impl Queue {
-    /// Returns whether one more can be read.
     pub(super) fn has_room(&self) -> bool {
         self.waiting.len() < MAX_QUEUED && self.bytes < MAX_QUEUED_BYTES
     }

@@ -23,7 +23,6 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Reads on.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.step(*byte);
@@ -75,7 +74,6 @@ impl Outline {
         }
     }
 
-    /// Keeps a byte of the id.
     fn keep(&mut self, byte: u8) {
         if self.in_value && self.depth > 0 && self.name == b"id" && self.id.len() <= MAX_ID_BYTES {
             self.id.push(byte);

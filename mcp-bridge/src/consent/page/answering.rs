@@ -17,7 +17,6 @@ const LARGEST_FORM: usize = 1024;
 const ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
     opened it: do not answer, and tell whoever looks after the machine.";
 
-/// Why an answer was not taken.
 enum NotTaken {
     /// The form is not of this question.
     Form(StatusCode, &'static str),
@@ -85,7 +84,6 @@ impl PageServer {
         reply
     }
 
-    /// Shows the question, or what became of it.
     async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
         {
             let mut cases = self.cases();
@@ -129,7 +127,6 @@ impl PageServer {
         }
     }
 
-    /// Takes the person's answer.
     fn take(&self, id: &str, cookie: Option<&str>, form: guard::Form) -> Result<(), NotTaken> {
         const FOREIGN: NotTaken = NotTaken::Form(
             StatusCode::FORBIDDEN,

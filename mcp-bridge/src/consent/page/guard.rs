@@ -6,16 +6,13 @@ use http::{HeaderMap, Method, header};
 
 use crate::consent::Decision;
 
-/// The name of the page's cookie.
 pub(super) const COOKIE: &str = "consent";
 
-/// Where the page is.
 pub(super) struct Site {
     host: String,
     origin: String,
 }
 
-/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Foreign {
     #[error("this address belongs to another name")]
@@ -80,14 +77,12 @@ impl Site {
     }
 }
 
-/// Returns the page's cookie, if the browser brought it.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
     let mut all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     all.find_map(|line| line.split(';').find_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('=')))
         .map(str::to_owned)
 }
 
-/// What the form says.
 #[derive(Default)]
 pub(super) struct Form {
     pub(super) secret: Option<String>,

@@ -32,7 +32,6 @@ pub(super) fn way_in(origin: &str, secret: &str) -> String {
     )
 }
 
-/// Returns the email as a part of the page.
 pub(super) fn preview(preview: &EmailPreview) -> String {
     let shown = preview.shown(Links::Whole);
     let mut out = String::new();

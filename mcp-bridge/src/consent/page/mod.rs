@@ -69,7 +69,6 @@ struct PageServer {
     cases: Mutex<HashMap<String, QuestionState>>,
 }
 
-/// What is known of a question.
 struct QuestionState {
     /// The email as a part of the page; gone when the question is over.
     preview: String,
@@ -98,7 +97,6 @@ impl Page {
         Self { clock, served: OnceCell::new() }
     }
 
-    /// Opens a question about this email.
     pub(crate) async fn open(&self, preview: &EmailPreview, way: AskMethod) -> io::Result<PageQuestion> {
         let served = self.served.get_or_try_init(|| serve(self.clock.clone())).await?.clone();
         let random = || secret().map_err(io::Error::other);
@@ -142,7 +140,6 @@ impl PageQuestion {
         move || served.cases().get(&id).is_some_and(|case| case.opened.is_some())
     }
 
-    /// Waits for what the person says.
     pub(crate) async fn answer(&mut self) -> Decision {
         let answered = self.stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
         match answered.as_deref() {

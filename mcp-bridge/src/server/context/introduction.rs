@@ -94,7 +94,6 @@ impl Bridge {
         said
     }
 
-    /// Returns what becomes of a reply.
     fn sending(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> &'static str {
         let hidden = |operation| self.settings.filter.hides(operation, linked.scopes()).is_some();
         if hidden(Operation::Reply) && hidden(Operation::RequestDocuments) {

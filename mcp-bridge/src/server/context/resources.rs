@@ -27,7 +27,6 @@ pub(in crate::server) const CONVERSATION: &str = "inbox://conversations/{id}";
 const ITEMS: &str = "inbox://conversations/{id}/items/{range}";
 pub(in crate::server) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
 
-/// What a URI stands for.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     Me,
@@ -53,7 +52,6 @@ impl Place {
         })
     }
 
-    /// Returns the operation that reads it, if it is a tool too.
     fn operation(&self) -> Operation {
         match self {
             Self::Me => Operation::Me,

@@ -26,7 +26,6 @@ const SKILLS_TTL_MS: u64 = 60_000;
 const MARKDOWN: &str = "text/markdown";
 
 impl Bridge {
-    /// Returns all skills, as they are now.
     pub(in crate::server) async fn all_skills(&self) -> Vec<Skill> {
         let dir: Option<PathBuf> = self.settings.skills.clone();
         tokio::task::spawn_blocking(move || skills::all(dir.as_deref())).await.unwrap_or_default()
@@ -54,7 +53,6 @@ impl Bridge {
         Ok(CustomResult::new(result))
     }
 
-    /// Reads a file of a skill.
     pub(in crate::server) async fn skill_file(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
         let files = self.all_skills().await.into_iter().flat_map(|skill| skill.resources);
         let Some(file) = files.into_iter().find(|file| file.uri == uri) else {

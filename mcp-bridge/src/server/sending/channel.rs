@@ -20,7 +20,6 @@ use crate::consent::{ANSWER_TIMEOUT, Decision, PageQuestion};
 pub(super) const NO_CLIENT: &str = "this client failed to ask a person for consent to send";
 const NO_BROWSER: &str = "no browser could be opened to ask a person for consent to send";
 
-/// A question that was put.
 pub(super) enum OpenQuestion {
     /// As a form in the client.
     Form(RequestHandle<RoleServer>),
@@ -38,7 +37,6 @@ pub(super) enum PageDelivery {
     InBrowser(JoinHandle<io::Result<()>>),
 }
 
-/// What came of a question.
 pub(super) enum QuestionOutcome {
     Answer(Decision),
     /// It did not reach a person, for this reason.

@@ -24,7 +24,6 @@ use crate::{
 /// The pause between two looks for a create of unknown effect.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// One thing to create.
 #[derive(Clone)]
 pub(in crate::server) struct Create {
     pub(super) id: ConversationId,
@@ -44,12 +43,11 @@ impl Create {
         Self { id, what: CreateInput::Note(note) }
     }
 
-    /// CreateInput tells this create from any other.
+    /// Returns what tells this create from any other.
     pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
-    /// Returns whether it emails a customer.
     pub(super) fn sends(&self) -> bool {
         match &self.what {
             CreateInput::Note(_) => false,
@@ -117,7 +115,7 @@ impl Sender {
             at.elapsed().as_secs()
         );
         let added = why.map_or(added.clone(), |why| format!("{} {added}", a_draft(why)));
-        // CreateInput was found out now need not be found out again.
+        // What was found out now need not be found out again.
         *slot = CreateOutcome::Made(at, answer.clone());
         Err(changed("Already done.", answer, Some(&added)))
     }

@@ -80,13 +80,11 @@ impl Sender {
     }
 }
 
-/// Returns a question as a result.
 pub(super) fn question(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
     let question = InputRequest::Elicitation(ElicitRequest::new(asked));
     InputRequiredResult::new(Some(InputRequests::from([(QUESTION.to_owned(), question)])), Some(handle))
 }
 
-/// Returns the answer that a call brings.
 fn answered(request: &CallToolRequestParams) -> Option<&serde_json::Value> {
     request.input_responses.as_ref()?.get(QUESTION)
 }

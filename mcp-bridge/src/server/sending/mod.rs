@@ -61,7 +61,6 @@ pub(super) struct Sender {
     read: Mutex<HashMap<ConversationId, ReadConversation>>,
 }
 
-/// A conversation, and when it was read.
 #[derive(Clone)]
 pub(super) struct ReadConversation {
     pub(super) conversation: Arc<Conversation>,

@@ -18,7 +18,6 @@ use crate::digest::Digest;
 /// How long a create is remembered.
 const CREATE_TTL: Duration = Duration::from_secs(120);
 
-/// What became of a create.
 #[derive(Default)]
 pub(super) enum CreateOutcome {
     /// Nothing yet, or nothing that is remembered.
@@ -30,7 +29,6 @@ pub(super) enum CreateOutcome {
     Unknown(Instant, UnconfirmedCreate),
 }
 
-/// What was created lately.
 #[derive(Default)]
 pub(super) struct RecentCreates {
     slots: Mutex<HashMap<Digest, Arc<AsyncMutex<CreateOutcome>>>>,

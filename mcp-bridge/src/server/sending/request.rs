@@ -71,12 +71,12 @@ impl CustomerEmail {
 pub(super) struct ConsentRequest {
     pub(super) linked: Arc<Linked>,
     pub(super) mail: CustomerEmail,
-    /// CreateInput the person is asked by.
+    /// What the person is asked by.
     pub(super) reading: ReadConversation,
     pub(super) preview: EmailPreview,
-    /// CreateInput a consent is bound to: what the person sees, what is sent, and the email that it answers.
+    /// What a consent is bound to: what the person sees, what is sent, and the email that it answers.
     pub(super) exact: Digest,
-    /// CreateInput a refusal holds for: what the person sees.
+    /// What a refusal holds for: what the person sees.
     pub(super) seen: Digest,
 }
 

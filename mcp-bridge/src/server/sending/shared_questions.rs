@@ -140,7 +140,6 @@ impl QuestionOwner {
         }
     }
 
-    /// Returns a waiter for the call that asked.
     pub(super) fn wait(&self) -> Waiter {
         Waiter::new(&self.question)
     }
@@ -185,7 +184,6 @@ impl Waiter {
         self.kept = true;
     }
 
-    /// Takes the question back.
     pub(super) fn withdraw(&self) {
         self.question.withdrawn.cancel();
     }

@@ -22,7 +22,6 @@ pub(in crate::server) const ANY: &str = "any";
 pub(in crate::server) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
     LazyLock::new(|| Operation::KNOWN.into_iter().filter_map(|op| Some((op, tool(op)?))).collect());
 
-/// Returns the arguments that a tool takes.
 pub(in crate::server) fn input_schema(operation: Operation) -> Option<&'static JsonObject> {
     TOOLS.iter().find(|(op, _)| *op == operation).map(|(_, tool)| &*tool.input_schema)
 }
