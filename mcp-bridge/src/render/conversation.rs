@@ -1,6 +1,6 @@
 //! One conversation: what the service knows about it, then its timeline, oldest first.
 
-use std::{fmt::Write, ops::Range};
+use std::{collections::HashMap, fmt::Write, ops::Range};
 
 use serde_json::Value;
 use shared_inbox::{Contact, Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
@@ -109,7 +109,9 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     }
     let team: Vec<_> = c.team.people.iter().chain(&c.team.agents).collect();
     if !team.is_empty() {
-        _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&team, m)));
+        let mut names: HashMap<_, usize> = HashMap::new();
+        team.iter().for_each(|m| *names.entry(m.name.to_lowercase()).or_default() += 1);
+        _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&names, m)));
     }
     out.push_str(&fence.explain());
     let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
@@ -139,9 +141,12 @@ pub(super) fn about(
 }
 
 /// Returns a teammate by their name, and by their id too where another has the same name.
-fn member(team: &[&TeamMember], m: &TeamMember) -> String {
-    let alone = team.iter().filter(|other| other.name.to_lowercase() == m.name.to_lowercase()).count() == 1;
-    if alone { quoted(&m.name) } else { format!("{} {}", quoted(&m.name), quoted(&m.id.to_string())) }
+fn member(names: &HashMap<String, usize>, m: &TeamMember) -> String {
+    if names.get(&m.name.to_lowercase()) == Some(&1) {
+        quoted(&m.name)
+    } else {
+        format!("{} {}", quoted(&m.name), quoted(&m.id.to_string()))
+    }
 }
 
 /// Returns the first of them, and how many more there are.
