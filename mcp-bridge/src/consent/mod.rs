@@ -2,14 +2,14 @@
 //!
 //! There is a ladder of ways to ask ([`AskMethod`]); where none reaches a person, the email becomes a draft.
 
-mod ending;
+mod closing;
 mod ledger;
 mod look_alikes;
 mod page;
 mod preview;
 mod visible;
 
-pub(crate) use ending::Ending;
+pub(crate) use closing::ClosingPage;
 pub(crate) use ledger::{ConsentError, ConsentLedger, OpenConsent};
 pub(crate) use page::{Page, PageQuestion, PrivateFile, knows_its_visitors, remove_leftovers};
 pub(crate) use preview::{EmailPreview, last_inbound};
@@ -127,14 +127,14 @@ pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
 }
 
 /// Returns the link to the page that asks for consent to this email. What the email says is on the page alone.
-pub(crate) fn link(ticket: &PageQuestion) -> ElicitRequestParams {
+pub(crate) fn link(question: &PageQuestion) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message:
             "A model wants to send an email to a customer. The page shows it, and asks whether it may go out."
                 .into(),
-        url: ticket.target().to_owned(),
-        elicitation_id: ticket.name().to_owned(),
+        url: question.target().to_owned(),
+        elicitation_id: question.name().to_owned(),
     }
 }
 

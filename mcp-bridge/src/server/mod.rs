@@ -1,11 +1,11 @@
 //! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this machine.
 
+mod connection;
 mod context;
+mod conversation_cache;
 mod inboxes;
-mod link;
 mod record;
 mod results;
-mod seen;
 mod sending;
 mod tools;
 mod trace;
@@ -37,16 +37,16 @@ use crate::{
     settings::{ConsentChannel, Settings, Structured},
     stdio::MAX_SUBSCRIPTIONS,
 };
+use connection::{Connection, Connector};
 use context::{resources, skills};
-use inboxes::{Inboxes, Pace};
-use link::{Link, Linked};
+use conversation_cache::ConversationCache;
+use inboxes::{Inboxes, ReadPriority};
 use record::CallRecord;
 use results::failed;
-use seen::Seen;
 use sending::Sender;
-use watch::{Ended, watch};
+use watch::{CallEnded, watch};
 
-pub(crate) use link::explain;
+pub(crate) use connection::explain;
 
 /// How long a client may keep a list that cannot change: the scopes of a key never do.
 const LIST_TTL_MS: u64 = 600_000;
@@ -68,7 +68,7 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 /// assert_eq!(bridge.get_info().server_info.name, "shared-inbox-mcp");
 /// ```
 pub struct Bridge {
-    link: Arc<Link>,
+    connector: Arc<Connector>,
     sender: Arc<Sender>,
     settings: Settings,
     /// Notifies subscribers that the list of tools has changed.
@@ -76,7 +76,7 @@ pub struct Bridge {
     inboxes: Inboxes,
     /// The names of the tools that were listed last.
     listed: Mutex<Option<Vec<String>>>,
-    seen: Seen,
+    cache: ConversationCache,
     /// Whether the introduction has been added to a result.
     introduced: AtomicBool,
 }
@@ -85,14 +85,19 @@ impl Bridge {
     /// Creates a bridge with these settings. Nothing is sent to the service yet.
     pub fn new(mut settings: Settings) -> Self {
         settings.filter.in_inboxes |= !settings.mailboxes.is_empty();
-        let link = Arc::new(Link::new(settings.access.clone()));
+        let connector = Arc::new(Connector::new(settings.access.clone()));
         Self {
-            sender: Arc::new(Sender::new(settings.send, settings.ask, settings.clock.clone(), link.clone())),
-            link,
+            sender: Arc::new(Sender::new(
+                settings.send,
+                settings.ask,
+                settings.clock.clone(),
+                connector.clone(),
+            )),
+            connector,
             tools: broadcast::Sender::new(1),
             inboxes: Inboxes::new(settings.mailboxes.clone()),
             listed: Mutex::default(),
-            seen: Seen::default(),
+            cache: ConversationCache::default(),
             introduced: AtomicBool::new(false),
             settings,
         }
@@ -104,7 +109,7 @@ impl Bridge {
         if self.settings.ask == ConsentChannel::Browser {
             tokio::task::spawn_blocking(remove_leftovers);
         }
-        if let Err(why) = self.link.get().await {
+        if let Err(why) = self.connector.get().await {
             tracing::warn!("{why} Only reading tools are shown until this is put right.");
         }
     }
@@ -163,11 +168,11 @@ impl Bridge {
         ctx: &RequestContext<RoleServer>,
         call: impl Fn() -> F,
     ) -> T {
-        let linked = self.link.made().await;
+        let connection = self.connector.made().await;
         let result = call().await;
         if record.take_refused_key()
-            && let Some(linked) = linked
-            && self.link.renew(&linked).await.is_some()
+            && let Some(connection) = connection
+            && self.connector.renew(&connection).await.is_some()
             && record.asking().is_none()
         {
             let result = call().await;
@@ -181,9 +186,9 @@ impl Bridge {
     /// Notifies the client when the tools are no longer those that were listed: by a notification in the older protocol, and
     /// through its subscription in the newer.
     async fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
-        let Some(linked) = self.link.made().await else { return };
+        let Some(connection) = self.connector.made().await else { return };
         {
-            let shown = names(&self.shown(Some(linked.scopes())));
+            let shown = names(&self.shown(Some(connection.scopes())));
             let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
             if listed.as_ref().is_none_or(|listed| *listed == shown) {
                 return;
@@ -225,10 +230,10 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _ctx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let linked = self.link.get().await.ok();
-        let shown = self.shown(linked.as_ref().map(|linked| linked.scopes()));
+        let connection = self.connector.get().await.ok();
+        let shown = self.shown(connection.as_ref().map(|connection| connection.scopes()));
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(names(&shown));
-        let fresh = if linked.is_some() { LIST_TTL_MS } else { 0 };
+        let fresh = if connection.is_some() { LIST_TTL_MS } else { 0 };
         Ok(ListToolsResult::with_all_items(shown).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
 
@@ -250,7 +255,7 @@ impl ServerHandler for Bridge {
         let call = record.scope(self.with_renewed_key(&record, &ctx, call));
         let ended = watch(&ctx, &*self.settings.clock, &record, call).await;
         let ended = ended.map(|result| result.unwrap_or_else(Into::into));
-        record.end(ended.as_ref().map_err(Ended::name));
+        record.end(ended.as_ref().map_err(CallEnded::name));
         match ended {
             Ok(CallToolResponse::Complete(mut result)) => {
                 if self.settings.structured == Structured::None {
@@ -259,8 +264,8 @@ impl ServerHandler for Bridge {
                 Ok(result.into())
             }
             Ok(question) => Ok(question),
-            Err(Ended::TooLong) => Ok(failed(Ended::TooLong.to_string()).into()),
-            Err(Ended::Cancelled) => Err(Ended::Cancelled.into()),
+            Err(CallEnded::TooLong) => Ok(failed(CallEnded::TooLong.to_string()).into()),
+            Err(CallEnded::Cancelled) => Err(CallEnded::Cancelled.into()),
         }
     }
 
@@ -339,9 +344,9 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _ctx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let linked = self.link.get().await.ok();
-        let fresh = if linked.is_some() { LIST_TTL_MS } else { 0 };
-        let shown = self.prompts(linked.as_ref().map(|linked| linked.scopes()));
+        let connection = self.connector.get().await.ok();
+        let fresh = if connection.is_some() { LIST_TTL_MS } else { 0 };
+        let shown = self.prompts(connection.as_ref().map(|connection| connection.scopes()));
         Ok(shown.with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
 

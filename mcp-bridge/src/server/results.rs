@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 use shared_inbox::Problems;
 
-use super::{inboxes::Denied, link::explain};
+use super::{connection::explain, inboxes::Denied};
 use crate::render::{self, Rendered, SanitizeReport, clean, clean_and_cut};
 
 /// The most characters of a sentence on what did not work: a service may repeat what was sent to it.

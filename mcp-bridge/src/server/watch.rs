@@ -20,7 +20,7 @@ const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Why a call ended without a result of its own. It was dropped where it stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Ended {
+pub(super) enum CallEnded {
     #[error("The call was cancelled.")]
     Cancelled,
     #[error(
@@ -31,7 +31,7 @@ pub(super) enum Ended {
     TooLong,
 }
 
-impl Ended {
+impl CallEnded {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",
@@ -40,8 +40,8 @@ impl Ended {
     }
 }
 
-impl From<Ended> for ErrorData {
-    fn from(ended: Ended) -> Self {
+impl From<CallEnded> for ErrorData {
+    fn from(ended: CallEnded) -> Self {
         ErrorData::internal_error(ended.to_string(), None)
     }
 }
@@ -52,7 +52,7 @@ pub(super) async fn watch<T>(
     clock: &dyn Clock,
     record: &CallRecord,
     call: impl Future<Output = T>,
-) -> Result<T, Ended> {
+) -> Result<T, CallEnded> {
     tokio::pin!(call);
     let mut cancelled = false;
     let token = ctx.meta.get_progress_token();
@@ -64,15 +64,15 @@ pub(super) async fn watch<T>(
     loop {
         tokio::select! {
             biased;
-            out = &mut call => return if cancelled { Err(Ended::Cancelled) } else { Ok(out) },
+            out = &mut call => return if cancelled { Err(CallEnded::Cancelled) } else { Ok(out) },
             () = ctx.ct.cancelled(), if !cancelled => {
                 if !record.is_creating() {
-                    return Err(Ended::Cancelled);
+                    return Err(CallEnded::Cancelled);
                 }
                 cancelled = true;
                 too_long = clock.sleep(CANCELLED_CREATE_TIMEOUT);
             }
-            () = &mut too_long => return Err(if cancelled { Ended::Cancelled } else { Ended::TooLong }),
+            () = &mut too_long => return Err(if cancelled { CallEnded::Cancelled } else { CallEnded::TooLong }),
             _ = ticks.tick(), if token.is_some() => {
                 seconds += PROGRESS_INTERVAL.as_secs_f64();
                 if let Some(token) = token.clone() {

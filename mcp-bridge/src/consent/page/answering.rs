@@ -118,7 +118,7 @@ impl PageServer {
         match stage
             .unwrap_or_else(|| self.cases().get(id).map_or(Stage::Open, |case| case.stage.borrow().clone()))
         {
-            Stage::Over(ending, at) => html::decided(ending.title, &ending.text, at),
+            Stage::Over(closing, at) => html::decided(closing.title, &closing.text, at),
             Stage::Answered(_, at) => {
                 let said = "Your answer was taken. Load this page again to see what came of it.";
                 html::decided("Thank you", said, at)
@@ -128,7 +128,7 @@ impl PageServer {
     }
 
     fn take(&self, id: &str, cookie: Option<&str>, form: guard::Form) -> Result<(), NotTaken> {
-        const FOREIGN: NotTaken = NotTaken::Form(
+        const FOREIGN_FORM: NotTaken = NotTaken::Form(
             StatusCode::FORBIDDEN,
             "This is not the form of this question. It changed nothing.",
         );
@@ -136,10 +136,10 @@ impl PageServer {
         let case = cases.get(id).ok_or(NotTaken::Over)?;
         let opened = case.opened.filter(|_| cookie == Some(case.cookie.as_str()));
         let (Some(opened), Some(token), Some(answer)) = (opened, form.token, form.answer) else {
-            return Err(FOREIGN);
+            return Err(FOREIGN_FORM);
         };
         if !bool::from(token.as_bytes().ct_eq(case.token.as_bytes())) {
-            return Err(FOREIGN);
+            return Err(FOREIGN_FORM);
         }
         let answer = answer.after(self.clock.now().saturating_duration_since(opened));
         let taken = case.stage.send_if_modified(|stage| {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use shared_inbox::Timestamp;
 
 use crate::{
-    consent::{EmailPreview, ending::in_utc, visible::Links},
+    consent::{EmailPreview, closing::in_utc, visible::Links},
     render::counted,
 };
 

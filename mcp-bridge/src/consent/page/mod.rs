@@ -26,7 +26,7 @@ use tokio::{
     sync::{OnceCell, Semaphore, watch},
 };
 
-use super::{ANSWER_TIMEOUT, AskMethod, Decision, EmailPreview, Ending, secret};
+use super::{ANSWER_TIMEOUT, AskMethod, ClosingPage, Decision, EmailPreview, secret};
 use guard::Site;
 
 pub(crate) use private_file::{PrivateFile, remove_leftovers};
@@ -59,7 +59,7 @@ enum Stage {
     Open,
     Answered(Decision, Timestamp),
     /// Over, since it was decided.
-    Over(Ending, Timestamp),
+    Over(ClosingPage, Timestamp),
 }
 
 struct PageServer {
@@ -149,15 +149,15 @@ impl PageQuestion {
     }
 
     /// Tells the person what became of it.
-    pub(crate) fn end(self, ending: Ending) {
-        self.served.end(&self.id, ending);
+    pub(crate) fn end(self, closing: ClosingPage) {
+        self.served.end(&self.id, closing);
     }
 }
 
 impl Drop for PageQuestion {
     fn drop(&mut self) {
         let agreed = matches!(*self.stage.borrow(), Stage::Answered(Decision::Yes, _));
-        self.served.end(&self.id, Ending::unknown(agreed));
+        self.served.end(&self.id, ClosingPage::unknown(agreed));
     }
 }
 
@@ -207,7 +207,7 @@ impl PageServer {
         cases
     }
 
-    fn end(&self, id: &str, ending: Ending) {
+    fn end(&self, id: &str, closing: ClosingPage) {
         if let Some(case) = self.cases().get_mut(id) {
             case.preview.clear();
             if let EntryPoint::File { file, .. } = &mut case.entry {
@@ -219,7 +219,7 @@ impl PageServer {
                     Stage::Answered(_, at) => *at,
                     Stage::Over(..) => return false,
                 };
-                *stage = Stage::Over(ending, decided);
+                *stage = Stage::Over(closing, decided);
                 true
             });
         }

@@ -14,7 +14,7 @@ use shared_inbox::{Operation, Scope};
 use crate::{
     consent::AskMethod,
     render::{SanitizeReport, clean, own, quoted},
-    server::{Bridge, Linked, Pace},
+    server::{Bridge, Connection, ReadPriority},
     settings::{SendPolicy, Structured},
 };
 
@@ -27,14 +27,14 @@ impl Bridge {
     /// Adds the introduction to the first result that has room for it.
     pub(in crate::server) async fn introduce(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         ctx: &RequestContext<RoleServer>,
         result: &mut CallToolResult,
     ) {
         if result.is_error == Some(true) || self.introduced.swap(true, Ordering::Relaxed) {
             return;
         }
-        let text = self.introduction(linked, ctx).await;
+        let text = self.introduction(connection, ctx).await;
         let size = |text: &str| text.chars().count();
         let words: usize =
             result.content.iter().filter_map(|block| block.as_text()).map(|block| size(&block.text)).sum();
@@ -53,22 +53,22 @@ impl Bridge {
         result.content.push(ContentBlock::text(format!("\n{text}\n")));
     }
 
-    async fn introduction(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> String {
+    async fn introduction(&self, connection: &Connection, ctx: &RequestContext<RoleServer>) -> String {
         let today =
             jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%A, %Y-%m-%d").to_string();
-        let scopes: Vec<_> = linked.scopes().iter().map(|scope| own(scope.as_str())).collect();
-        let data = if linked.me.livemode == Some(false) { "in the sandbox" } else { "on live data" };
+        let scopes: Vec<_> = connection.scopes().iter().map(|scope| own(scope.as_str())).collect();
+        let data = if connection.me.livemode == Some(false) { "in the sandbox" } else { "on live data" };
         let mut said = vec![
             format!("Today is {today} (UTC)."),
             format!(
                 "You are the agent {} with the scopes {} {data}.",
-                quoted(&linked.me.agent.name),
+                quoted(&connection.me.agent.name),
                 scopes.join(", ")
             ),
-            self.sending(linked, ctx).to_owned(),
+            self.sending(connection, ctx).to_owned(),
         ];
-        if self.settings.filter.hides(Operation::ListMailboxes, linked.scopes()).is_none()
-            && let Ok(all) = self.inboxes.mailboxes(&linked.client, Pace::Spare).await
+        if self.settings.filter.hides(Operation::ListMailboxes, connection.scopes()).is_none()
+            && let Ok(all) = self.inboxes.mailboxes(&connection.client, ReadPriority::Background).await
         {
             let mut shown: Vec<_> = all
                 .iter()
@@ -94,12 +94,12 @@ impl Bridge {
         said
     }
 
-    fn sending(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> &'static str {
-        let hidden = |operation| self.settings.filter.hides(operation, linked.scopes()).is_some();
+    fn sending(&self, connection: &Connection, ctx: &RequestContext<RoleServer>) -> &'static str {
+        let hidden = |operation| self.settings.filter.hides(operation, connection.scopes()).is_some();
         if hidden(Operation::Reply) && hidden(Operation::RequestDocuments) {
             return "You cannot write to customers.";
         }
-        if !linked.scopes().contains(&Scope::Send) {
+        if !connection.scopes().contains(&Scope::Send) {
             return "You cannot send: replies are drafts that a person approves.";
         }
         match (self.settings.send, AskMethod::of(self.settings.ask, ctx.client_capabilities().as_ref())) {

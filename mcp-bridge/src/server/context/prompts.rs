@@ -132,10 +132,10 @@ impl Bridge {
                 None,
             ));
         };
-        let linked = self.link.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
+        let connection = self.connector.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
         let given = job.arguments.iter().filter(|argument| arguments.get(argument.name).is_some());
         for needed in given.map(|argument| argument.needs).chain([job.needs]) {
-            if let Some(why) = self.settings.filter.hides(needed, linked.scopes()) {
+            if let Some(why) = self.settings.filter.hides(needed, connection.scopes()) {
                 let tool = needed.tool_name().unwrap_or_default();
                 return Err(ErrorData::invalid_params(
                     format!("This prompt needs the tool {tool}, which is not available: {why}."),

@@ -24,7 +24,7 @@ pub(super) enum OpenQuestion {
     /// As a form in the client.
     Form(RequestHandle<RoleServer>),
     /// On the page.
-    Page { ticket: PageQuestion, shown: PageDelivery },
+    Page { question: PageQuestion, shown: PageDelivery },
 }
 
 /// How a person comes to the page.
@@ -73,8 +73,8 @@ impl OpenQuestion {
                 };
                 (outcome, None)
             }
-            Self::Page { mut ticket, shown } => {
-                let opened = ticket.opened();
+            Self::Page { mut question, shown } => {
+                let opened = question.opened();
                 let on_page = async {
                     match shown {
                         PageDelivery::Given => {}
@@ -101,12 +101,12 @@ impl OpenQuestion {
                 };
                 let outcome = tokio::select! {
                     biased;
-                    answer = ticket.answer() => QuestionOutcome::Answer(answer),
+                    answer = question.answer() => QuestionOutcome::Answer(answer),
                     outcome = on_page => outcome,
                     () = withdrawn.cancelled() => QuestionOutcome::Withdrawn,
                     () = clock.sleep(ANSWER_TIMEOUT) => QuestionOutcome::Answer(Decision::Dismissed),
                 };
-                (outcome, Some(ticket))
+                (outcome, Some(question))
             }
         }
     }

@@ -25,24 +25,24 @@ impl Sender {
         let now = self.clock.now();
         let Some(handle) = &request.request_state else {
             // What was sent a moment ago is not asked about.
-            drop(self.claim(&case.linked, &case.mail.0, None).await?);
+            drop(self.claim(&case.connection, &case.mail.0, None).await?);
             let opened = self.open(&case, AskMethod::Form)?;
-            return Ok(question(consent::form(&case.preview), opened.travel()).into());
+            return Ok(input_required(consent::form(&case.preview), opened.travel()).into());
         };
         let took =
             self.ledger.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
         let answer = answered(request).and_then(Decision::read).unwrap_or(Decision::Dismissed);
         let answer = answer.after(took);
         note(Consent::Asked(AskMethod::Form, answer));
-        let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
+        let mut slot = self.claim(&case.connection, &case.mail.0, None).await?;
         match answer {
             Decision::Yes => {
                 let conversation = Some(&*case.reading.conversation);
-                let result = self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await;
+                let result = self.make(&case.connection, &case.mail.0, &mut slot, conversation, None).await;
                 // The yes is spent, so it is not for the call to be made again.
-                Ok(match self.renewed(&case.linked).await {
-                    Some(linked) => {
-                        self.make(&linked, &case.mail.0, &mut slot, conversation, None).await.into()
+                Ok(match self.renewed(&case.connection).await {
+                    Some(connection) => {
+                        self.make(&connection, &case.mail.0, &mut slot, conversation, None).await.into()
                     }
                     None => result.into(),
                 })
@@ -80,7 +80,7 @@ impl Sender {
     }
 }
 
-pub(super) fn question(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
+pub(super) fn input_required(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
     let question = InputRequest::Elicitation(ElicitRequest::new(asked));
     InputRequiredResult::new(Some(InputRequests::from([(QUESTION.to_owned(), question)])), Some(handle))
 }

@@ -66,7 +66,7 @@ pub(super) enum WaitOutcome {
     Nobody,
 }
 
-/// A question that is open already, or the place for a new one.
+/// A question that is open already, or the owner of a new one.
 pub(super) enum QuestionEntry {
     Open(Waiter),
     New(QuestionOwner),
@@ -103,7 +103,7 @@ impl SharedQuestions {
     }
 }
 
-/// The place of a question that is being asked; free again when this is dropped.
+/// The owner of a question that is being asked, which is no longer open when this is dropped.
 pub(super) struct QuestionOwner {
     questions: SharedQuestions,
     seen: Digest,
@@ -114,7 +114,7 @@ pub(super) struct QuestionOwner {
 impl QuestionOwner {
     /// Ends it, for everyone who waits. False: nobody does.
     pub(super) fn end(self, result: CallToolResult, consent: Option<Consent>) -> bool {
-        // Whoever comes after this makes a new question, so the place goes first.
+        // Whoever comes after this makes a new question, so it is removed first.
         self.free();
         self.end.send_replace(Some(QuestionResult { result, consent }));
         self.question.present.load(Ordering::Relaxed) > 0
@@ -228,7 +228,7 @@ mod tests {
 
     fn new(entry: QuestionEntry) -> QuestionOwner {
         match entry {
-            QuestionEntry::New(place) => place,
+            QuestionEntry::New(owner) => owner,
             QuestionEntry::Open(_) => panic!("it is asked already"),
         }
     }

@@ -7,12 +7,12 @@ use super::Decision;
 
 /// The last page of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ending {
+pub(crate) struct ClosingPage {
     pub(crate) title: &'static str,
     pub(crate) text: String,
 }
 
-impl Ending {
+impl ClosingPage {
     fn new(title: &'static str, text: impl Into<String>) -> Self {
         Self { title, text: text.into() }
     }
@@ -107,15 +107,15 @@ mod tests {
     fn what_is_said_after_an_answer_is_for_the_person_and_true() {
         let failed = CallToolResult::error(vec![ContentBlock::text("The service is away.")]);
         for answer in [Decision::No, Decision::Dismissed, Decision::TooQuick] {
-            let said = Ending::of(answer, &failed).text;
+            let said = ClosingPage::of(answer, &failed).text;
             assert!(!said.contains("Ask them") && !said.contains("goes out"), "{said}");
         }
-        assert!(Ending::of(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
-        let ending = Ending::of(Decision::Yes, &failed);
+        assert!(ClosingPage::of(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
+        let ending = ClosingPage::of(Decision::Yes, &failed);
         assert!(
             ending.title.contains("not sent") && ending.text.contains("The service is away."),
             "{ending:?}"
         );
-        assert!(!Ending::unknown(true).text.contains("Nothing was sent"));
+        assert!(!ClosingPage::unknown(true).text.contains("Nothing was sent"));
     }
 }
