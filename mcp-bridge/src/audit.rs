@@ -16,7 +16,7 @@ use shared_inbox::Timestamp;
 
 use crate::consent::{AskMethod, Decision};
 
-/// The file.
+/// The audit file, open for appending.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -41,7 +41,7 @@ pub(crate) enum Consent {
     Asked(AskMethod, Decision),
 }
 
-/// One line.
+/// One line of the audit.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AuditRecord<'a> {
@@ -64,7 +64,6 @@ pub(crate) struct AuditRecord<'a> {
 }
 
 impl<'a> AuditRecord<'a> {
-    /// A line about a call of this tool.
     pub(crate) fn new(call: &'a str, tool: &'a str, outcome: &'a str, consent: Option<Consent>) -> Self {
         let (asked, answer) = match consent {
             None => (None, None),
@@ -87,12 +86,11 @@ impl<'a> AuditRecord<'a> {
         }
     }
 
-    /// The message that a result names.
     pub(crate) fn message_of(result: &'a CallToolResult) -> Option<&'a str> {
         field(result, "messageId")
     }
 
-    /// The status of the message that a result names.
+    /// Returns the status of the message that a result names.
     pub(crate) fn status_of(result: &'a CallToolResult) -> Option<&'a str> {
         let known = |status: &&str| matches!(*status, "draft" | "scheduled" | "sending" | "sent");
         field(result, "status").filter(known).filter(|_| Self::message_of(result).is_some())

@@ -61,7 +61,7 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The command line of this process. A variable that is set to nothing is refused: whoever set it meant to narrow
+    /// Parses the command line of this process. A variable that is set to nothing is refused: whoever set it meant to narrow
     /// something down, and without it the bridge would be wider open than they think.
     pub fn of_process() -> Self {
         let mut empty = None;
@@ -159,7 +159,7 @@ pub struct Options {
     pub verbose: u8,
 }
 
-/// What a variable may hold for a flag without a value; anything else is a mistake and not a guess.
+/// Parses what a variable may hold for a flag without a value; anything else is a mistake and not a guess.
 fn switch() -> BoolishValueParser {
     BoolishValueParser::new()
 }
@@ -183,13 +183,13 @@ fn address(text: &str) -> Result<String, String> {
     }
 }
 
-/// A folder whose skills can all be read.
+/// Parses the path of a folder whose skills can all be read.
 fn skills_in(text: &str) -> Result<PathBuf, String> {
     let dir = PathBuf::from(text);
     skills::read(&dir).map(|_| dir)
 }
 
-/// What to say about a key among the arguments, if there is one. It must not be repeated in any message.
+/// Returns what to say about a key among the arguments, if there is one. It must not be repeated in any message.
 pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'static str> {
     let key = |argument: &OsString| {
         let text = argument.to_string_lossy();
@@ -203,7 +203,7 @@ pub fn key_among(arguments: impl IntoIterator<Item = OsString>) -> Option<&'stat
 }
 
 impl Options {
-    /// The settings of the bridge; the sandbox is not started here.
+    /// Returns the settings of the bridge; the sandbox is not started here.
     pub fn settings(&self) -> Settings {
         Settings {
             access: ServiceAccess {
@@ -228,63 +228,38 @@ impl Options {
         }
     }
 
-    /// The structured form that was asked for.
+    /// Returns the structured form that was asked for.
     fn structured(&self) -> Option<Structured> {
         if self.text_only { Some(Structured::None) } else { self.structured }
     }
 
-    /// How this client is to start the bridge so that it runs with these options.
+    /// Returns how this client is to start the bridge so that it runs with these options.
     pub fn launch(&self, client: For, program: PathBuf) -> Launch {
-        let mut args = Vec::new();
-        let mut flag = |name: &str, value: Option<String>| match value {
-            Some(value) => args.push(format!("{name}={value}")),
-            None => args.push(name.to_owned()),
+        let flag = |name: &str, set: bool| set.then(|| name.to_owned());
+        let list =
+            |name, values: &[String]| (!values.is_empty()).then(|| format!("{name}={}", values.join(",")));
+        let path = |name, path: &Option<PathBuf>| {
+            let path = path.as_ref()?;
+            Some(format!("{name}={}", std::path::absolute(path).unwrap_or_else(|_| path.clone()).display()))
         };
-        if self.sandbox {
-            flag("--sandbox", None);
-        } else if let Some(file) = &self.api_key_file {
-            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-            flag("--api-key-file", Some(file.to_string_lossy().into_owned()));
-        }
-        if self.allow_plain_http {
-            flag("--allow-plain-http", None);
-        }
-        match self.send {
-            SendPolicy::Ask => {}
-            SendPolicy::Allow => flag("--send", Some("allow".into())),
-            SendPolicy::Never => flag("--send", Some("never".into())),
-        }
-        match self.ask {
-            Some(ConsentChannel::Client) => flag("--ask", Some("client".into())),
-            Some(ConsentChannel::Browser) => flag("--ask", Some("browser".into())),
-            None => {}
-        }
-        if self.read_only {
-            flag("--read-only", None);
-        }
-        if !self.tools.is_empty() {
-            flag("--tools", Some(self.tools.join(",")));
-        }
-        if !self.exclude_tools.is_empty() {
-            flag("--exclude-tools", Some(self.exclude_tools.join(",")));
-        }
-        if self.max_chars != DEFAULT_MAX_CHARS {
-            flag("--max-chars", Some(self.max_chars.to_string()));
-        }
-        for address in &self.mailbox {
-            flag("--mailbox", Some(address.clone()));
-        }
-        if let Some(form) = self.structured().and_then(|form| form.to_possible_value()) {
-            flag("--structured", Some(form.get_name().to_owned()));
-        }
-        if let Some(file) = &self.audit {
-            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-            flag("--audit", Some(file.to_string_lossy().into_owned()));
-        }
-        if let Some(dir) = &self.skills {
-            let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
-            flag("--skills", Some(dir.to_string_lossy().into_owned()));
-        }
+        let args = [
+            flag("--sandbox", self.sandbox),
+            path("--api-key-file", &self.api_key_file).filter(|_| !self.sandbox),
+            flag("--allow-plain-http", self.allow_plain_http),
+            choice("--send", Some(self.send).filter(|send| *send != SendPolicy::Ask)),
+            choice("--ask", self.ask),
+            flag("--read-only", self.read_only),
+            list("--tools", &self.tools),
+            list("--exclude-tools", &self.exclude_tools),
+            (self.max_chars != DEFAULT_MAX_CHARS).then(|| format!("--max-chars={}", self.max_chars)),
+        ];
+        let mailboxes = self.mailbox.iter().map(|address| Some(format!("--mailbox={address}")));
+        let last = [
+            choice("--structured", self.structured()),
+            path("--audit", &self.audit),
+            path("--skills", &self.skills),
+        ];
+        let args = args.into_iter().chain(mailboxes).chain(last).flatten().collect();
         let base_url = if self.sandbox { None } else { self.base_url.clone() };
         let key = if self.sandbox || self.api_key_file.is_some() { Key::NotNeeded } else { Key::InSettings };
         let asks = client.cannot_ask() && self.ask.is_none() && self.send != SendPolicy::Never;
@@ -295,6 +270,11 @@ impl Options {
         let (command, before) = starting(program);
         Launch { command, before, args, offered, base_url, key }
     }
+}
+
+/// Returns an argument with one of the values that it may have.
+fn choice(name: &str, value: Option<impl ValueEnum>) -> Option<String> {
+    Some(format!("{name}={}", value?.to_possible_value()?.get_name()))
 }
 
 #[cfg(test)]

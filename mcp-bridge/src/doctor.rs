@@ -13,10 +13,10 @@ use crate::{
 
 /// How far this machine's clock may be off before it is worth a word.
 const MAX_SKEW_SECONDS: i64 = 60;
-/// How long the service has to answer.
+/// How long the service has to respond.
 const SERVICE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What was found.
+/// The report of `doctor`.
 pub struct Report {
     /// The lines to print.
     pub text: String,
@@ -39,7 +39,7 @@ impl Report {
     }
 }
 
-/// Looks at everything.
+/// Checks everything that must be right for the bridge to work.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

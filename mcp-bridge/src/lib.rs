@@ -20,9 +20,6 @@ pub mod doctor;
 #[doc(hidden)]
 pub mod logging;
 pub mod render;
-#[cfg(feature = "sandbox")]
-#[doc(hidden)]
-pub mod sandbox;
 mod server;
 pub mod settings;
 mod skills;

@@ -122,12 +122,14 @@ async fn terminated() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
+/// Starts the mock server in this process, with its demo workspace; it ends when what this gives is dropped.
 #[cfg(feature = "sandbox")]
-async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mcp::sandbox::Sandbox, String> {
-    let sandbox = shared_inbox_mcp::sandbox::Sandbox::start().await?;
-    settings.access.client = Some(sandbox.client());
-    eprintln!("A demo inbox runs inside this program. To look into it: {}", sandbox.page());
-    Ok(sandbox)
+async fn sandbox(settings: &mut Settings) -> Result<shared_inbox_mock::MockServer, String> {
+    let started = shared_inbox_mock::MockServer::builder().try_start().await;
+    let mock = started.map_err(|error| format!("the sandbox did not start: {error}"))?;
+    settings.access.client = Some(mock.client());
+    eprintln!("A demo inbox runs inside this program. To look into it: {}", mock.ready().console_url);
+    Ok(mock)
 }
 
 #[cfg(not(feature = "sandbox"))]

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value as Json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
-use super::{NAME, entry::OURS};
+use super::{NAME, SettingsFile, entry::OURS};
 
-/// The file, parsed.
 pub(super) struct File {
     document: DocumentMut,
     windows: bool,
@@ -19,9 +18,10 @@ impl File {
         let document = text.parse().map_err(|e: toml_edit::TomlError| e.message().to_owned())?;
         Ok(Self { document, windows })
     }
+}
 
-    /// The server's entry, if there is one.
-    pub(super) fn entry(&self) -> Result<Option<Json>, String> {
+impl SettingsFile for File {
+    fn entry(&self) -> Result<Option<Json>, String> {
         let Some(servers) = self.document.get("mcp_servers") else { return Ok(None) };
         let servers = servers.as_table_like().ok_or("`mcp_servers` is not a table")?;
         servers
@@ -30,8 +30,7 @@ impl File {
             .transpose()
     }
 
-    /// Writes what is different in the new entry.
-    pub(super) fn set(&mut self, entry: &Json) -> Result<(), String> {
+    fn set(&mut self, entry: &Json) -> Result<(), String> {
         let table = || {
             let mut table = Table::new();
             table.set_implicit(true);
@@ -63,7 +62,7 @@ impl File {
         Ok(())
     }
 
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         let text = self.document.to_string();
         if self.windows { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }
     }

@@ -15,7 +15,7 @@ const PACKAGE: &str = env!("CARGO_PKG_NAME");
 const SANDBOX: &str = "--sandbox";
 const KEY_FILE: &str = "--api-key-file";
 
-/// The entry for this launch, on top of the one that is there. Everything that is not said anew stays.
+/// Returns the entry for this launch, on top of the one that is there. Everything that is not said anew stays.
 pub(super) fn over(
     old: Option<&Value>,
     launch: &Launch,
@@ -71,7 +71,7 @@ pub(super) fn over(
     Ok(entry.into())
 }
 
-/// What is missing for the bridge to work with this entry, with what to do about it.
+/// Returns what is missing for the bridge to work with this entry, with what to do about it.
 pub(super) fn missing(entry: &Value) -> Vec<String> {
     let args = texts(entry.get("args")).unwrap_or_default();
     let has = |flag: &str| args.iter().any(|arg| name(arg) == flag);
@@ -88,7 +88,7 @@ pub(super) fn missing(entry: &Value) -> Vec<String> {
     missing
 }
 
-/// What is different in the new entry, a line each. Values of variables are not shown: one of them is a key.
+/// Returns what is different in the new entry, a line each. Values of variables are not shown: one of them is a key.
 pub(super) fn changes(old: Option<&Value>, new: &Value) -> Vec<String> {
     let mut said = Vec::new();
     let field = |entry: Option<&Value>, name: &str| entry.and_then(|entry| entry.get(name)).cloned();
@@ -132,7 +132,7 @@ fn texts(list: Option<&Value>) -> Result<Vec<String>, String> {
     }
 }
 
-/// What an argument sets. Two of them set the same.
+/// Returns what an argument sets. Two of them set the same.
 fn name(arg: &str) -> &str {
     match arg.split('=').next().unwrap_or(arg) {
         "--text-only" => "--structured",

@@ -10,7 +10,6 @@ use shared_inbox::Timestamp;
 
 use super::{For, NotWritten};
 
-/// Where a client keeps its settings on this system.
 pub(super) fn of(client: For) -> Option<PathBuf> {
     let home = || env::home_dir().filter(|home| !home.as_os_str().is_empty());
     let roaming = || env::var_os("APPDATA").map(PathBuf::from);
@@ -40,7 +39,7 @@ pub(super) fn of(client: For) -> Option<PathBuf> {
     }
 }
 
-/// Where Claude Desktop keeps its roaming settings if it came from the Microsoft Store: programs from there see a folder of
+/// Returns where Claude Desktop keeps its roaming settings if it came from the Microsoft Store: programs from there see a folder of
 /// their own in place of the usual one.
 fn from_store(local: &Path) -> Option<PathBuf> {
     let packages = fs::read_dir(local.join("Packages")).ok()?;
@@ -49,7 +48,7 @@ fn from_store(local: &Path) -> Option<PathBuf> {
     Some(claude.path().join("LocalCache").join("Roaming"))
 }
 
-/// The file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
+/// Returns the file behind a link, whether it is there yet or not: settings may be a link into a folder of dotfiles.
 pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
     const MAX_LINKS: usize = 40;
     let mut target = path.to_owned();
@@ -62,7 +61,6 @@ pub(super) fn behind(path: &Path) -> Result<PathBuf, NotWritten> {
     Err(NotWritten::File { path: path.to_owned(), error: io::Error::other("the link leads in a circle") })
 }
 
-/// Whether others on this machine can read the file.
 pub(super) fn others_can_read(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -76,7 +74,6 @@ pub(super) fn others_can_read(path: &Path) -> bool {
     }
 }
 
-/// What is in the file, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -126,7 +123,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// A new file may come to hold a key: only its owner can read it.
+/// Writes a new file that only its owner can read: it may come to hold a key.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

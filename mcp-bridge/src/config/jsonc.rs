@@ -6,9 +6,8 @@ use jsonc_parser::{
 };
 use serde_json::Value;
 
-use super::{NAME, entry::OURS};
+use super::{NAME, SettingsFile, entry::OURS};
 
-/// The file, parsed.
 pub(super) struct File {
     /// Some editors on Windows begin a file with a mark that is no JSON.
     mark: String,
@@ -23,18 +22,6 @@ impl File {
         Ok(Self { mark: mark.to_owned(), root, section })
     }
 
-    /// The server's entry, if there is one.
-    pub(super) fn entry(&self) -> Result<Option<Value>, String> {
-        let whole = self.root.to_serde_value().unwrap_or_else(|| serde_json::json!({}));
-        let whole = whole.as_object().ok_or("it is not an object")?;
-        let Some(servers) = whole.get(self.section) else { return Ok(None) };
-        let servers = servers.as_object().ok_or_else(|| wrong(self.section))?;
-        match servers.get(NAME) {
-            Some(entry) if !entry.is_object() => Err(wrong(NAME)),
-            entry => Ok(entry.cloned()),
-        }
-    }
-
     /// Asks for the key in this way, unless the file does already.
     pub(super) fn ask(&mut self, input: &Value) -> Result<(), String> {
         let all = self.root.object_value_or_create().ok_or("it is not an object")?;
@@ -45,9 +32,21 @@ impl File {
         }
         Ok(())
     }
+}
 
-    /// Writes what is different in the new entry.
-    pub(super) fn set(&mut self, entry: &Value) -> Result<(), String> {
+impl SettingsFile for File {
+    fn entry(&self) -> Result<Option<Value>, String> {
+        let whole = self.root.to_serde_value().unwrap_or_else(|| serde_json::json!({}));
+        let whole = whole.as_object().ok_or("it is not an object")?;
+        let Some(servers) = whole.get(self.section) else { return Ok(None) };
+        let servers = servers.as_object().ok_or_else(|| wrong(self.section))?;
+        match servers.get(NAME) {
+            Some(entry) if !entry.is_object() => Err(wrong(NAME)),
+            entry => Ok(entry.cloned()),
+        }
+    }
+
+    fn set(&mut self, entry: &Value) -> Result<(), String> {
         let all = self.root.object_value_or_create().ok_or("it is not an object")?;
         let servers = all.object_value_or_create(self.section).ok_or_else(|| wrong(self.section))?;
         let ours = servers.object_value_or_create(NAME).ok_or_else(|| wrong(NAME))?;
@@ -70,7 +69,7 @@ impl File {
         Ok(())
     }
 
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         let ends_well = self.root.to_string().ends_with('\n');
         format!("{}{}{}", self.mark, self.root, if ends_well { "" } else { "\n" })
     }

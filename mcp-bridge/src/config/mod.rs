@@ -52,7 +52,7 @@ pub struct Launch {
     pub key: Key,
 }
 
-/// The command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
+/// Returns the command that starts this program again, and its first arguments. A folder of `npx` or `uvx` may be gone tomorrow, so
 /// that these themselves must be named.
 pub(crate) fn starting(program: PathBuf) -> (PathBuf, Vec<String>) {
     let package = concat!(env!("CARGO_PKG_NAME"), "@", env!("CARGO_PKG_VERSION")).to_owned();
@@ -117,42 +117,22 @@ pub enum Written {
     Unchanged,
 }
 
-/// A client's file, in its syntax.
-enum File {
-    Json(jsonc::File),
-    Toml(codex::File),
-}
-
-impl File {
-    fn entry(&self) -> Result<Option<Value>, String> {
-        match self {
-            Self::Json(file) => file.entry(),
-            Self::Toml(file) => file.entry(),
-        }
-    }
-
-    fn set(&mut self, entry: &Value) -> Result<(), String> {
-        match self {
-            Self::Json(file) => file.set(entry),
-            Self::Toml(file) => file.set(entry),
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Json(file) => file.text(),
-            Self::Toml(file) => file.text(),
-        }
-    }
+/// A client's settings file, parsed.
+trait SettingsFile {
+    /// Returns the server's entry, if there is one.
+    fn entry(&self) -> Result<Option<Value>, String>;
+    /// Writes what is different in the new entry.
+    fn set(&mut self, entry: &Value) -> Result<(), String>;
+    fn text(&self) -> String;
 }
 
 impl For {
-    /// Where this client keeps its settings.
+    /// Returns where this client keeps its settings.
     pub fn file(self) -> Option<PathBuf> {
         files::of(self)
     }
 
-    /// What a person should know beside the settings.
+    /// Returns what a person should know beside the settings.
     pub fn hint(self, launch: &Launch) -> &'static str {
         match self {
             For::ClaudeCode | For::Vscode if launch.key == Key::NotNeeded => "Then start it again.",
@@ -176,7 +156,7 @@ impl For {
         }
     }
 
-    /// The key as this client's settings have it: a place to fill in, or a way to ask for it.
+    /// Returns the key as this client's settings have it: a place to fill in, or a way to ask for it.
     fn key(self) -> String {
         match self {
             For::ClaudeCode => format!("${{{API_KEY}}}"),
@@ -185,23 +165,22 @@ impl For {
         }
     }
 
-    /// Whether this client has no way to ask a person anything.
+    /// Returns whether this client has no way to ask a person anything.
     pub fn cannot_ask(self) -> bool {
         self == For::ClaudeDesktop
     }
 
-    /// Whether this client gives a model the text and the structured form of a result, so that every word is paid for twice.
+    /// Returns whether this client gives a model both forms of a result, so that every word is paid for twice.
     /// A client belongs here only when it is known to show the text: most show one form, and several the structured one.
     pub fn shows_both_forms(self) -> bool {
         self == For::CopilotCli
     }
 
-    /// Whether the settings can do without the key itself.
     fn asks_for_key(self) -> bool {
         matches!(self, For::ClaudeCode | For::Vscode)
     }
 
-    /// The settings to paste, with a place for the key to fill in.
+    /// Returns the settings to paste, with a place for the key to fill in.
     ///
     /// ```
     /// use shared_inbox_mcp::config::{For, Key, Launch};
@@ -225,7 +204,7 @@ impl For {
         self.merged("", &launch, key.as_deref()).map(|(file, ..)| file.text()).unwrap_or_default()
     }
 
-    /// The command that sets up Claude Code without a file, for those who prefer it.
+    /// Returns the command that sets up Claude Code without a file, for those who prefer it.
     pub fn command(self, launch: &Launch) -> Option<String> {
         if self != For::ClaudeCode {
             return None;
@@ -270,27 +249,30 @@ impl For {
         Ok(Written::Changed { backup, changes, exposed: holds_key && files::others_can_read(&target) })
     }
 
-    /// The client's file with the server in it, and the server's entry before and after.
+    /// Merges the server into the client's file, and returns the file, and the server's entry before and after.
     fn merged(
         self,
         text: &str,
         launch: &Launch,
         key: Option<&str>,
-    ) -> Result<(File, Option<Value>, Value), String> {
-        let mut file = match self {
-            For::Codex => File::Toml(codex::File::parse(text)?),
-            For::Vscode => File::Json(jsonc::File::parse(text, "servers")?),
-            For::Zed => File::Json(jsonc::File::parse(text, "context_servers")?),
-            _ => File::Json(jsonc::File::parse(text, "mcpServers")?),
+    ) -> Result<(Box<dyn SettingsFile>, Option<Value>, Value), String> {
+        let mut file: Box<dyn SettingsFile> = match self {
+            For::Codex => Box::new(codex::File::parse(text)?),
+            For::Vscode => {
+                let mut file = jsonc::File::parse(text, "servers")?;
+                if launch.key == Key::InSettings {
+                    file.ask(&input())?;
+                }
+                Box::new(file)
+            }
+            For::Zed => Box::new(jsonc::File::parse(text, "context_servers")?),
+            _ => Box::new(jsonc::File::parse(text, "mcpServers")?),
         };
         let old = file.entry()?;
         let with_type = matches!(self, For::ClaudeCode | For::Vscode | For::CopilotCli);
         let mut new = entry::over(old.as_ref(), launch, key, with_type)?;
         if self == For::CopilotCli && new.get("tools").is_none() {
             new["tools"] = json!(["*"]);
-        }
-        if let (For::Vscode, Key::InSettings, File::Json(file)) = (self, launch.key, &mut file) {
-            file.ask(&input())?;
         }
         file.set(&new)?;
         Ok((file, old, new))
@@ -301,7 +283,6 @@ fn input() -> Value {
     json!({ "type": "promptString", "id": INPUT, "description": "API key of the shared inbox", "password": true })
 }
 
-/// A word of a shell's command line.
 fn quote(word: &str) -> String {
     if word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,".contains(c)) {
         word.to_owned()

@@ -14,8 +14,8 @@ use crate::digest::Digest;
 
 /// How long a refused email is not asked about again.
 const REFUSAL_TTL: Duration = Duration::from_secs(120);
-/// So many refusals in one conversation, and nothing more is asked about it for as long: a model that writes its email anew
-/// each time must not wear a person down either.
+/// How many refusals in one conversation end all questions about it for as long: a model that rewrites its email each time
+/// must not wear a person down.
 const MAX_REFUSALS: usize = 3;
 /// The most questions open at once: a person who sees more stops reading them.
 const MAX_OPEN_QUESTIONS: usize = 3;
@@ -23,7 +23,6 @@ const MAX_OPEN_QUESTIONS: usize = 3;
 /// The most windows that are opened for questions while nobody answers one, in as long as a no holds.
 const MAX_WINDOWS: usize = 3;
 
-/// Why a consent does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ConsentError {
     #[error("the consent was used already, is too old, or was never asked for")]
@@ -109,7 +108,7 @@ impl ConsentLedger {
         }
     }
 
-    /// How long a question is open by now, if it still is.
+    /// Returns how long a question is open by now, if it still is.
     pub(crate) fn age(&self, handle: &str, now: Instant) -> Option<Duration> {
         self.lock(now).open.get(handle).map(|entry| now.saturating_duration_since(entry.since))
     }
@@ -119,7 +118,7 @@ impl ConsentLedger {
         self.lock(now).refused.insert(seen, (conversation.to_owned(), now));
     }
 
-    /// Whether a person has just said no to what looks like this, or often enough in this conversation.
+    /// Returns whether a person has just said no to what looks like this, or often enough in this conversation.
     pub(crate) fn is_refused(&self, conversation: &str, seen: Digest, now: Instant) -> bool {
         let refused = &self.lock(now).refused;
         refused.contains_key(&seen)

@@ -15,7 +15,7 @@ pub(super) fn odd_letters(text: &str) -> Option<String> {
     (!odd.is_empty()).then(|| odd.join(", ") + &more)
 }
 
-/// Where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
+/// Returns where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
 pub(super) fn odd_links(text: &str) -> Vec<String> {
     const MOST: usize = 5;
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn odd_links(text: &str) -> Vec<String> {
     found
 }
 
-/// The name of the machine that a word of a text leads to, if it is an address of any kind.
+/// Returns the name of the machine that a word of a text leads to, if it is an address of any kind.
 fn host(word: &str) -> Option<&str> {
     let rest = match word.find("://") {
         Some(at) => &word[at + 3..],

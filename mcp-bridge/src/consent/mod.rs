@@ -2,14 +2,14 @@
 //!
 //! There is a ladder of ways to ask ([`AskMethod`]); where none reaches a person, the email becomes a draft.
 
-mod ending;
+mod closing;
 mod ledger;
 mod look_alikes;
 mod page;
 mod preview;
 mod visible;
 
-pub(crate) use ending::Ending;
+pub(crate) use closing::ClosingPage;
 pub(crate) use ledger::{ConsentError, ConsentLedger, OpenConsent};
 pub(crate) use page::{Page, PageQuestion, PrivateFile, knows_its_visitors, remove_leftovers};
 pub(crate) use preview::{EmailPreview, last_inbound};
@@ -21,7 +21,7 @@ use serde_json::Value;
 
 /// How long a question may go without an answer.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// No person reads an email and decides in less. Some clients answer by themselves, and such an answer is nobody's.
+/// The least time in which a person reads an email and decides. Some clients answer by themselves, and faster.
 pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
 
 /// Where a person is asked whether an email may go out.
@@ -34,7 +34,6 @@ pub enum ConsentChannel {
     Browser,
 }
 
-/// How a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskMethod {
     /// The client shows a form.
@@ -46,7 +45,7 @@ pub(crate) enum AskMethod {
 }
 
 impl AskMethod {
-    /// The best way with this client, if there is one. Who asked for the browser did so because the client's own way does
+    /// Returns the best way with this client, if there is one. Who asked for the browser did so because the client's own way does
     /// not reach them.
     pub(crate) fn of(ask: ConsentChannel, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
         if ask == ConsentChannel::Browser {
@@ -57,7 +56,6 @@ impl AskMethod {
         Some(if modes.form.is_some() || modes.url.is_none() { Self::Form } else { Self::Link })
     }
 
-    /// Its name in the audit.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Form => "form",
@@ -67,21 +65,18 @@ impl AskMethod {
     }
 }
 
-/// What the person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Send it.
     Yes,
-    /// Do not.
     No,
     /// Nothing: the question was put away, or nobody came.
     Dismissed,
-    /// It came sooner than a person can read.
+    /// It came sooner than a person can read, so the client gave it by itself.
     TooQuick,
 }
 
 impl Decision {
-    /// An accepted form counts as a yes only with the box ticked: some clients accept forms by themselves.
+    /// Reads a decision. An accepted form is a yes only with the box ticked: some clients accept forms by themselves.
     pub(crate) fn new(action: &ElicitationAction, content: Option<&Value>) -> Self {
         let ticked = content.and_then(|fields| fields.get("send")) == Some(&Value::Bool(true));
         match action {
@@ -91,17 +86,16 @@ impl Decision {
         }
     }
 
-    /// The same from the raw answer of the newer protocol.
+    /// Reads a decision from the raw response of the newer protocol.
     pub(crate) fn read(answer: &Value) -> Option<Self> {
         Some(Self::new(&action(answer)?, answer.get("content")))
     }
 
-    /// What it is worth, so long after the question.
+    /// Returns what a decision counts as when it took this long: one that is too quick for a person counts for nothing.
     pub(crate) fn after(self, took: Duration) -> Self {
         if took < MIN_ANSWER_TIME { Self::TooQuick } else { self }
     }
 
-    /// Its name in the audit.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -112,12 +106,11 @@ impl Decision {
     }
 }
 
-/// What was done with a question in the newer protocol.
+/// Returns what was done with a question in the newer protocol.
 pub(crate) fn action(answer: &Value) -> Option<ElicitationAction> {
     serde_json::from_value(answer.get("action")?.clone()).ok()
 }
 
-/// The form that asks for consent to this email.
 pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     let schema = ElicitationSchema::builder()
         .required_bool_property("send", |field| {
@@ -133,19 +126,19 @@ pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     }
 }
 
-/// The link to the page that asks for consent to this email. What the email says is on the page alone.
-pub(crate) fn link(ticket: &PageQuestion) -> ElicitRequestParams {
+/// Returns the link to the page that asks for consent to this email. What the email says is on the page alone.
+pub(crate) fn link(question: &PageQuestion) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message:
             "A model wants to send an email to a customer. The page shows it, and asks whether it may go out."
                 .into(),
-        url: ticket.target().to_owned(),
-        elicitation_id: ticket.name().to_owned(),
+        url: question.target().to_owned(),
+        elicitation_id: question.name().to_owned(),
     }
 }
 
-/// A number that nobody can guess, in hexadecimal digits.
+/// Returns a number that nobody can guess, in hexadecimal digits.
 pub(crate) fn secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes)?;

@@ -60,7 +60,7 @@ pub(crate) struct RenderedPreview {
 }
 
 impl EmailPreview {
-    /// The email with this text in this conversation.
+    /// Creates the preview of an email with this text in this conversation.
     pub(crate) fn new(c: &Conversation, text: &str, documents: &[DocumentItem], due: Option<String>) -> Self {
         Self {
             conversation: c.id.to_string(),
@@ -78,7 +78,7 @@ impl EmailPreview {
         }
     }
 
-    /// What a refusal holds for: what the person saw, however it is spaced, capitalised or laced with hidden characters.
+    /// Returns what a refusal holds for: what the person saw, however it is spaced, capitalised or laced with hidden characters.
     pub(crate) fn seen(&self) -> Result<Digest, serde_json::Error> {
         let documents: Vec<_> = self
             .documents
@@ -88,7 +88,6 @@ impl EmailPreview {
         Digest::of(&(&self.conversation, &self.address, plain(&self.text), documents, &self.due))
     }
 
-    /// The preview as it is to be shown.
     pub(crate) fn shown(&self, links: Links) -> RenderedPreview {
         let line = |text: &str, most: usize| one_line(text, links, most);
         let address = self.address.as_deref();
@@ -156,7 +155,7 @@ impl EmailPreview {
         }
     }
 
-    /// The question to the person, for a client that shows it.
+    /// Returns the question to the person, for a client that shows it.
     pub(crate) fn question(&self) -> String {
         let shown = self.shown(Links::Broken);
         let mut out = format!("A model wants to send this email to a customer.\n\nTo: {}\n", shown.to);
@@ -186,13 +185,12 @@ impl EmailPreview {
     }
 }
 
-/// Returns the customer's last email.
 pub(crate) fn last_inbound(conversation: &Conversation) -> Option<&Message> {
     let mut messages = conversation.timeline.iter().rev().filter_map(|item| item.as_message());
     messages.find(|message| message.direction == Direction::Inbound)
 }
 
-/// A text without what does not make it another one to a reader.
+/// Returns a text without what does not make it another one to a reader.
 fn plain(text: &str) -> String {
     let shown: String = text.chars().filter(|c| matches!(kind(*c), Kind::Plain | Kind::Newline)).collect();
     shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()

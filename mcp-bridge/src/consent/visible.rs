@@ -37,7 +37,7 @@ pub(super) fn one_line(text: &str, links: Links, most: usize) -> String {
     line
 }
 
-/// The lines of a text. Long gaps, which push words out of sight, are told instead of shown.
+/// Returns the lines of a text. Long gaps, which push words out of sight, are described instead of shown.
 pub(super) fn lines(text: &str, links: Links, tally: &mut SanitizeReport) -> Vec<String> {
     let shown = visible(&text.replace("\r\n", "\n"), links, tally);
     let mut out = Vec::new();

@@ -26,7 +26,7 @@ impl Size {
         Self { text: chars(text), json: chars(&json.to_string()) + 1 }
     }
 
-    /// What is left of `max` beside this and a note of so many characters.
+    /// Returns what is left of `max` beside this and a note of so many characters.
     pub(crate) fn room(self, max: usize, note: usize) -> usize {
         max.saturating_sub(self.text.max(self.json) + note)
     }
@@ -49,13 +49,12 @@ impl Default for Scale {
 impl Scale {
     const ALL: [Self; 6] = [Self(1), Self(2), Self(4), Self(16), Self(64), Self(usize::MAX)];
 
-    /// What is left of a cap.
+    /// Returns what is left of a cap.
     pub(crate) fn of(self, cap: usize) -> usize {
         cap / self.0
     }
 }
 
-/// An item in both forms.
 pub(crate) struct Part {
     pub(crate) text: String,
     pub(crate) json: Value,
@@ -63,7 +62,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The item, its fields shortened until it keeps to `limit` in both forms. One that cannot is as short as it gets.
+    /// Returns the item, its fields shortened until it keeps to `limit` in both forms. One that cannot is as short as it gets.
     pub(crate) fn within(limit: usize, make: impl Fn(Scale) -> (String, Value)) -> Self {
         let mut parts = Scale::ALL.into_iter().map(|scale| {
             let (text, json) = make(scale);
@@ -80,14 +79,14 @@ impl Part {
     }
 }
 
-/// What one item may take of this much room: a quarter, so that one long email does not push out the others, but no
+/// Returns what one item may take of this much room: a quarter, so that one long email does not push out the others, but no
 /// less than an email of some lines needs.
 pub(crate) fn share(room: usize) -> usize {
     const FEW_LINES: usize = 1_500;
     (room / 4).max(room.min(FEW_LINES))
 }
 
-/// The items of a list that fit, by their places: first those that must not be missed, then the others in their order.
+/// Returns the items of a list that fit, by their places: first those that must not be missed, then the others in their order.
 pub(crate) fn fit_first(room: usize, items: &[Part], must: impl Fn(usize) -> bool) -> Vec<usize> {
     let (urgent, others): (Vec<_>, Vec<_>) = (0..items.len()).partition(|place| must(*place));
     let (mut text, mut json) = (0, 0);
@@ -101,7 +100,7 @@ pub(crate) fn fit_first(room: usize, items: &[Part], must: impl Fn(usize) -> boo
     kept
 }
 
-/// The items that fit. A client hands a model either the text or the JSON, so each of them has to fit by itself.
+/// Returns the items that fit. A client hands a model either the text or the JSON, so each of them has to fit by itself.
 pub(crate) fn fit(room: usize, items: &[Part], keep: Keep) -> Range<usize> {
     let (mut text, mut json) = (0, 0);
     let mut fits = |part: &Part| {

@@ -28,7 +28,7 @@ pub struct SanitizeReport {
 }
 
 impl SanitizeReport {
-    /// Whether nothing was found.
+    /// Returns whether nothing was found.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -53,7 +53,7 @@ impl fmt::Display for SanitizeReport {
     }
 }
 
-/// A text without what is hidden in it, and with nothing in it that a client would load by itself.
+/// Returns a text without what is hidden in it, and without anything that a client would load by itself.
 ///
 /// Nothing is added but spaces, so that no part of what comes out was put together by the cleaning.
 ///
@@ -72,7 +72,7 @@ pub fn clean(text: &str, tally: &mut SanitizeReport) -> String {
     defuse(&visible, tally)
 }
 
-/// The first characters of a cleaned text, and how many more there are. However long the text is, no more of it is
+/// Returns the first characters of a cleaned text, and how many more there are. However long the text is, no more of it is
 /// looked at than may be needed.
 pub(crate) fn clean_and_cut(text: &str, most: usize, tally: &mut SanitizeReport) -> String {
     // What is hidden is taken out before the rest is counted, so there must be more to look at than is shown.
@@ -210,7 +210,7 @@ fn defuse(text: &str, tally: &mut SanitizeReport) -> String {
     out
 }
 
-/// A harmless bracket for one of our fences' own, or for one that looks much like it.
+/// Returns a harmless bracket for one of our fences' own, or for one that looks much like it.
 fn fence_like(c: char) -> Option<char> {
     match c {
         '⟦' | '〚' | '⦗' | '⁅' | '⟬' | '〘' | '〖' => Some('['),
@@ -219,7 +219,7 @@ fn fence_like(c: char) -> Option<char> {
     }
 }
 
-/// Whether `written` ends in this word, in any case, and not in a longer one. Only letters that every client knows for
+/// Returns whether `written` ends in this word, in any case, and not in a longer one. Only letters that every client knows for
 /// letters make it longer: which others are, tables of different years answer differently.
 fn ends_in_word(written: &str, word: &str) -> bool {
     let Some(at) = written.len().checked_sub(word.len()) else { return false };
@@ -228,7 +228,7 @@ fn ends_in_word(written: &str, word: &str) -> bool {
         && !written[..at].ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Whether a word has letters of the Latin alphabet beside letters made to look like them.
+/// Returns whether a word has letters of the Latin alphabet beside letters made to look like them.
 pub(super) fn mixes(word: &str) -> bool {
     let latin = word.chars().any(|c| c.is_ascii_alphabetic());
     let other = word.chars().any(|c| {

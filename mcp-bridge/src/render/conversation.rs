@@ -1,9 +1,9 @@
 //! One conversation: what the service knows about it, then its timeline, oldest first.
 
-use std::{fmt::Write, ops::Range};
+use std::{collections::HashMap, fmt::Write, ops::Range};
 
 use serde_json::Value;
-use shared_inbox::{Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
+use shared_inbox::{Contact, Conversation, Json, Message, Note, TeamMember, TimelineEvent, TimelineItem};
 
 use super::{
     Fence, FencedBlock, Form, RenderOptions, Rendered,
@@ -11,7 +11,7 @@ use super::{
     caps, counted, minute, own, quoted, structured, value, warning,
 };
 
-/// A conversation: its latest items, or this part of its timeline, as many as fit.
+/// Renders a conversation: its latest items, or this part of its timeline, as many as fit.
 pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<usize>>) -> Rendered {
     let all = c.timeline.len();
     // In the exact form nothing is shortened; a recorded email that would crowd out the conversation is left out.
@@ -70,7 +70,6 @@ pub fn conversation(style: &RenderOptions, c: &Conversation, part: Option<Range<
     Rendered { text, structured }
 }
 
-/// Everything but the timeline.
 fn json(style: &RenderOptions, c: &Conversation, sent: bool, scale: Scale) -> Value {
     let mut all = value(c);
     if let Value::Object(fields) = &mut all {
@@ -110,17 +109,12 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     }
     let team: Vec<_> = c.team.people.iter().chain(&c.team.agents).collect();
     if !team.is_empty() {
-        _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&team, m)));
+        let mut names: HashMap<_, usize> = HashMap::new();
+        team.iter().for_each(|m| *names.entry(m.name.to_lowercase()).or_default() += 1);
+        _ = writeln!(out, "Team: {}.", some(&team, scale.of(caps::TEAM), |m| member(&names, m)));
     }
     out.push_str(&fence.explain());
-    let mut block = FencedBlock::scaled(scale);
-    block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
-    block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
-        "topic",
-        c.topic.as_deref(),
-        caps::SHORT,
-    );
-    block.maybe("reference", c.reference.as_deref(), caps::SHORT);
+    let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
     for reason in c.risk_reasons.iter().take(caps::REASONS) {
         block.field("reason for the warning", reason, caps::SUBJECT);
     }
@@ -131,13 +125,31 @@ fn head(fence: &Fence, c: &Conversation, scale: Scale) -> String {
     out
 }
 
-/// A teammate by their name, and by their id too where another has the same name.
-fn member(team: &[&TeamMember], m: &TeamMember) -> String {
-    let alone = team.iter().filter(|other| other.name.to_lowercase() == m.name.to_lowercase()).count() == 1;
-    if alone { quoted(&m.name) } else { format!("{} {}", quoted(&m.name), quoted(&m.id.to_string())) }
+/// Returns what a conversation is about, and with whom.
+pub(super) fn about(
+    scale: Scale,
+    subject: &str,
+    contact: &Contact,
+    topic: Option<&str>,
+    reference: Option<&str>,
+) -> FencedBlock {
+    let mut block = FencedBlock::scaled(scale);
+    block.field("subject", subject, caps::SUBJECT).maybe("name", contact.name.as_deref(), caps::NAME);
+    block.maybe("address", contact.email.as_deref(), caps::ADDRESS).maybe("topic", topic, caps::SHORT);
+    block.maybe("reference", reference, caps::SHORT);
+    block
 }
 
-/// The first of them, and how many more there are.
+/// Returns a teammate by their name, and by their id too where another has the same name.
+fn member(names: &HashMap<String, usize>, m: &TeamMember) -> String {
+    if names.get(&m.name.to_lowercase()) == Some(&1) {
+        quoted(&m.name)
+    } else {
+        format!("{} {}", quoted(&m.name), quoted(&m.id.to_string()))
+    }
+}
+
+/// Returns the first of them, and how many more there are.
 pub(super) fn some<T>(all: &[T], most: usize, show: impl Fn(&T) -> String) -> String {
     let mut shown: Vec<_> = all.iter().take(most).map(show).collect();
     if all.len() > most {

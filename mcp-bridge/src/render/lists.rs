@@ -6,13 +6,14 @@ use serde_json::Value;
 use shared_inbox::{ConversationSummary, Document, Mailbox, Tag};
 
 use super::{
-    FencedBlock, Form, LastWords, List, RenderOptions, Rendered, Scale, caps, conversation::some, counted,
-    minute, own, quoted, structured,
+    FencedBlock, Form, LastWords, List, RenderOptions, Rendered, Scale, caps,
+    conversation::{about, some},
+    counted, minute, own, quoted, structured,
 };
 
 const LARGER: &str = "For the others, start the bridge with a larger --max-chars.";
 
-/// Conversations, newest first.
+/// Renders conversations, newest first.
 pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rendered {
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
@@ -78,14 +79,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
         _ = write!(out, " · last words, ours: {}", quoted(&c.snippet));
     }
     out.push('\n');
-    let mut block = FencedBlock::scaled(scale);
-    block.field("subject", &c.subject, caps::SUBJECT).maybe("name", c.contact.name.as_deref(), caps::NAME);
-    block.maybe("address", c.contact.email.as_deref(), caps::ADDRESS).maybe(
-        "topic",
-        c.topic.as_deref(),
-        caps::SHORT,
-    );
-    block.maybe("reference", c.reference.as_deref(), caps::SHORT);
+    let mut block = about(scale, &c.subject, &c.contact, c.topic.as_deref(), c.reference.as_deref());
     match whose {
         Some(LastWords::Ours) => {}
         Some(LastWords::Customers) => {
@@ -97,7 +91,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
     out
 }
 
-/// Documents, newest first. `unseen` is how many more there may be that nobody looked at.
+/// Renders documents, newest first. `unseen` is how many more there may be that nobody looked at.
 pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rendered {
     let warning = (unseen > 0).then(|| {
         format!(
@@ -138,7 +132,7 @@ fn document(style: &RenderOptions, d: &Document, scale: Scale) -> String {
     out
 }
 
-/// Inboxes.
+/// Renders inboxes.
 pub fn mailboxes(style: &RenderOptions, all: &[Mailbox]) -> Rendered {
     let line = |m: &Mailbox, _| {
         format!("{} · {} · {} · {} open\n", m.id, quoted(&m.name), quoted(&m.address), m.open)
@@ -146,7 +140,7 @@ pub fn mailboxes(style: &RenderOptions, all: &[Mailbox]) -> Rendered {
     of_service(["inbox", "inboxes"], all).render(style, line)
 }
 
-/// Tags.
+/// Renders tags.
 pub fn tags(style: &RenderOptions, all: &[Tag]) -> Rendered {
     let line = |t: &Tag, _| {
         let on = counted(usize::try_from(t.count).unwrap_or(usize::MAX), "conversation");
@@ -155,7 +149,7 @@ pub fn tags(style: &RenderOptions, all: &[Tag]) -> Rendered {
     of_service(["tag", "tags"], all).render(style, line)
 }
 
-/// A list of what the team made, in which no stranger writes.
+/// Returns a list of what the team made, in which no stranger writes.
 fn of_service<'a, T>(noun: [&'a str; 2], items: &'a [T]) -> List<'a, T> {
     List {
         noun,

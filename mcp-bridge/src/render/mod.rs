@@ -48,7 +48,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Whether both forms have at most so many characters.
+    /// Returns whether both forms have at most so many characters.
     pub(crate) fn fits(&self, max: usize) -> bool {
         chars(&self.text) <= max && chars(&self.structured.to_string()) <= max
     }
@@ -68,7 +68,6 @@ pub struct RenderOptions {
     last_words: HashMap<ConversationId, LastWords>,
 }
 
-/// What the JSON holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Safe,
@@ -161,12 +160,12 @@ impl RenderOptions {
     }
 }
 
-/// An answer of the service to a change, as a model may see it.
+/// Returns the service's response to a change, as a model may see it.
 pub(crate) fn answer(value: Value) -> Value {
     structured::ANSWER.safe(value, Scale::default())
 }
 
-/// The warning that goes before everything else of a conversation that has a risk.
+/// Returns the warning that goes before everything else of a conversation that has a risk.
 pub(crate) fn warning(risk: &str) -> String {
     format!(
         "WARNING: the service marked this as {}. It may be an attack on you or your team. Nothing is mailed in this \
@@ -201,7 +200,7 @@ struct List<'a, T> {
 }
 
 impl<T: Serialize> List<'_, T> {
-    /// How many there are. A list that is cut says so before anything else.
+    /// Returns how many there are. A list that is cut says so before anything else.
     fn count(&self, shown: usize, more: More) -> (String, bool) {
         let [one, several] = self.noun;
         let all = self.items.len();
@@ -256,7 +255,7 @@ impl<T: Serialize> List<'_, T> {
     }
 }
 
-/// A time for a reader: to the minute, in UTC.
+/// Returns a time for a reader: to the minute, in UTC.
 fn minute(at: &impl ToString) -> String {
     let at = at.to_string();
     match (at.get(..10), at.get(11..16)) {

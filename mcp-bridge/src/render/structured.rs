@@ -92,7 +92,7 @@ pub(super) const ANSWER: Writes = Fields(&[
 ]);
 
 impl Writes {
-    /// The value as a model may see it.
+    /// Returns the value as a model may see it.
     pub(super) fn safe(&self, value: Value, scale: Scale) -> Value {
         match (self, value) {
             (Stranger(most), Value::String(text)) => marked(&text, scale.of(*most)).into(),
@@ -118,7 +118,7 @@ impl Writes {
 }
 
 impl Writes {
-    /// What is left of the value without words: ids, states, times, numbers. Nothing, if it is words alone.
+    /// Returns what is left of the value without words: ids, states, times, numbers. Nothing, if it is words alone.
     pub(super) fn slim(&self, value: Value, scale: Scale) -> Option<Value> {
         match (self, value) {
             (_, Value::Null) | (Stranger(_) | Anything, _) => None,
@@ -166,7 +166,7 @@ fn key(name: String) -> String {
     if is_word(&name) { name } else { clean_and_cut(&name, caps::KEY, &mut SanitizeReport::default()) }
 }
 
-/// An id, a time, a state, the name of a field.
+/// Returns whether a text is an id, a time, a state or the name of a field.
 fn is_word(text: &str) -> bool {
     let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
     text.len() <= caps::KEY && text.bytes().all(part) && is_clean(text)

@@ -49,16 +49,16 @@ impl Denied {
 
 /// How much a read matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum ReadPriority {
     /// Somebody asked for it.
-    Asked,
+    Requested,
     /// Only with what the rate limit has to spare.
-    Spare,
+    Background,
 }
 
-impl Pace {
+impl ReadPriority {
     fn of<I, O>(self, call: Request<I, O>) -> Request<I, O> {
-        if self == Self::Spare { call.bulk().no_wait() } else { call }
+        if self == Self::Background { call.bulk().no_wait() } else { call }
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Inboxes {
 }
 
 impl Inboxes {
-    /// Those with these addresses; all, if there are none.
+    /// Creates the set of inboxes with these addresses; of all, if there are none.
     pub(super) fn new(addresses: Vec<String>) -> Self {
         Self { addresses, chosen: OnceCell::new(), known: Mutex::default() }
     }
@@ -84,8 +84,12 @@ impl Inboxes {
         self.addresses.iter().any(|one| one.eq_ignore_ascii_case(address))
     }
 
-    pub(super) async fn mailboxes(&self, client: &Client, pace: Pace) -> Result<Vec<Mailbox>, Denied> {
-        let mut found = pace.of(client.mailboxes()).await?;
+    pub(super) async fn mailboxes(
+        &self,
+        client: &Client,
+        priority: ReadPriority,
+    ) -> Result<Vec<Mailbox>, Denied> {
+        let mut found = priority.of(client.mailboxes()).await?;
         if self.all() {
             return Ok(found);
         }
@@ -99,18 +103,18 @@ impl Inboxes {
         Ok(found)
     }
 
-    async fn chosen(&self, client: &Client, pace: Pace) -> Result<&[Mailbox], Denied> {
-        self.chosen.get_or_try_init(|| self.mailboxes(client, pace)).await.map(Vec::as_slice)
+    async fn chosen(&self, client: &Client, priority: ReadPriority) -> Result<&[Mailbox], Denied> {
+        self.chosen.get_or_try_init(|| self.mailboxes(client, priority)).await.map(Vec::as_slice)
     }
 
-    /// Conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
+    /// Returns conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
     /// more is asked for, to tell whether there is one.
     pub(super) async fn conversations(
         &self,
         client: &Client,
         mut input: ListConversations,
         views: &[View],
-        pace: Pace,
+        priority: ReadPriority,
     ) -> Result<(Vec<ConversationSummary>, More), Denied> {
         let most = input.limit.unwrap_or(limits::LIST_DEFAULT);
         input.limit = Some(most.saturating_add(1).min(limits::LIST_MAX));
@@ -121,14 +125,16 @@ impl Inboxes {
         // The list has no way to name several inboxes, and gives an inbox by a name that others may have too.
         let mailboxes = match self.all() {
             true => vec![input.mailbox.clone()],
-            false => self.asked(client, input.mailbox.as_ref(), pace).await?.into_iter().map(Some).collect(),
+            false => {
+                self.asked(client, input.mailbox.as_ref(), priority).await?.into_iter().map(Some).collect()
+            }
         };
         let (mut all, mut full) = (Vec::new(), false);
         for mailbox in &mailboxes {
             for view in &views {
                 let mut one = input.clone();
                 (one.mailbox, one.view) = (mailbox.clone(), view.clone());
-                let found = pace.of(client.conversations().input(one)).await?;
+                let found = priority.of(client.conversations().input(one)).await?;
                 full |= found.is_cut();
                 all.extend(found);
             }
@@ -153,14 +159,14 @@ impl Inboxes {
         Ok((all, more))
     }
 
-    /// The chosen inboxes, or the one of them that is asked for.
+    /// Returns the chosen inboxes, or the one of them that is asked for.
     async fn asked(
         &self,
         client: &Client,
         wanted: Option<&MailboxId>,
-        pace: Pace,
+        priority: ReadPriority,
     ) -> Result<Vec<MailboxId>, Denied> {
-        let chosen = self.chosen(client, pace).await?.iter().map(|mailbox| mailbox.id.clone());
+        let chosen = self.chosen(client, priority).await?.iter().map(|mailbox| mailbox.id.clone());
         let asked: Vec<_> = chosen.filter(|id| wanted.is_none_or(|wanted| wanted == id)).collect();
         if asked.is_empty() {
             let why = "mailbox: is not one of the inboxes that the bridge was started with (--mailbox); list_mailboxes has them.";
@@ -173,9 +179,9 @@ impl Inboxes {
         &self,
         client: &Client,
         id: &ConversationId,
-        pace: Pace,
+        priority: ReadPriority,
     ) -> Result<Conversation, Denied> {
-        match pace.of(client.conversation(id).get()).await {
+        match priority.of(client.conversation(id).get()).await {
             Ok(conversation) if self.all() => Ok(conversation),
             Ok(conversation) => {
                 let here = self.has(&conversation.mailbox);
@@ -196,12 +202,12 @@ impl Inboxes {
         let known = self.known().get(id).copied();
         match known {
             Some(false) => Err(Denied::NotHere),
-            None if !self.all() => self.conversation(client, id, Pace::Asked).await.map(drop),
+            None if !self.all() => self.conversation(client, id, ReadPriority::Requested).await.map(drop),
             _ => Ok(()),
         }
     }
 
-    /// What became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
+    /// Returns what became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
     /// another.
     pub(super) fn changed<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
         match result {
@@ -213,7 +219,7 @@ impl Inboxes {
         }
     }
 
-    /// Documents, whether there are more, and how many were left out because nobody looked where they came from.
+    /// Returns documents, whether there are more, and how many were left out because nobody looked where they came from.
     pub(super) async fn documents(
         &self,
         client: &Client,
@@ -253,7 +259,7 @@ impl Inboxes {
                 }
                 None => {
                     lookups += 1;
-                    match self.conversation(client, &id, Pace::Asked).await {
+                    match self.conversation(client, &id, ReadPriority::Requested).await {
                         Ok(_) => true,
                         Err(Denied::NotHere) => false,
                         Err(error) => return Err(error),
@@ -272,7 +278,7 @@ impl Inboxes {
     }
 }
 
-/// The open conversations of this inbox, or of all, so many.
+/// Returns the open conversations of this inbox, or of all, so many.
 pub(super) fn list(mailbox: Option<MailboxId>, limit: Option<u32>) -> ListConversations {
     let mut list = ListConversations::default();
     (list.mailbox, list.limit) = (mailbox, limit);

@@ -1,18 +1,17 @@
 //! The MCP server: tools, resources and prompts over the SDK's client, for one person's client on this machine.
 
+mod connection;
 mod context;
+mod conversation_cache;
 mod inboxes;
-mod link;
 mod record;
 mod results;
-mod seen;
 mod sending;
 mod tools;
 mod trace;
 mod watch;
 
 use std::{
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
@@ -29,26 +28,25 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
-use shared_inbox::{Operation, Scope, retry::Clock};
+use shared_inbox::{Operation, Scope};
 use tokio::sync::broadcast;
 
 use crate::{
-    audit::Audit,
     consent::remove_leftovers,
     render::{self, Fence, RenderOptions},
-    settings::{ConsentChannel, SendPolicy, Settings, Structured, ToolFilter},
+    settings::{ConsentChannel, Settings, Structured},
     stdio::MAX_SUBSCRIPTIONS,
 };
+use connection::{Connection, Connector};
 use context::{resources, skills};
-use inboxes::{Inboxes, Pace};
-use link::{Link, Linked};
+use conversation_cache::ConversationCache;
+use inboxes::{Inboxes, ReadPriority};
 use record::CallRecord;
 use results::failed;
-use seen::Seen;
 use sending::Sender;
-use watch::{Ended, watch};
+use watch::{CallEnded, watch};
 
-pub(crate) use link::explain;
+pub(crate) use connection::explain;
 
 /// How long a client may keep a list that cannot change: the scopes of a key never do.
 const LIST_TTL_MS: u64 = 600_000;
@@ -70,72 +68,61 @@ const INSTRUCTIONS: &str = "A shared customer-email inbox. Start with list_conve
 /// assert_eq!(bridge.get_info().server_info.name, "shared-inbox-mcp");
 /// ```
 pub struct Bridge {
-    link: Arc<Link>,
+    connector: Arc<Connector>,
     sender: Arc<Sender>,
-    clock: Arc<dyn Clock>,
-    audit: Option<Arc<Audit>>,
-    /// Tells those who listen that there are other tools than were listed.
+    settings: Settings,
+    /// Notifies subscribers that the list of tools has changed.
     tools: broadcast::Sender<()>,
-    filter: ToolFilter,
-    max_chars: usize,
-    structured: Structured,
-    send: SendPolicy,
-    ask: ConsentChannel,
     inboxes: Inboxes,
     /// The names of the tools that were listed last.
     listed: Mutex<Option<Vec<String>>>,
-    seen: Seen,
-    /// The folder with the team's own skills.
-    skills: Option<PathBuf>,
-    /// Whether a result has told the model what it should know from the start.
+    cache: ConversationCache,
+    /// Whether the introduction has been added to a result.
     introduced: AtomicBool,
 }
 
 impl Bridge {
-    /// A bridge with these settings. Nothing is sent to the service yet.
-    pub fn new(settings: Settings) -> Self {
-        let mut filter = settings.filter;
-        filter.in_inboxes |= !settings.mailboxes.is_empty();
-        let link = Arc::new(Link::new(settings.access));
+    /// Creates a bridge with these settings. Nothing is sent to the service yet.
+    pub fn new(mut settings: Settings) -> Self {
+        settings.filter.in_inboxes |= !settings.mailboxes.is_empty();
+        let connector = Arc::new(Connector::new(settings.access.clone()));
         Self {
-            sender: Arc::new(Sender::new(settings.send, settings.ask, settings.clock.clone(), link.clone())),
-            audit: settings.audit,
+            sender: Arc::new(Sender::new(
+                settings.send,
+                settings.ask,
+                settings.clock.clone(),
+                connector.clone(),
+            )),
+            connector,
             tools: broadcast::Sender::new(1),
-            clock: settings.clock,
-            link,
-            filter,
-            max_chars: settings.max_chars,
-            structured: settings.structured,
-            send: settings.send,
-            ask: settings.ask,
-            seen: Seen::default(),
-            skills: settings.skills,
-            introduced: AtomicBool::new(false),
-            inboxes: Inboxes::new(settings.mailboxes),
+            inboxes: Inboxes::new(settings.mailboxes.clone()),
             listed: Mutex::default(),
+            cache: ConversationCache::default(),
+            introduced: AtomicBool::new(false),
+            settings,
         }
     }
 
-    /// Makes the link to the service, so that the first call does not wait for it, and removes what a bridge that was killed
-    /// left behind. A failure is logged; every call tries again.
+    /// Connects to the service, so that the first call does not wait for it, and removes what a bridge that was killed left
+    /// behind. A failure is logged, and the next call tries again.
     pub async fn warm_up(&self) {
-        if self.ask == ConsentChannel::Browser {
+        if self.settings.ask == ConsentChannel::Browser {
             tokio::task::spawn_blocking(remove_leftovers);
         }
-        if let Err(why) = self.link.get().await {
+        if let Err(why) = self.connector.get().await {
             tracing::warn!("{why} Only reading tools are shown until this is put right.");
         }
     }
 
-    /// Lets what is being created end, for as long as `grace`, and creates nothing after that. For a program that is about to
-    /// end: what is dropped midway may have taken effect, and nobody would know.
+    /// Waits up to `grace` for creates in flight, and starts no more. Call it before the program exits: a create that is
+    /// dropped midway may have taken effect without a record of it.
     pub async fn finish(&self, grace: Duration) {
         self.sender.finish(grace).await;
     }
 
     fn style(&self) -> RenderOptions {
-        let style = RenderOptions::new(Fence::new(), self.max_chars);
-        match self.structured {
+        let style = RenderOptions::new(Fence::new(), self.settings.max_chars);
+        match self.settings.structured {
             Structured::Exact => style.exact(),
             Structured::Slim => style.slim(),
             _ => style,
@@ -143,15 +130,15 @@ impl Bridge {
     }
 
     fn done(&self, rendered: render::Rendered) -> CallToolResult {
-        results::done(rendered, self.max_chars)
+        results::done(rendered, self.settings.max_chars)
     }
 
-    /// The tools to show. Without scopes to go by, only those that change nothing.
+    /// Returns the tools to show. Without scopes to go by, only those that change nothing.
     fn shown(&self, scopes: Option<&[Scope]>) -> Vec<Tool> {
         let scopes = scopes.unwrap_or(&[Scope::Read]);
-        let shown = |(op, _): &&(Operation, Tool)| self.filter.hides(*op, scopes).is_none();
+        let shown = |(op, _): &&(Operation, Tool)| self.settings.filter.hides(*op, scopes).is_none();
         let mut tools: Vec<_> = tools::TOOLS.iter().filter(shown).map(|(_, tool)| tool.clone()).collect();
-        if self.structured == Structured::None {
+        if self.settings.structured == Structured::None {
             tools.iter_mut().for_each(|tool| tool.output_schema = None);
         }
         tools
@@ -165,9 +152,10 @@ impl Bridge {
         ctx: &RequestContext<RoleServer>,
         read: impl Fn() -> F,
     ) -> Result<T, ErrorData> {
-        let record = CallRecord::begin(self.audit.as_ref(), &self.clock, ctx, what, named);
+        let record = CallRecord::begin(self.settings.audit.as_ref(), &self.settings.clock, ctx, what, named);
         let read = record.scope(self.with_renewed_key(&record, ctx, read));
-        let read = watch(ctx, &*self.clock, &record, read).await.map_err(Into::into).and_then(|read| read);
+        let read =
+            watch(ctx, &*self.settings.clock, &record, read).await.map_err(Into::into).and_then(|read| read);
         record.end_read(&read);
         read
     }
@@ -180,11 +168,11 @@ impl Bridge {
         ctx: &RequestContext<RoleServer>,
         call: impl Fn() -> F,
     ) -> T {
-        let linked = self.link.made().await;
+        let connection = self.connector.made().await;
         let result = call().await;
         if record.take_refused_key()
-            && let Some(linked) = linked
-            && self.link.renew(&linked).await.is_some()
+            && let Some(connection) = connection
+            && self.connector.renew(&connection).await.is_some()
             && record.asking().is_none()
         {
             let result = call().await;
@@ -195,12 +183,12 @@ impl Bridge {
         result
     }
 
-    /// Says that there are other tools than were listed: to a client of the older protocol, and to one of the newer that
-    /// listens.
+    /// Notifies the client when the tools are no longer those that were listed: by a notification in the older protocol, and
+    /// through its subscription in the newer.
     async fn tell_of_tools(&self, ctx: &RequestContext<RoleServer>) {
-        let Some(linked) = self.link.made().await else { return };
+        let Some(connection) = self.connector.made().await else { return };
         {
-            let shown = names(&self.shown(Some(linked.scopes())));
+            let shown = names(&self.shown(Some(connection.scopes())));
             let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
             if listed.as_ref().is_none_or(|listed| *listed == shown) {
                 return;
@@ -242,10 +230,10 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _ctx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let linked = self.link.get().await.ok();
-        let shown = self.shown(linked.as_ref().map(|linked| linked.scopes()));
+        let connection = self.connector.get().await.ok();
+        let shown = self.shown(connection.as_ref().map(|connection| connection.scopes()));
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(names(&shown));
-        let fresh = if linked.is_some() { LIST_TTL_MS } else { 0 };
+        let fresh = if connection.is_some() { LIST_TTL_MS } else { 0 };
         Ok(ListToolsResult::with_all_items(shown).with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
 
@@ -262,26 +250,26 @@ impl ServerHandler for Bridge {
         };
         let named = request.arguments.as_ref().and_then(|arguments| arguments.get("id")?.as_str());
         let tool = operation.tool_name().unwrap_or_default();
-        let record = CallRecord::begin(self.audit.as_ref(), &self.clock, &ctx, tool, named);
+        let record = CallRecord::begin(self.settings.audit.as_ref(), &self.settings.clock, &ctx, tool, named);
         let call = || self.call(operation, request.clone(), &ctx);
         let call = record.scope(self.with_renewed_key(&record, &ctx, call));
-        let ended = watch(&ctx, &*self.clock, &record, call).await;
+        let ended = watch(&ctx, &*self.settings.clock, &record, call).await;
         let ended = ended.map(|result| result.unwrap_or_else(Into::into));
-        record.end(ended.as_ref().map_err(Ended::name));
+        record.end(ended.as_ref().map_err(CallEnded::name));
         match ended {
             Ok(CallToolResponse::Complete(mut result)) => {
-                if self.structured == Structured::None {
+                if self.settings.structured == Structured::None {
                     result.structured_content = None;
                 }
                 Ok(result.into())
             }
             Ok(question) => Ok(question),
-            Err(Ended::TooLong) => Ok(failed(Ended::TooLong.to_string()).into()),
-            Err(Ended::Cancelled) => Err(Ended::Cancelled.into()),
+            Err(CallEnded::TooLong) => Ok(failed(CallEnded::TooLong.to_string()).into()),
+            Err(CallEnded::Cancelled) => Err(CallEnded::Cancelled.into()),
         }
     }
 
-    /// Requests of extensions, and what does not have the form of any request, such as a call whose arguments are no object.
+    /// Handles requests of extensions, and requests of a wrong form, such as a call whose arguments are no object.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -325,7 +313,7 @@ impl ServerHandler for Bridge {
         self.recorded(ReadResourceRequestMethod::VALUE, named, &ctx, read).await.map(Into::into)
     }
 
-    /// What may be listened to is what is offered: the list of tools.
+    /// Accepts every subscription: what is not offered is never notified of.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
@@ -356,9 +344,9 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _ctx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let linked = self.link.get().await.ok();
-        let fresh = if linked.is_some() { LIST_TTL_MS } else { 0 };
-        let shown = self.prompts(linked.as_ref().map(|linked| linked.scopes()));
+        let connection = self.connector.get().await.ok();
+        let fresh = if connection.is_some() { LIST_TTL_MS } else { 0 };
+        let shown = self.prompts(connection.as_ref().map(|connection| connection.scopes()));
         Ok(shown.with_ttl_ms(fresh).with_cache_scope(CacheScope::Private))
     }
 

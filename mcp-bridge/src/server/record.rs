@@ -27,7 +27,6 @@ tokio::task_local! {
     static CURRENT: Arc<CallRecord>;
 }
 
-/// The record of the call that runs in this task.
 pub(super) fn current() -> Option<Arc<CallRecord>> {
     CURRENT.try_with(Arc::clone).ok()
 }
@@ -39,7 +38,6 @@ pub(super) fn note(consent: Consent) {
     }
 }
 
-/// A call that runs.
 pub(super) struct CallRecord {
     audit: Option<Arc<Audit>>,
     clock: Arc<dyn Clock>,
@@ -94,27 +92,24 @@ impl CallRecord {
         CURRENT.scope(self.clone(), call).await
     }
 
-    /// Notes that a person is being asked, and how.
     pub(super) fn ask(&self, way: AskMethod) {
         self.lock().asking = Some(way);
     }
 
-    /// How a person is being asked, if one is.
     pub(super) fn asking(&self) -> Option<AskMethod> {
         self.lock().asking
     }
 
-    /// Notes that the service refused the key.
     pub(super) fn refuse_key(&self) {
         self.unauthorized.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the service refused the key since this was asked last.
+    /// Returns whether the service refused the key since this was asked last.
     pub(super) fn take_refused_key(&self) -> bool {
         self.unauthorized.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether something is being created, which must not be dropped midway.
+    /// Returns whether something is being created, which must not be dropped midway.
     pub(super) fn is_creating(&self) -> bool {
         self.lock().creating > 0
     }
@@ -158,7 +153,6 @@ impl CallRecord {
         self.end_with(outcome, result);
     }
 
-    /// Writes down how something else was read.
     pub(super) fn end_read<T, E>(&self, ended: &Result<T, E>) {
         self.end_with(if ended.is_ok() { "done" } else { "failed" }, None);
     }
@@ -171,7 +165,7 @@ impl CallRecord {
         }
     }
 
-    /// Whether the tool is one that makes something new each time.
+    /// Returns whether the tool is one that makes something new each time.
     fn creates(&self) -> bool {
         Operation::from_tool_name(self.tool)
             .is_some_and(|operation| operation.idempotency() != Idempotency::Harmless)
@@ -242,7 +236,7 @@ impl Drop for Intent {
     }
 }
 
-/// The name that the client goes by, as far as it is a name.
+/// Returns the name that the client goes by, as far as it is a name.
 pub(super) fn client_name(ctx: &RequestContext<RoleServer>) -> Option<String> {
     let plain = |c: &char| c.is_ascii_alphanumeric() || " .-_/".contains(*c);
     ctx.client_info().map(|client| client.name.chars().filter(plain).take(60).collect())

@@ -4,13 +4,13 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 use shared_inbox::Problems;
 
-use super::{inboxes::Denied, link::explain};
+use super::{connection::explain, inboxes::Denied};
 use crate::render::{self, Rendered, SanitizeReport, clean, clean_and_cut};
 
 /// The most characters of a sentence on what did not work: a service may repeat what was sent to it.
 const MAX_SENTENCE_CHARS: usize = 900;
 
-/// A result in both forms, neither of them longer than this.
+/// Returns a result in both forms, neither of them longer than this.
 pub(super) fn done(rendered: Rendered, max_chars: usize) -> CallToolResult {
     if rendered.fits(max_chars) {
         return both(rendered);
@@ -27,7 +27,7 @@ fn both(rendered: Rendered) -> CallToolResult {
     result
 }
 
-/// The result of a change: a sentence that names it, and the same as JSON. What the bridge has to add stands in both forms,
+/// Returns the result of a change: a sentence that names it, and the same as JSON. What the bridge has to add stands in both forms,
 /// because a client may show a model either.
 pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> CallToolResult {
     let mut answer = render::answer(answer);
@@ -48,27 +48,26 @@ pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> Cal
     both(Rendered { text: clean(&text, &mut SanitizeReport::default()), structured: answer })
 }
 
-/// The answer of an operation that has nothing more to say.
+/// Returns the response of an operation that has nothing more to say.
 pub(super) fn ok() -> Value {
     json!({ "ok": true })
 }
 
-/// Something that did not work, in words for the model and the person behind it.
+/// Returns an error in words for the model and the person behind it.
 pub(super) fn failed(message: impl AsRef<str>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(said(message.as_ref()))])
 }
 
-/// A call that the service or the way to it refused.
+/// Returns the result of a call that the service, or the connection to it, refused.
 pub(super) fn error(error: &shared_inbox::Error) -> CallToolResult {
     failed(in_words(error))
 }
 
-/// A read that gave nothing.
 pub(super) fn denied(why: Denied) -> CallToolResult {
     failed(why_denied(&why))
 }
 
-/// Why a read gave nothing.
+/// Returns why a read was denied, in the words of the tools.
 pub(super) fn why_denied(why: &Denied) -> String {
     match why {
         Denied::Service(error) => in_words(error),
@@ -80,7 +79,7 @@ pub(super) fn why_denied(why: &Denied) -> String {
     }
 }
 
-/// What went wrong, in the words of the tools: a model knows no paths and no milliseconds.
+/// Returns what went wrong, in the words of the tools: a model knows no paths and no milliseconds.
 pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     if error.is_not_found() {
         return "There is no such conversation, or this key cannot see it. list_conversations has the ids."
@@ -103,12 +102,11 @@ pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     sentence
 }
 
-/// What is wrong with the arguments of a call.
 pub(super) fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 
-/// A sentence that may hold what the service said, which may repeat what a stranger wrote.
+/// Returns a sentence that may hold what the service said, which may repeat what a stranger wrote.
 pub(super) fn said(sentence: &str) -> String {
     clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default())
 }

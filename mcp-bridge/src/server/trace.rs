@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use rmcp::{RoleServer, service::RequestContext};
 
-use super::Linked;
+use super::Connection;
 
-/// The link of one call: with the caller's trace in its requests, if the call has one.
-pub(super) fn traced(linked: &Arc<Linked>, ctx: &RequestContext<RoleServer>) -> Arc<Linked> {
+/// Returns the connection of one call: with the caller's trace in its requests, if the call has one.
+pub(super) fn traced(connection: &Arc<Connection>, ctx: &RequestContext<RoleServer>) -> Arc<Connection> {
     match ctx.meta.get_traceparent().filter(|value| is_traceparent(value)) {
-        Some(traceparent) => Arc::new(Linked {
-            client: linked.client.with_header("traceparent", traceparent),
-            me: linked.me.clone(),
-            key: linked.key,
+        Some(traceparent) => Arc::new(Connection {
+            client: connection.client.with_header("traceparent", traceparent),
+            me: connection.me.clone(),
+            key: connection.key,
         }),
-        None => Arc::clone(linked),
+        None => Arc::clone(connection),
     }
 }
 
-/// Whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else stays here.
+/// Returns whether a text has the form that W3C gave it: version, trace, parent and flags. Anything else stays here.
 fn is_traceparent(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut is_hex = |length: usize| {

@@ -1,5 +1,5 @@
-//! What happens beside a call while it runs: progress for a client that asked for it, and the end when it cancels or when
-//! it would give up by itself.
+//! Watches a call while it runs: sends progress to a client that asked for it, and ends the call when the client cancels
+//! or would give up.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::{consent::AskMethod, stdio::QueueWait};
 
 /// How often a long call says that it is still running.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-/// The longest that anything may take: clients give up after 60 seconds, and then nobody hears what came of it.
+/// The longest that a call may take: clients give up after 60 seconds.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(55);
 
-/// How long a create goes on that the client cancelled: it may have taken effect, and most are answered sooner.
+/// How long a create goes on after the client cancelled it: it may have taken effect, and most end sooner.
 const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Why a call ended without a result of its own. It was dropped where it stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Ended {
+pub(super) enum CallEnded {
     #[error("The call was cancelled.")]
     Cancelled,
     #[error(
@@ -31,8 +31,7 @@ pub(super) enum Ended {
     TooLong,
 }
 
-impl Ended {
-    /// Its name in the audit.
+impl CallEnded {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",
@@ -41,8 +40,8 @@ impl Ended {
     }
 }
 
-impl From<Ended> for ErrorData {
-    fn from(ended: Ended) -> Self {
+impl From<CallEnded> for ErrorData {
+    fn from(ended: CallEnded) -> Self {
         ErrorData::internal_error(ended.to_string(), None)
     }
 }
@@ -53,7 +52,7 @@ pub(super) async fn watch<T>(
     clock: &dyn Clock,
     record: &CallRecord,
     call: impl Future<Output = T>,
-) -> Result<T, Ended> {
+) -> Result<T, CallEnded> {
     tokio::pin!(call);
     let mut cancelled = false;
     let token = ctx.meta.get_progress_token();
@@ -65,15 +64,15 @@ pub(super) async fn watch<T>(
     loop {
         tokio::select! {
             biased;
-            out = &mut call => return if cancelled { Err(Ended::Cancelled) } else { Ok(out) },
+            out = &mut call => return if cancelled { Err(CallEnded::Cancelled) } else { Ok(out) },
             () = ctx.ct.cancelled(), if !cancelled => {
                 if !record.is_creating() {
-                    return Err(Ended::Cancelled);
+                    return Err(CallEnded::Cancelled);
                 }
                 cancelled = true;
                 too_long = clock.sleep(CANCELLED_CREATE_TIMEOUT);
             }
-            () = &mut too_long => return Err(if cancelled { Ended::Cancelled } else { Ended::TooLong }),
+            () = &mut too_long => return Err(if cancelled { CallEnded::Cancelled } else { CallEnded::TooLong }),
             _ = ticks.tick(), if token.is_some() => {
                 seconds += PROGRESS_INTERVAL.as_secs_f64();
                 if let Some(token) = token.clone() {

@@ -59,7 +59,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual settings over a client that is ready.
+    /// Creates the default settings over a client that is ready.
     pub fn with_client(client: Client) -> Self {
         Self { access: ServiceAccess { client: Some(client), ..ServiceAccess::default() }, ..Self::default() }
     }
@@ -123,7 +123,7 @@ pub struct ServiceAccess {
 }
 
 impl ServiceAccess {
-    /// A client. Reads the environment and the key file anew, so that a mistake there can be put right while the
+    /// Creates a client. Reads the environment and the key file anew, so that a mistake there can be put right while the
     /// bridge runs.
     pub fn connect(&self) -> Result<Client, String> {
         if let Some(client) = &self.client {
@@ -135,7 +135,7 @@ impl ServiceAccess {
         self.client(base_url, self.key()?)
     }
 
-    /// Whether this address and this key, as far as they are given, have the form of one.
+    /// Returns whether this address and this key, as far as they are given, have the form of one.
     pub fn check(&self, key: Option<String>) -> Result<(), String> {
         let base_url = self.base_url.clone().unwrap_or_else(|| "https://inbox.example/api/v1".into());
         let key = key.unwrap_or_else(|| format!("rk_test_{}", "0".repeat(48)));
@@ -155,7 +155,7 @@ impl ServiceAccess {
         })
     }
 
-    /// What tells the key from another, if there is one that may be replaced.
+    /// Returns what tells the key from another, if there is one that may be replaced.
     pub(crate) fn key_digest(&self) -> Option<Digest> {
         if self.client.is_some() {
             return None;
@@ -176,7 +176,7 @@ impl ServiceAccess {
     }
 }
 
-/// What a variable of the environment holds, if it holds anything.
+/// Returns what a variable of the environment holds, if it holds anything.
 pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
@@ -226,7 +226,7 @@ pub enum ToolHidden {
 }
 
 impl ToolFilter {
-    /// Why this tool is not shown to a key with these scopes, if it is not.
+    /// Returns why this tool is not shown to a key with these scopes, if it is not.
     pub fn hides(&self, operation: Operation, scopes: &[Scope]) -> Option<ToolHidden> {
         let name = operation.tool_name().unwrap_or_default();
         if !operation.is_allowed_by(scopes) {

@@ -14,7 +14,6 @@ use tokio::time::Instant;
 pub(super) struct WaitingLimiter(MemoryLimiter);
 
 impl WaitingLimiter {
-    /// Allows this many requests in any minute.
     pub(super) fn new(limit: u32) -> Self {
         Self(MemoryLimiter::new(limit))
     }

@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     fields(&mut inside.into_iter().peekable(), 0)
 }
 
-/// The fields of a map whose lines are indented by this much.
+/// Returns the fields of a map whose lines are indented by this much.
 fn fields(lines: &mut Lines<'_>, indent: usize) -> Result<Map<String, Value>, String> {
     let mut map = Map::new();
     while let Some((number, line)) = next_line(lines) {
@@ -74,7 +74,7 @@ fn value(text: &str, number: usize, lines: &mut Lines<'_>, indent: usize) -> Res
     }
 }
 
-/// What stands below a name: a map, a list, or nothing.
+/// Returns what stands below a name: a map, a list, or nothing.
 fn nested(lines: &mut Lines<'_>, indent: usize) -> Result<Value, String> {
     match next_line(lines) {
         Some((_, line)) if line.trim_start().starts_with("- ") && depth_of(line) >= indent => {
@@ -94,7 +94,7 @@ fn nested(lines: &mut Lines<'_>, indent: usize) -> Result<Value, String> {
     }
 }
 
-/// A text of several lines, as they stand (`|`) or as one (`>`).
+/// Returns a text of several lines, as they stand (`|`) or as one (`>`).
 fn block(
     style: char,
     end: &str,
@@ -147,7 +147,7 @@ fn quoted(text: &str, number: usize) -> Result<Value, String> {
     Ok(inside.replace("''", "'").into())
 }
 
-/// A value without quotation marks: a number, a word of YAML, or a text.
+/// Returns a value without quotation marks: a number, a word of YAML, or a text.
 fn plain(text: &str, number: usize) -> Result<Value, String> {
     if text.starts_with(['&', '*', '!', '%', '@', '`', '{', '}', ']', ',', '"', '\''])
         || text.contains(": ")
@@ -174,7 +174,7 @@ fn depth_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// The next line that says something.
+/// Returns the next line that is not empty.
 fn next_line<'a>(lines: &mut Lines<'a>) -> Option<(usize, &'a str)> {
     while lines.next_if(|(_, line)| line.is_empty() || line.trim_start().starts_with('#')).is_some() {}
     lines.peek().copied()

@@ -73,23 +73,20 @@ impl Skill {
         Ok(Self { uri: uri("SKILL.md"), frontmatter, resources: files.into_iter().map(file).collect() })
     }
 
-    /// The bridge's own.
     fn own() -> Result<Self, String> {
         Self::new(OWN_NAME, vec![("SKILL.md".into(), OWN.into())])
     }
 
-    /// What it is for.
     pub(crate) fn description(&self) -> &str {
         self.frontmatter.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &str {
         self.frontmatter.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-/// The bridge's own skill, and those in this folder as they are now.
+/// Returns the bridge's own skill, and those in this folder as they are now.
 pub(crate) fn all(dir: Option<&Path>) -> Vec<Skill> {
     let mut all: Vec<_> = Skill::own().into_iter().collect();
     match dir.map(read) {
@@ -100,7 +97,7 @@ pub(crate) fn all(dir: Option<&Path>) -> Vec<Skill> {
     all
 }
 
-/// The skills in a folder, which is one or holds some. The error names the file, and says what is wrong with it.
+/// Returns the skills in a folder, which is one or holds some. The error names the file, and says what is wrong with it.
 pub(crate) fn read(dir: &Path) -> Result<Vec<Skill>, String> {
     let unreadable = |error: io::Error| format!("{}: {error}", dir.display());
     let folders: Vec<PathBuf> = if dir.join("SKILL.md").is_file() {
@@ -136,7 +133,7 @@ fn of_folder(folder: &Path) -> Result<Skill, String> {
     Skill::new(name, files)
 }
 
-/// The files of a folder by their paths in the skill, in order. Hidden ones and links, which may lead anywhere, are none.
+/// Returns the files of a folder by their paths in the skill, in order. Hidden ones and links, which may lead anywhere, are none.
 fn collect(
     folder: &Path,
     prefix: &str,
@@ -172,7 +169,7 @@ fn digest(content: &[u8]) -> String {
     format!("sha256:{}", Sha256::digest(content).iter().map(hex).collect::<String>())
 }
 
-/// A path as a part of an address.
+/// Returns a path as a part of an address.
 fn encoded(path: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b'/');
     path.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

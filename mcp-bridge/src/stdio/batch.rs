@@ -7,7 +7,6 @@ use std::{
 
 use rmcp::model::RequestId;
 
-/// The most messages of a batch.
 pub(super) const MAX_BATCH: usize = 256;
 
 /// The batches that have not been answered.
@@ -27,7 +26,6 @@ struct Batch {
 
 /// What becomes of an answer.
 pub(super) enum Outgoing {
-    /// This goes out now.
     Now(String),
     /// It waits for the others of its batch.
     Later,

@@ -21,16 +21,16 @@ use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 8;
 /// How many requests are worked on at once.
 pub(super) const MAX_RUNNING: usize = 32;
-/// How many that need no place may go on beside them: every subscription that can be had, and some pings.
+/// How many requests may run without a place in the queue: every subscription, and some pings.
 pub(super) const MAX_UNQUEUED: usize = MAX_SUBSCRIPTIONS + 8;
-/// How many more are read, so that what comes behind them can pass: the answer to a question, a cancellation.
+/// How many requests are queued, so that what comes behind them can pass: the answer to a question, a cancellation.
 pub(super) const MAX_QUEUED: usize = 256;
-/// How much they may hold. One more is read while it is less.
+/// How many bytes the queue may hold; one more is read while it holds less.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
-/// How long a request waits for its place. Then a client is about to give up on it.
+/// How long a request is queued. After that a client is about to give up on it.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// The requests that were read and not answered.
+/// The requests that were read and have no response yet.
 #[derive(Default)]
 pub(super) struct InFlight(Mutex<HashMap<RequestId, Request>>);
 
@@ -40,13 +40,13 @@ struct Request {
     place: Admission,
 }
 
-/// Where a request is.
+/// How far a request has come.
 enum Admission {
     Waiting,
-    /// Among those that are worked on; free again when it has been answered.
+    /// It runs, and holds a permit until it has a response.
     Taken(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit),
-    /// Beside them: a subscription, which is answered when it ends and must not keep others out until then, or a ping, by
-    /// which a client sees whether the bridge is still there.
+    /// It runs without a permit: a subscription, which ends when the client ends it, or a ping, by which a client sees that the
+    /// bridge is still there.
     Beside,
 }
 
@@ -55,7 +55,7 @@ impl InFlight {
         self.lock().contains_key(id)
     }
 
-    /// Takes a request on. True: it needs no place and can begin.
+    /// Adds a request, and returns whether it needs no permit and can start.
     pub(super) fn enter(&self, id: RequestId, request: &ClientRequest) -> bool {
         let method = name(request);
         tracing::debug!(method, "request");
@@ -92,7 +92,7 @@ impl InFlight {
     }
 }
 
-/// The name of what is asked for, as far as it is the protocol's own: a stranger's could hold anything.
+/// Returns the name of what is asked for, as far as it is the protocol's own: a stranger's could hold anything.
 fn name(request: &ClientRequest) -> String {
     match request {
         ClientRequest::CallToolRequest(call) => match Operation::from_tool_name(&call.params.name) {
@@ -104,11 +104,11 @@ fn name(request: &ClientRequest) -> String {
     }
 }
 
-/// How long a request waited for its place, in the extensions of its context.
+/// How long a request was queued, in the extensions of its context.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct QueueWait(pub(crate) Duration);
 
-/// The requests that wait for a place, first come first served.
+/// The requests that wait for a permit, first come first served.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: VecDeque<Waiter>,
@@ -123,7 +123,6 @@ struct Waiter {
 }
 
 impl Queue {
-    /// Whether one more can be read.
     pub(super) fn has_room(&self) -> bool {
         self.waiting.len() < MAX_QUEUED && self.bytes < MAX_QUEUED_BYTES
     }
@@ -134,19 +133,19 @@ impl Queue {
         self.waiting.push_back(Waiter { id, message, bytes, since: Instant::now() });
     }
 
-    /// Takes out a request that is not wanted any more.
+    /// Removes a request that the client cancelled.
     pub(super) fn forget(&mut self, id: &RequestId) {
         if let Some(at) = self.waiting.iter().position(|one| one.id == *id) {
             self.bytes -= self.waiting.remove(at).map_or(0, |one| one.bytes);
         }
     }
 
-    /// When the first has waited for too long.
+    /// Returns when the first has waited for too long.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.waiting.front().map(|first| first.since + REQUEST_TIMEOUT)
     }
 
-    /// The first, on its place.
+    /// Starts the first request in the queue.
     pub(super) fn begin(
         &mut self,
         in_flight: &InFlight,
@@ -160,7 +159,7 @@ impl Queue {
         Some(*message)
     }
 
-    /// The id of the first, which is given up.
+    /// Removes the first request from the queue and returns its id.
     pub(super) fn give_up(&mut self) -> Option<RequestId> {
         self.pop().map(|first| first.id)
     }

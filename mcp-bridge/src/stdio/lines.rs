@@ -9,7 +9,6 @@ pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 /// A buffer that has grown beyond this is given back.
 const MAX_KEPT_BYTES: usize = 64 << 10;
 
-/// Reads lines.
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
@@ -18,7 +17,6 @@ pub(super) struct Lines<R> {
     ended: bool,
 }
 
-/// A line.
 pub(super) enum Line<'a> {
     Whole(&'a [u8], &'a Outline),
     /// It was not kept.
@@ -69,7 +67,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         false
     }
 
-    /// The line that was read.
     pub(super) fn line(&self) -> Line<'_> {
         if self.too_long {
             return Line::TooLong(&self.outline);
@@ -79,12 +76,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Line::Whole(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line), &self.outline)
     }
 
-    /// How much of it was kept.
     pub(super) fn bytes(&self) -> usize {
         self.line.len()
     }
 
-    /// Makes room for the next.
     pub(super) fn clear(&mut self) {
         self.line.clear();
         self.line.shrink_to(MAX_KEPT_BYTES);

@@ -44,7 +44,7 @@ pub(crate) use in_flight::{MAX_SUBSCRIPTIONS, QueueWait};
 /// How many refusals may be on their way to the client.
 const MAX_REFUSALS: usize = 8;
 
-/// The transport.
+/// A transport over standard input and output.
 pub struct Stdio<R = StdioReader, W = StdioWriter> {
     lines: Lines<R>,
     writer: Arc<AsyncMutex<W>>,
@@ -67,7 +67,7 @@ enum Read {
 }
 
 impl Stdio {
-    /// The transport, and a token that is cancelled when the client closes the bridge's standard input.
+    /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
     pub fn new() -> (Self, CancellationToken) {
         let (read, write) = stdio_pipes();
         let stdio = Self::over(read, write);

@@ -7,7 +7,6 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
 };
 
-/// Numbers what goes out.
 pub(super) fn number(message: &mut TxJsonRpcMessage<RoleServer>) {
     match message {
         JsonRpcMessage::Request(request) => shift(&mut request.id, 1),

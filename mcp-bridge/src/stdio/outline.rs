@@ -23,7 +23,6 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Reads on.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.step(*byte);
@@ -75,24 +74,23 @@ impl Outline {
         }
     }
 
-    /// Keeps a byte of the id.
     fn keep(&mut self, byte: u8) {
         if self.in_value && self.depth > 0 && self.name == b"id" && self.id.len() <= MAX_ID_BYTES {
             self.id.push(byte);
         }
     }
 
-    /// Whether somebody waits for an answer.
+    /// Returns whether the line is a request, which gets a response.
     pub(super) fn is_request(&self) -> bool {
         self.has_id && self.has_method
     }
 
-    /// Whether nobody waits for an answer.
+    /// Returns whether the line is a notification, which gets no response.
     pub(super) fn is_notification(&self) -> bool {
         self.has_method && !self.has_id
     }
 
-    /// The id as JSON, exactly as it came if it is one; `null` if it is none.
+    /// Returns the id as JSON, exactly as it came if it is one; `null` if it is none.
     pub(super) fn id(&self) -> &str {
         let id = std::str::from_utf8(&self.id).unwrap_or_default().trim();
         let digits = id.strip_prefix('-').unwrap_or(id);

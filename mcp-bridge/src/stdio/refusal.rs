@@ -11,7 +11,7 @@ pub(super) const IN_FLIGHT: &str = "A request with this id is still being worked
 const NO_REQUEST: &str = "This is not a request of the protocol: `jsonrpc` must be \"2.0\", `id` a whole number or a text, \
     `method` a text.";
 
-/// An error for a line that is no message.
+/// Returns an error for a line that is no message.
 pub(super) fn misread(line: &[u8], outline: &Outline) -> Option<String> {
     let (code, why) = match serde_json::from_slice::<Value>(line) {
         Err(_) if std::str::from_utf8(line).is_err() => {
@@ -24,7 +24,7 @@ pub(super) fn misread(line: &[u8], outline: &Outline) -> Option<String> {
     Some(error(outline.id(), code, &why))
 }
 
-/// The same for a part of a batch.
+/// Returns an error for a part of a batch that is no message.
 pub(super) fn misread_part(value: &Value) -> Option<String> {
     let id = value.get("id").filter(|id| id.is_string() || id.is_number());
     misread_as(&id.map_or_else(|| "null".to_owned(), Value::to_string), value)
@@ -46,7 +46,7 @@ fn misread_as(id: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// The messages of a batch. The error is the answer to one that is not taken on.
+/// Parses the messages of a batch. The error is the response to a batch that is refused.
 pub(super) fn batch(line: &[u8], allowed: bool) -> Result<Vec<Value>, String> {
     let refuse = |code, why: &str| Err(error("null", code, why));
     if !allowed {
@@ -65,7 +65,7 @@ pub(super) fn batch(line: &[u8], allowed: bool) -> Result<Vec<Value>, String> {
     }
 }
 
-/// The answer to a line that is not taken on, unless nobody waits for one.
+/// Returns the response to a line that is refused, unless nobody waits for one.
 pub(super) fn refuse(outline: &Outline, code: ErrorCode, why: &str) -> Option<String> {
     if outline.is_notification() {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn refuse(outline: &Outline, code: ErrorCode, why: &str) -> Option<St
     Some(error(if outline.is_request() { outline.id() } else { "null" }, code, why))
 }
 
-/// An error for the request with this id, which is JSON.
+/// Returns an error for the request with this id, which is JSON.
 pub(super) fn error(id: &str, code: ErrorCode, why: &str) -> String {
     let error = json!({ "code": code.0, "message": why });
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)

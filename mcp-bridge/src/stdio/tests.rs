@@ -42,11 +42,11 @@ fn pair() -> (Client, Pipe) {
     (Client { reader: BufReader::new(reader), writer }, Stdio::over(read, write))
 }
 
-/// The id of the next request that is to be worked on, and how long it waited.
+/// Returns the id of the next request that is to be worked on, and how long it waited.
 async fn begun(stdio: &mut Pipe) -> (RequestId, Duration) {
     match stdio.receive().await.expect("a message") {
         JsonRpcMessage::Request(request) => {
-            (request.id, request.request.extensions().get::<Waited>().expect("how long").0)
+            (request.id, request.request.extensions().get::<QueueWait>().expect("how long").0)
         }
         other => panic!("a request, not {other:?}"),
     }

@@ -6,7 +6,7 @@ use rmcp::model::{ServerNotification, SubscriptionFilter};
 use serde_json::json;
 use shared_inbox::Scope;
 
-use crate::desk::{Desk, ERAS, Newer, Older, Person, Says, connect, is_error, text, until};
+use crate::fixture::{ERAS, Fixture, Newer, Older, Person, Says, connect, is_error, text, until};
 
 const READING: [&str; 5] =
     ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
@@ -17,14 +17,14 @@ fn wrong_key() -> String {
 
 #[tokio::test]
 async fn without_a_working_key_only_reading_tools_show_and_every_call_explains() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for era in ERAS {
         for (key, hint) in [
             (Some(wrong_key()), "Put a valid key"),
             (Some("nonsense".into()), "rk_live_"),
             (None, "SHARED_INBOX_API_KEY"),
         ] {
-            let mut command = desk.program();
+            let mut command = fixture.program();
             match &key {
                 Some(key) => command.env("SHARED_INBOX_API_KEY", key),
                 None => command.env_remove("SHARED_INBOX_API_KEY"),
@@ -32,7 +32,7 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
             let client = connect(command, &Person::who(Says::No), era).await;
             assert_eq!(client.tools().await, READING, "{era:?} {hint}");
             for tool in ["list_tags", "add_note"] {
-                let result = client.call(tool, json!({ "id": desk.conversation, "body": "x" })).await;
+                let result = client.call(tool, json!({ "id": fixture.conversation, "body": "x" })).await;
                 assert!(
                     is_error(&result) && text(&result).contains(hint),
                     "{era:?} {tool}: {}",
@@ -49,8 +49,8 @@ async fn without_a_working_key_only_reading_tools_show_and_every_call_explains()
 
 #[tokio::test]
 async fn a_service_that_is_not_there_is_explained() {
-    let desk = Desk::new().await;
-    let mut command = desk.program();
+    let fixture = Fixture::new().await;
+    let mut command = fixture.program();
     // The discard port: nobody listens.
     command.env("SHARED_INBOX_BASE_URL", "http://127.0.0.1:9/api/v1");
     let client = connect(command, &Person::who(Says::No), Older).await;
@@ -61,18 +61,18 @@ async fn a_service_that_is_not_there_is_explained() {
 
 #[tokio::test]
 async fn a_key_file_that_is_put_right_works_without_a_restart_and_the_client_is_told() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
     let person = Person::who(Says::No);
-    let mut command = desk.program();
+    let mut command = fixture.program();
     command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
     let client = connect(command, &person, Older).await;
     let result = client.call("list_tags", json!({})).await;
     assert!(is_error(&result) && text(&result).contains("--api-key-file"), "{}", text(&result));
     assert_eq!(client.tools().await, READING);
 
-    fs::write(&file, format!("{}\n", desk.mock.live_key())).unwrap();
+    fs::write(&file, format!("{}\n", fixture.mock.live_key())).unwrap();
     assert!(!is_error(&client.call("list_tags", json!({})).await));
     until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
     assert_eq!(client.tools().await.len(), 12);
@@ -80,10 +80,10 @@ async fn a_key_file_that_is_put_right_works_without_a_restart_and_the_client_is_
 
 #[tokio::test]
 async fn a_client_of_the_newer_protocol_that_listens_is_told_of_more_tools() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
-    let mut command = desk.program();
+    let mut command = fixture.program();
     command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(&file);
     let client = connect(command, &Person::who(Says::No), Newer).await;
     let wanted = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().build();
@@ -96,7 +96,7 @@ async fn a_client_of_the_newer_protocol_that_listens_is_told_of_more_tools() {
     );
     assert_eq!(client.tools().await, READING);
 
-    fs::write(&file, desk.mock.live_key()).unwrap();
+    fs::write(&file, fixture.mock.live_key()).unwrap();
     assert!(!is_error(&client.call("list_tags", json!({})).await));
     let told = tokio::time::timeout(Duration::from_secs(20), subscription.next()).await.expect("it is told");
     assert!(matches!(told, Ok(Some(ServerNotification::ToolListChangedNotification(_)))), "{told:?}");
@@ -106,8 +106,8 @@ async fn a_client_of_the_newer_protocol_that_listens_is_told_of_more_tools() {
 
 #[tokio::test]
 async fn subscriptions_do_not_keep_calls_out_and_have_a_bound() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[]).await;
     let wanted = || SubscriptionFilter::builder().tools_list_changed().build();
     let mut held = Vec::new();
     for _ in 0..40 {
@@ -121,17 +121,17 @@ async fn subscriptions_do_not_keep_calls_out_and_have_a_bound() {
 
 #[tokio::test]
 async fn me_is_asked_once() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
     client.tools().await;
     client.call("list_tags", json!({})).await;
     client.tools().await;
-    let requests = desk.mock.control().requests().await;
+    let requests = fixture.mock.control().requests().await;
     assert_eq!(requests.iter().filter(|entry| entry.path.ends_with("/me")).count(), 1);
 }
 
-async fn doctor(desk: &Desk, key: &str, arguments: &[&str]) -> Output {
-    let mut command = desk.program();
+async fn doctor(fixture: &Fixture, key: &str, arguments: &[&str]) -> Output {
+    let mut command = fixture.program();
     command.env("SHARED_INBOX_API_KEY", key).arg("doctor").args(arguments);
     // What a proxy says about an address is another matter.
     command.env("NO_PROXY", "*").env("no_proxy", "*");
@@ -144,10 +144,10 @@ fn said(output: &Output) -> String {
 
 #[tokio::test]
 async fn doctor_tells_a_working_setup() {
-    let desk = Desk::new().await;
-    let key = desk.key(&[Scope::Read, Scope::Write]).await;
-    let output = doctor(&desk, &key, &["--exclude-tools", "list_tags"]).await;
-    let said = said(&output).replace(desk.mock.base_url(), "<base>");
+    let fixture = Fixture::new().await;
+    let key = fixture.key(&[Scope::Read, Scope::Write]).await;
+    let output = doctor(&fixture, &key, &["--exclude-tools", "list_tags"]).await;
+    let said = said(&output).replace(fixture.mock.base_url(), "<base>");
     assert_eq!(output.status.code(), Some(0), "{said}");
     let lines: Vec<_> =
         said.lines().filter(|line| !line.contains("clock:") && !line.contains("agent")).collect();
@@ -158,46 +158,46 @@ async fn doctor_tells_a_working_setup() {
 
 #[tokio::test]
 async fn doctor_tells_what_is_wrong_with_status_1() {
-    let desk = Desk::new().await;
-    let output = doctor(&desk, &wrong_key(), &[]).await;
+    let fixture = Fixture::new().await;
+    let output = doctor(&fixture, &wrong_key(), &[]).await;
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("FAIL") && said(&output).contains("Put a valid key"), "{}", said(&output));
     assert!(!said(&output).contains(&wrong_key()));
 
-    let output = doctor(&desk, desk.mock.live_key(), &["--tools", "reply", "--read-only"]).await;
+    let output = doctor(&fixture, fixture.mock.live_key(), &["--tools", "reply", "--read-only"]).await;
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("none is left"), "{}", said(&output));
 }
 
 #[tokio::test]
 async fn doctor_tells_an_unknown_host_a_closed_port_and_tls_to_a_plain_port_apart() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     // Too long to be a name: nobody is asked.
     let unknown = format!("http://{}.example/api/v1", "x".repeat(64));
-    let plain = desk.mock.base_url().replace("http://", "https://");
+    let plain = fixture.mock.base_url().replace("http://", "https://");
     for (address, expected) in [
         (unknown.as_str(), "name is not known"),
         ("http://127.0.0.1:9/api/v1", "nothing listens"),
         (plain.as_str(), "does not speak TLS"),
     ] {
         let output =
-            doctor(&desk, desk.mock.live_key(), &["--allow-plain-http", "--base-url", address]).await;
+            doctor(&fixture, fixture.mock.live_key(), &["--allow-plain-http", "--base-url", address]).await;
         let said = said(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("FAIL  network:") && said.contains(expected), "{address}: {said}");
         assert!(!said.contains("GET /me"), "{said}");
     }
-    let output = doctor(&desk, &wrong_key(), &[]).await;
+    let output = doctor(&fixture, &wrong_key(), &[]).await;
     assert!(said(&output).contains("FAIL  key:") && !said(&output).contains("GET /"), "{}", said(&output));
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn doctor_looks_whether_a_browser_can_be_opened_and_in_private() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let folder = tempfile::tempdir().unwrap();
     let doctor = async |path: &std::path::Path| {
-        let mut command = desk.program();
+        let mut command = fixture.program();
         command
             .args(["--ask=browser", "doctor"])
             .env("PATH", path)

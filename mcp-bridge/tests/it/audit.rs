@@ -6,7 +6,7 @@ use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{Client, Desk, ERAS, Older, Person, Says, connect, params, until},
+    fixture::{Client, ERAS, Fixture, Older, Person, Says, connect, params, until},
     program::{out, program},
 };
 
@@ -16,8 +16,14 @@ fn lines(file: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-async fn inside(desk: &Desk, person: &Person, era: crate::desk::Era, file: &Path, more: &[&str]) -> Client {
-    desk.sit_down_inside(person, era, &[&["--audit", file.to_str().unwrap()], more].concat()).await
+async fn inside(
+    fixture: &Fixture,
+    person: &Person,
+    era: crate::fixture::Era,
+    file: &Path,
+    more: &[&str],
+) -> Client {
+    fixture.start_in_process(person, era, &[&["--audit", file.to_str().unwrap()], more].concat()).await
 }
 
 #[tokio::test]
@@ -25,14 +31,14 @@ async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
     for era in ERAS {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("audit.jsonl");
-        let desk = Desk::new().await;
-        let id = &desk.conversation;
+        let fixture = Fixture::new().await;
+        let id = &fixture.conversation;
         let send = |body: &str| json!({ "id": id, "body": body, "send": true });
         for (says, expected) in
             [(Says::Yes, "scheduled"), (Says::No, "failed"), (Says::CannotBeAsked, "draft")]
         {
             _ = fs::remove_file(&file);
-            let client = inside(&desk, &Person::who(says), era, &file, &[]).await;
+            let client = inside(&fixture, &Person::who(says), era, &file, &[]).await;
             client.call("reply", send(&format!("{says:?}"))).await;
             let last = lines(&file).pop().unwrap();
             assert_eq!((&last["tool"], &last["conversation"]), (&json!("reply"), &json!(id)), "{last}");
@@ -46,7 +52,7 @@ async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
             assert_eq!(last["message"].is_string(), says != Says::No, "{era:?}: {last}");
             assert!(last["at"].as_str().unwrap().ends_with('Z') && last["client"] == "test", "{last}");
         }
-        let client = inside(&desk, &Person::who(Says::Yes), era, &file, &["--send=allow"]).await;
+        let client = inside(&fixture, &Person::who(Says::Yes), era, &file, &["--send=allow"]).await;
         client.call("reply", send("Allowed")).await;
         assert_eq!(lines(&file).pop().unwrap()["asked"], "setting", "{era:?}");
     }
@@ -56,9 +62,9 @@ async fn each_call_is_a_line_with_ids_outcome_and_who_agreed_how() {
 async fn no_words_are_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
-    let client = inside(&desk, &Person::who(Says::No), Older, &file, &[]).await;
-    let id = desk.conversation.clone();
+    let fixture = Fixture::new().await;
+    let client = inside(&fixture, &Person::who(Says::No), Older, &file, &[]).await;
+    let id = fixture.conversation.clone();
     client.call("get_conversation", json!({ "id": id })).await;
     client.call("get_conversation", json!({ "id": "xylophone" })).await;
     client.call("list_conversations", json!({ "q": "xylophone" })).await;
@@ -94,7 +100,7 @@ async fn no_words_are_written_down() {
     );
     assert_eq!(written[9]["conversation"], json!(id));
     let text = fs::read_to_string(&file).unwrap();
-    for word in ["xylophone", "Kim", "kim@", "Order", "Where is", desk.mock.live_key()] {
+    for word in ["xylophone", "Kim", "kim@", "Order", "Where is", fixture.mock.live_key()] {
         assert!(!text.contains(word), "{word}: {text}");
     }
 }
@@ -103,14 +109,14 @@ async fn no_words_are_written_down() {
 async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_takes_time(Says::Yes);
-    let client = inside(&desk, &person, Older, &file, &[]).await;
+    let client = inside(&fixture, &person, Older, &file, &[]).await;
     let late = async {
         until(async || person.clock.waiting() == 3).await;
         person.clock.forward(Duration::from_secs(45));
     };
-    let call = json!({ "id": desk.conversation, "body": "Later", "send": true });
+    let call = json!({ "id": fixture.conversation, "body": "Later", "send": true });
     tokio::join!(client.call("reply", call), late);
     person.answers.add_permits(1);
     until(async || lines(&file).len() == 3).await;
@@ -124,7 +130,7 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
         assert_eq!((&line["outcome"], &line["answer"]), (&json!(outcome), &json!("yes")), "{written:?}");
         assert_eq!(line["call"], written[0]["call"], "{written:?}");
     }
-    client.call("reply", json!({ "id": desk.conversation, "body": "Later", "send": true })).await;
+    client.call("reply", json!({ "id": fixture.conversation, "body": "Later", "send": true })).await;
     let repeat = lines(&file).pop().unwrap();
     assert_eq!(repeat["outcome"], "repeat", "{repeat}");
     assert!(repeat["message"] == written[2]["message"] && repeat["call"] != written[0]["call"], "{repeat}");
@@ -134,10 +140,10 @@ async fn an_answer_that_no_call_waits_for_is_a_line_of_its_own() {
 async fn a_cancelled_call_is_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_takes_time(Says::Yes);
-    let client = inside(&desk, &person, Older, &file, &[]).await;
-    let call = json!({ "id": desk.conversation, "body": "Never", "send": true });
+    let client = inside(&fixture, &person, Older, &file, &[]).await;
+    let call = json!({ "id": fixture.conversation, "body": "Never", "send": true });
     let call = client.start(params("reply", call)).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
@@ -147,26 +153,25 @@ async fn a_cancelled_call_is_written_down() {
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn an_email_that_cannot_be_written_down_is_not_sent() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let client =
-        inside(&desk, &Person::who(Says::No), Older, Path::new("/dev/full"), &["--send=allow"]).await;
+        inside(&fixture, &Person::who(Says::No), Older, Path::new("/dev/full"), &["--send=allow"]).await;
     let result =
-        client.call("reply", json!({ "id": desk.conversation, "body": "Unseen", "send": true })).await;
-    assert!(crate::desk::text(&result).contains("--audit"), "{}", crate::desk::text(&result));
-    assert_eq!(desk.mails().await, crate::desk::Mails::none());
-    let result = client.call("add_note", json!({ "id": desk.conversation, "body": "A note" })).await;
-    assert!(!crate::desk::is_error(&result), "a full disk does not keep a person from working");
+        client.call("reply", json!({ "id": fixture.conversation, "body": "Unseen", "send": true })).await;
+    assert!(crate::fixture::text(&result).contains("--audit"), "{}", crate::fixture::text(&result));
+    assert_eq!(fixture.mails().await, crate::fixture::Mails::none());
+    let result = client.call("add_note", json!({ "id": fixture.conversation, "body": "A note" })).await;
+    assert!(!crate::fixture::is_error(&result), "a full disk does not keep a person from working");
 }
 
 #[tokio::test]
 async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_takes_time(Says::Yes);
-    let client = inside(&desk, &person, Older, &file, &[]).await;
-    let call =
-        |summary: &str| json!({ "id": desk.conversation, "body": "Once", "summary": summary, "send": true });
+    let client = inside(&fixture, &person, Older, &file, &[]).await;
+    let call = |summary: &str| json!({ "id": fixture.conversation, "body": "Once", "summary": summary, "send": true });
     let answers = async {
         until(async || person.clock.waiting() == 5).await;
         person.answers.add_permits(1);
@@ -183,9 +188,9 @@ async fn calls_that_share_one_answer_make_one_line_that_says_scheduled() {
 async fn the_program_adds_to_the_file_which_is_for_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for calls in 1..=2 {
-        let mut command = desk.program();
+        let mut command = fixture.program();
         command.arg("--audit").arg(&file);
         let client = connect(command, &Person::who(Says::No), Older).await;
         client.call("list_tags", json!({})).await;

@@ -8,7 +8,7 @@ use std::{
 
 use reqwest::{StatusCode, redirect::Policy};
 
-use crate::desk::until;
+use crate::fixture::until;
 
 /// Stands in for the machine's way to open a browser: writes down what it is to open, a line each time, and then does what
 /// `then` says, in the shell.

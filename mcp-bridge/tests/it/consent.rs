@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 use shared_inbox::Scope;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, Sorting};
 
-use crate::desk::{Desk, ERAS, Mails, Newer, Older, Person, Says, is_error, params, text, until};
+use crate::fixture::{ERAS, Fixture, Mails, Newer, Older, Person, Says, is_error, params, text, until};
 
 pub(crate) const BODY: &str = "Hello Kim,\n\nit left today.";
 
-pub(crate) fn reply(desk: &Desk) -> Value {
-    json!({ "id": desk.conversation, "body": BODY, "send": true })
+pub(crate) fn reply(fixture: &Fixture) -> Value {
+    json!({ "id": fixture.conversation, "body": BODY, "send": true })
 }
 
 #[tokio::test]
 async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down_inside(&person, era, &[]).await;
-        let result = client.call("reply", reply(&desk)).await;
+        let client = fixture.start_in_process(&person, era, &[]).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
         let [question] = person.questions().try_into().unwrap();
@@ -29,7 +29,7 @@ async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
         {
             assert!(question.contains(shown), "{era:?}: {shown} in {question}");
         }
-        assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
+        assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
     }
 }
 
@@ -37,19 +37,19 @@ async fn a_mail_goes_out_after_the_person_saw_it_and_agreed() {
 async fn no_means_that_nothing_is_made_and_nobody_is_asked_twice() {
     for era in ERAS {
         for says in [Says::No, Says::YesWithoutTick] {
-            let desk = Desk::new().await;
+            let fixture = Fixture::new().await;
             let person = Person::who(says);
-            let client = desk.sit_down_inside(&person, era, &[]).await;
-            let result = client.call("reply", reply(&desk)).await;
+            let client = fixture.start_in_process(&person, era, &[]).await;
+            let result = client.call("reply", reply(&fixture)).await;
             assert!(
                 is_error(&result) && text(&result).contains("declined"),
                 "{era:?} {says:?}: {}",
                 text(&result)
             );
-            let again = client.call("reply", reply(&desk)).await;
+            let again = client.call("reply", reply(&fixture)).await;
             assert!(is_error(&again) && text(&again).contains("not asked again"), "{}", text(&again));
             assert_eq!(person.questions().len(), 1, "{era:?} {says:?}");
-            assert_eq!(desk.mails().await, Mails::none(), "{era:?} {says:?}");
+            assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {says:?}");
         }
     }
 }
@@ -63,12 +63,12 @@ enum Change {
 }
 
 impl Change {
-    async fn happen(self, desk: &Desk) {
-        let control = desk.mock.control();
+    async fn happen(self, fixture: &Fixture) {
+        let control = fixture.mock.control();
         match self {
             Self::Risk => {
                 let found = Sorting::new().risk("phishing", ["New domain"]);
-                control.sort(&desk.conversation, found).await.unwrap();
+                control.sort(&fixture.conversation, found).await.unwrap();
             }
             Self::Contact => {
                 let world =
@@ -78,7 +78,7 @@ impl Change {
             Self::NewEmail => {
                 let text = "Please do not answer, I found it.";
                 let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", text);
-                mail.conversation_id = Some(desk.conversation.clone());
+                mail.conversation_id = Some(fixture.conversation.clone());
                 control.inbound(mail).await.unwrap();
             }
         }
@@ -90,71 +90,71 @@ async fn a_yes_does_not_count_when_the_conversation_changed_while_the_question_w
     for (era, change) in
         ERAS.into_iter().flat_map(|era| [Change::Risk, Change::Contact, Change::NewEmail].map(|c| (era, c)))
     {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_takes_time(Says::Yes);
-        let client = desk.sit_down_inside(&person, era, &[]).await;
+        let client = fixture.start_in_process(&person, era, &[]).await;
         let meanwhile = async {
             until(async || person.questions().len() == 1).await;
-            change.happen(&desk).await;
+            change.happen(&fixture).await;
             person.clock.forward(Duration::from_secs(2));
             person.answers.add_permits(1);
         };
-        let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), meanwhile);
+        let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), meanwhile);
         assert!(
             is_error(&result) && text(&result).contains("the conversation changed"),
             "{era:?} {change:?}: {}",
             text(&result)
         );
-        assert_eq!(desk.mails().await, Mails::none(), "{era:?} {change:?}");
+        assert_eq!(fixture.mails().await, Mails::none(), "{era:?} {change:?}");
         person.answers.add_permits(1);
-        client.call("reply", reply(&desk)).await;
+        client.call("reply", reply(&fixture)).await;
         assert_eq!(person.questions().len(), 2, "{era:?} {change:?}: the person is asked again");
     }
 }
 
 #[tokio::test]
 async fn a_cancelled_call_takes_its_question_back_and_sends_nothing() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_takes_time(Says::Yes);
-    let client = desk.sit_down_inside(&person, Older, &[]).await;
-    let call = client.start(params("reply", reply(&desk))).await;
+    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let call = client.start(params("reply", reply(&fixture))).await;
     until(async || person.questions().len() == 1).await;
     call.cancel(None).await.unwrap();
     until(async || person.withdrawn.load(Ordering::SeqCst) == 1).await;
     client.call("list_tags", json!({})).await;
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 
     person.answers.add_permits(1);
-    let result = client.call("reply", reply(&desk)).await;
+    let result = client.call("reply", reply(&fixture)).await;
     assert!(!is_error(&result), "{}", text(&result));
     assert_eq!(person.questions().len(), 2, "the same call is a new question");
-    assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
+    assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] });
 }
 
 #[tokio::test]
 async fn a_mail_whose_answer_is_lost_goes_out_once() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let lost = FaultRule::new(Effect::drop_after()).path("/conversations/*/replies");
-        desk.mock.control().add_fault(lost).await.unwrap();
-        let client = desk.sit_down_inside(&Person::who(Says::Yes), era, &[]).await;
-        let result = client.call("reply", reply(&desk)).await;
+        fixture.mock.control().add_fault(lost).await.unwrap();
+        let client = fixture.start_in_process(&Person::who(Says::Yes), era, &[]).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert!(text(&result).contains("response was lost"), "{era:?}: {}", text(&result));
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
-        assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
+        assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn a_question_that_is_put_away_makes_nothing() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who(Says::Nothing);
-        let client = desk.sit_down_inside(&person, era, &[]).await;
-        let result = client.call("reply", reply(&desk)).await;
+        let client = fixture.start_in_process(&person, era, &[]).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result) && text(&result).contains("no answer"), "{era:?}: {}", text(&result));
-        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
-        client.call("reply", reply(&desk)).await;
+        assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
+        client.call("reply", reply(&fixture)).await;
         assert_eq!(person.questions().len(), 2, "{era:?}: it was no refusal, so it can be asked again");
     }
 }
@@ -162,10 +162,10 @@ async fn a_question_that_is_put_away_makes_nothing() {
 #[tokio::test]
 async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
     for era in ERAS {
-        let desk = Desk::new().await;
-        let client = desk.sit_down_inside(&Person::who(Says::CannotBeAsked), era, &[]).await;
+        let fixture = Fixture::new().await;
+        let client = fixture.start_in_process(&Person::who(Says::CannotBeAsked), era, &[]).await;
         // Whatever else a model may think of is no consent.
-        let mut arguments = reply(&desk);
+        let mut arguments = reply(&fixture);
         for word in ["consent", "confirmed", "force", "allow"] {
             arguments[word] = true.into();
         }
@@ -175,53 +175,53 @@ async fn a_client_that_cannot_ask_gets_a_draft_and_is_told() {
             "{era:?}: {}",
             text(&result)
         );
-        let result = client.call("reply", reply(&desk)).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         let structured = result.structured_content.as_ref().unwrap();
         assert_eq!(structured["status"], "draft", "{era:?}");
         assert!(structured["note"].as_str().unwrap().contains("cannot ask"), "{era:?}: {structured}");
         assert!(text(&result).contains("cannot ask"), "{era:?}");
-        assert_eq!(desk.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] }, "{era:?}");
+        assert_eq!(fixture.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] }, "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn a_client_that_fails_to_ask_gets_a_draft() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::Fails), Older, &[]).await;
-    let result = client.call("reply", reply(&desk)).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::Fails), Older, &[]).await;
+    let result = client.call("reply", reply(&fixture)).await;
     assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
     assert!(text(&result).contains("failed to ask"), "{}", text(&result));
-    assert_eq!(desk.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] });
+    assert_eq!(fixture.mails().await, Mails { drafts: vec![BODY.into()], sent: vec![] });
 }
 
 #[tokio::test]
 async fn a_key_that_may_only_send_sends_nothing_without_consent() {
-    let desk = Desk::new().await;
-    let key = desk.key(&[Scope::Read, Scope::Send]).await;
-    let mut command = desk.program();
+    let fixture = Fixture::new().await;
+    let key = fixture.key(&[Scope::Read, Scope::Send]).await;
+    let mut command = fixture.program();
     command.env("SHARED_INBOX_API_KEY", key);
-    let client = crate::desk::connect(command, &Person::who(Says::CannotBeAsked), Newer).await;
-    let result = client.call("reply", reply(&desk)).await;
+    let client = crate::fixture::connect(command, &Person::who(Says::CannotBeAsked), Newer).await;
+    let result = client.call("reply", reply(&fixture)).await;
     assert!(is_error(&result), "{}", text(&result));
     for said in ["Nothing was sent", "cannot ask", "`draft`"] {
         assert!(text(&result).contains(said), "{said} in {}", text(&result));
     }
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }
 
 #[tokio::test]
 async fn never_makes_drafts_and_allow_does_not_ask() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down_inside(&person, era, &["--send=never"]).await;
-        let result = client.call("reply", reply(&desk)).await;
+        let client = fixture.start_in_process(&person, era, &["--send=never"]).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
         assert!(text(&result).contains("--send=never"), "{era:?}: {}", text(&result));
 
-        let client = desk.sit_down_inside(&person, era, &["--send=allow"]).await;
-        let result = client.call("reply", reply(&desk)).await;
+        let client = fixture.start_in_process(&person, era, &["--send=allow"]).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "scheduled", "{era:?}");
         assert_eq!(person.questions().len(), 0, "{era:?}");
     }
@@ -230,26 +230,27 @@ async fn never_makes_drafts_and_allow_does_not_ask() {
 #[tokio::test]
 async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
     for era in ERAS {
-        let desk = Desk::with(|mail| {
+        let fixture = Fixture::with(|mail| {
             mail.risk = Some("phishing".into());
             mail.risk_reasons = vec!["New domain".into()];
         })
         .await;
         let person = Person::who(Says::No);
-        let client = desk.sit_down_inside(&person, era, &["--send=allow"]).await;
+        let client = fixture.start_in_process(&person, era, &["--send=allow"]).await;
         for (tool, arguments) in
-            [("get_conversation", json!({ "id": desk.conversation })), ("list_conversations", json!({}))]
+            [("get_conversation", json!({ "id": fixture.conversation })), ("list_conversations", json!({}))]
         {
             let result = client.call(tool, arguments).await;
             assert!(text(&result).contains("WARNING"), "{era:?} {tool}: {}", text(&result));
         }
-        let result = client.call("reply", reply(&desk)).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result), "{era:?}: {}", text(&result));
         assert!(person.questions()[0].contains("phishing"), "{era:?}");
-        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+        assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
 
-        let cannot = desk.sit_down_inside(&Person::who(Says::CannotBeAsked), era, &["--send=allow"]).await;
-        let result = cannot.call("reply", reply(&desk)).await;
+        let cannot =
+            fixture.start_in_process(&Person::who(Says::CannotBeAsked), era, &["--send=allow"]).await;
+        let result = cannot.call("reply", reply(&fixture)).await;
         assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{era:?}");
     }
 }
@@ -257,10 +258,10 @@ async fn a_risk_asks_even_where_sending_is_allowed_and_warns_in_every_read() {
 #[tokio::test]
 async fn a_document_request_asks_with_its_checklist() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down_inside(&person, era, &[]).await;
-        let arguments = json!({ "id": desk.conversation, "documents": [{ "label": "Passport" }], "message": "We need this.",
+        let client = fixture.start_in_process(&person, era, &[]).await;
+        let arguments = json!({ "id": fixture.conversation, "documents": [{ "label": "Passport" }], "message": "We need this.",
                                 "dueDate": "2030-01-01", "send": true });
         let result = client.call("request_documents", arguments).await;
         assert_eq!(
@@ -278,16 +279,16 @@ async fn a_document_request_asks_with_its_checklist() {
 
 #[tokio::test]
 async fn a_key_that_may_not_send_is_not_asked_about() {
-    let desk = Desk::new().await;
-    let key = desk.key(&[Scope::Read, Scope::Draft]).await;
+    let fixture = Fixture::new().await;
+    let key = fixture.key(&[Scope::Read, Scope::Draft]).await;
     let person = Person::who(Says::Yes);
-    let mut command = desk.program();
+    let mut command = fixture.program();
     command.env("SHARED_INBOX_API_KEY", key);
-    let client = crate::desk::connect(command, &person, Newer).await;
-    let result = client.call("reply", reply(&desk)).await;
+    let client = crate::fixture::connect(command, &person, Newer).await;
+    let result = client.call("reply", reply(&fixture)).await;
     assert!(is_error(&result) && text(&result).contains("`send`"), "{}", text(&result));
     assert_eq!(person.questions().len(), 0);
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }
 
 /// The answers that a client brings back with a question of the newer protocol.
@@ -297,10 +298,11 @@ fn yes() -> InputResponses {
 
 #[tokio::test]
 async fn consent_is_bound_to_its_mail_and_works_once() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who(Says::Yes);
-    let client = desk.sit_down_inside(&person, Newer, &[]).await;
-    let call = |body: &str| params("reply", json!({ "id": desk.conversation, "body": body, "send": true }));
+    let client = fixture.start_in_process(&person, Newer, &[]).await;
+    let call =
+        |body: &str| params("reply", json!({ "id": fixture.conversation, "body": body, "send": true }));
     let ask = async |body: &str| match client.service.call_tool_once(call(body)).await.unwrap() {
         CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
         other => panic!("expected a question, got {other:?}"),
@@ -328,17 +330,17 @@ async fn consent_is_bound_to_its_mail_and_works_once() {
     assert!(!is_error(&sent), "{}", text(&sent));
     let replayed = answer("third", &state).await;
     assert!(is_error(&replayed), "{}", text(&replayed));
-    assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec!["first".into()] });
+    assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec!["first".into()] });
 }
 
 #[tokio::test]
 async fn an_answer_without_a_question_is_worth_nothing() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::Yes), Newer, &[]).await;
-    let request = params("reply", reply(&desk)).with_input_responses(yes());
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::Yes), Newer, &[]).await;
+    let request = params("reply", reply(&fixture)).with_input_responses(yes());
     match client.service.call_tool_once(request).await.unwrap() {
         CallToolResponse::InputRequired(_) => {}
         other => panic!("expected the question, got {other:?}"),
     }
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use shared_inbox::create::Verification;
 use shared_inbox_mock::{Effect, FaultRule};
 
-use crate::desk::{Client, Desk, ERAS, Mails, Older, Person, Says, is_error, params, text, until};
+use crate::fixture::{Client, ERAS, Fixture, Mails, Older, Person, Says, is_error, params, text, until};
 
 #[tokio::test]
 async fn the_same_create_again_gives_the_first_result_and_says_so() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who(Says::Yes);
-        let client = desk.sit_down_inside(&person, era, &[]).await;
-        let note = json!({ "id": desk.conversation, "body": "Refund is approved" });
-        let reply = json!({ "id": desk.conversation, "body": "On its way", "send": true });
+        let client = fixture.start_in_process(&person, era, &[]).await;
+        let note = json!({ "id": fixture.conversation, "body": "Refund is approved" });
+        let reply = json!({ "id": fixture.conversation, "body": "On its way", "send": true });
         for (tool, arguments) in [("add_note", &note), ("reply", &reply)] {
             let first = client.call(tool, arguments.clone()).await;
             let again = client.call(tool, arguments.clone()).await;
@@ -26,60 +26,64 @@ async fn the_same_create_again_gives_the_first_result_and_says_so() {
             assert!(again["note"].as_str().unwrap().contains("repeats a call"), "{era:?} {tool}: {again}");
         }
         assert_eq!(person.questions().len(), 1, "{era:?}: the repeat is not asked about");
-        assert_eq!(desk.notes().await, ["Refund is approved"], "{era:?}");
-        assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec!["On its way".into()] }, "{era:?}");
+        assert_eq!(fixture.notes().await, ["Refund is approved"], "{era:?}");
+        assert_eq!(
+            fixture.mails().await,
+            Mails { drafts: vec![], sent: vec!["On its way".into()] },
+            "{era:?}"
+        );
 
-        let other = client.call("add_note", json!({ "id": desk.conversation, "body": "Another" })).await;
+        let other = client.call("add_note", json!({ "id": fixture.conversation, "body": "Another" })).await;
         assert!(!text(&other).contains("repeats"), "{era:?}");
-        assert_eq!(desk.notes().await.len(), 2, "{era:?}");
+        assert_eq!(fixture.notes().await.len(), 2, "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn the_same_create_twice_at_a_time_is_made_once() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
-    let note = || client.call("add_note", json!({ "id": desk.conversation, "body": "Twice" }));
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
+    let note = || client.call("add_note", json!({ "id": fixture.conversation, "body": "Twice" }));
     let (one, other) = tokio::join!(note(), note());
     let repeats = [&one, &other].into_iter().filter(|result| text(result).contains("repeats a call")).count();
     assert_eq!(repeats, 1, "{} / {}", text(&one), text(&other));
-    assert_eq!(desk.notes().await, ["Twice"]);
+    assert_eq!(fixture.notes().await, ["Twice"]);
 }
 
 #[tokio::test]
 async fn a_draft_made_for_want_of_consent_is_made_once_too() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::CannotBeAsked), Older, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::CannotBeAsked), Older, &[]).await;
     for send in [true, true, false] {
-        let reply = json!({ "id": desk.conversation, "body": "Hello", "send": send });
+        let reply = json!({ "id": fixture.conversation, "body": "Hello", "send": send });
         let result = client.call("reply", reply).await;
         assert_eq!(text(&result).contains("cannot ask"), send, "{}", text(&result));
     }
-    assert_eq!(desk.mails().await.drafts, ["Hello"]);
+    assert_eq!(fixture.mails().await.drafts, ["Hello"]);
 }
 
 #[tokio::test]
 async fn a_lost_answer_does_not_make_a_second_note() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let lost = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
-    desk.mock.control().add_fault(lost).await.unwrap();
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
-    let result = client.call("add_note", json!({ "id": desk.conversation, "body": "Once" })).await;
+    fixture.mock.control().add_fault(lost).await.unwrap();
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
+    let result = client.call("add_note", json!({ "id": fixture.conversation, "body": "Once" })).await;
     assert!(!is_error(&result), "{}", text(&result));
     assert!(text(&result).contains("response was lost"), "{}", text(&result));
-    assert_eq!(desk.notes().await, ["Once"]);
+    assert_eq!(fixture.notes().await, ["Once"]);
 }
 
 #[tokio::test]
 async fn a_repeat_after_an_unknown_outcome_finds_the_first_and_says_so() {
-    let desk = Desk::new().await;
-    let control = desk.mock.control();
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    let fixture = Fixture::new().await;
+    let control = fixture.mock.control();
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
     control.add_fault(FaultRule::new(Effect::drop_after()).path("/conversations/*/notes")).await.unwrap();
     // What would tell whether it took effect cannot be read.
     let gone = FaultRule::new(Effect::status(404)).method("GET").path("/conversations/*").always();
     control.add_fault(gone).await.unwrap();
-    let note = json!({ "id": desk.conversation, "body": "Once" });
+    let note = json!({ "id": fixture.conversation, "body": "Once" });
 
     let unknown = client.call("add_note", note.clone()).await;
     assert!(is_error(&unknown), "{}", text(&unknown));
@@ -90,16 +94,16 @@ async fn a_repeat_after_an_unknown_outcome_finds_the_first_and_says_so() {
         let found = client.call("add_note", note.clone()).await;
         assert!(!is_error(&found) && text(&found).contains("repeats a call"), "{}", text(&found));
     }
-    assert_eq!(desk.notes().await, ["Once"]);
+    assert_eq!(fixture.notes().await, ["Once"]);
 }
 
 /// Asks for a note whose answer never comes, and cancels the call once the service has it.
-async fn cancelled_note(desk: &Desk, client: &Client, effect: Effect) -> Value {
+async fn cancelled_note(fixture: &Fixture, client: &Client, effect: Effect) -> Value {
     let rule = FaultRule::new(effect.delayed(Duration::from_secs(60))).path("/conversations/*/notes");
-    desk.mock.control().add_fault(rule).await.unwrap();
-    let note = json!({ "id": desk.conversation, "body": "Once" });
+    fixture.mock.control().add_fault(rule).await.unwrap();
+    let note = json!({ "id": fixture.conversation, "body": "Once" });
     let call = client.start(params("add_note", note.clone())).await;
-    until(async || desk.mock.control().faults().await.iter().any(|fault| fault.fired > 0)).await;
+    until(async || fixture.mock.control().faults().await.iter().any(|fault| fault.fired > 0)).await;
     call.cancel(None).await.unwrap();
     note
 }
@@ -113,29 +117,30 @@ async fn give_up(person: &Person, client: &Client) {
 
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_that_took_effect_makes_nothing_new() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who(Says::No);
-    let client = desk.sit_down_inside(&person, Older, &[]).await;
-    let note = cancelled_note(&desk, &client, Effect::delay(Duration::ZERO)).await;
+    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let note = cancelled_note(&fixture, &client, Effect::delay(Duration::ZERO)).await;
     let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(desk.notes().await, ["Once"]);
+    assert_eq!(fixture.notes().await, ["Once"]);
 }
 
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who(Says::No);
-    let service = desk.client().build().unwrap();
-    let client = desk.sit_down_over(Some(service), &person, Older, &[]).await;
-    let note = cancelled_note(&desk, &client, Effect::drop_before()).await;
-    desk.mock.control().clear_requests().await;
+    let service = fixture.client().build().unwrap();
+    let client = fixture.start_over(Some(service), &person, Older, &[]).await;
+    let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
+    fixture.mock.control().clear_requests().await;
     let late = async {
         give_up(&person, &client).await;
-        let looked = |path: &str| path.ends_with(&desk.conversation);
-        until(async || desk.mock.control().requests().await.iter().any(|entry| looked(&entry.path))).await;
-        let id = desk.conversation.parse().unwrap();
-        desk.mock
+        let looked = |path: &str| path.ends_with(&fixture.conversation);
+        until(async || fixture.mock.control().requests().await.iter().any(|entry| looked(&entry.path))).await;
+        let id = fixture.conversation.parse().unwrap();
+        fixture
+            .mock
             .client()
             .conversation(&id)
             .add_note("Once")
@@ -145,16 +150,16 @@ async fn a_repeat_of_a_cancelled_call_waits_for_an_effect_that_shows_late() {
     };
     let (again, ()) = tokio::join!(client.call("add_note", note), late);
     assert!(text(&again).contains("repeats a call"), "{}", text(&again));
-    assert_eq!(desk.notes().await, ["Once"]);
+    assert_eq!(fixture.notes().await, ["Once"]);
 }
 
 #[tokio::test]
 async fn a_repeat_of_a_cancelled_call_without_effect_is_made_when_it_would_have_shown() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who(Says::No);
-    let client = desk.sit_down_inside(&person, Older, &[]).await;
-    let note = cancelled_note(&desk, &client, Effect::drop_before()).await;
+    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let note = cancelled_note(&fixture, &client, Effect::drop_before()).await;
     let (again, ()) = tokio::join!(client.call("add_note", note), give_up(&person, &client));
     assert!(!is_error(&again) && !text(&again).contains("repeats"), "{}", text(&again));
-    assert_eq!(desk.notes().await, ["Once"]);
+    assert_eq!(fixture.notes().await, ["Once"]);
 }

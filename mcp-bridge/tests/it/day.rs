@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use shared_inbox_mock::MockServer;
 
 use crate::{
-    desk::{Desk, Era, Newer, Person, Says, is_error, text},
+    fixture::{Era, Fixture, Newer, Person, Says, is_error, text},
     tokens::tokens,
 };
 
@@ -17,8 +17,9 @@ struct Day {
 
 /// Ten mails read and tagged, five drafts, a document request, four assignments, a search and three notes.
 async fn day(era: Era, arguments: &[&str]) -> Day {
-    let desk = Desk { mock: MockServer::builder().manual_clock().start().await, conversation: String::new() };
-    let client = desk.sit_down_inside(&Person::who(Says::No), era, arguments).await;
+    let fixture =
+        Fixture { mock: MockServer::builder().manual_clock().start().await, conversation: String::new() };
+    let client = fixture.start_in_process(&Person::who(Says::No), era, arguments).await;
     let (mut all_text, mut all_structured) = (String::new(), String::new());
     let mut call = async |tool: &'static str, arguments: Value| {
         let result = client.call(tool, arguments).await;
@@ -49,7 +50,7 @@ async fn day(era: Era, arguments: &[&str]) -> Day {
     for id in &ids[..3] {
         call("add_note", json!({ "id": id, "body": "Waits for the warehouse." })).await;
     }
-    let requests = desk.mock.control().requests().await.len();
+    let requests = fixture.mock.control().requests().await.len();
     Day { requests, text: all_text, structured: all_structured }
 }
 

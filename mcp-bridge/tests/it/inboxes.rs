@@ -6,11 +6,11 @@ use rmcp::model::{
 use serde_json::{Value, json};
 use shared_inbox_mock::{InboundMail, NewMailbox};
 
-use crate::desk::{Client, Desk, Newer, Older, Person, Says, is_error, text};
+use crate::fixture::{Client, Fixture, Newer, Older, Person, Says, is_error, text};
 
-/// The desk's own conversation is in orders@; this one is not.
-async fn another(desk: &Desk, address: &str) -> String {
-    let control = desk.mock.control();
+/// The fixture's own conversation is in orders@; this one is not.
+async fn another(fixture: &Fixture, address: &str) -> String {
+    let control = fixture.mock.control();
     control.create_mailbox(NewMailbox::new(address, "Orders")).await.unwrap();
     let mut mail = InboundMail::new(address, "eve@customer.example", "The other inbox");
     mail.subject = Some("Secret plans".into());
@@ -21,8 +21,8 @@ async fn another(desk: &Desk, address: &str) -> String {
     control.inbound(mail).await.unwrap().conversation_id.to_string()
 }
 
-async fn mailbox_id(desk: &Desk, address: &str) -> String {
-    let all = desk.mock.client().mailboxes().await.unwrap();
+async fn mailbox_id(fixture: &Fixture, address: &str) -> String {
+    let all = fixture.mock.client().mailboxes().await.unwrap();
     all.into_iter().find(|mailbox| mailbox.address == address).unwrap().id.to_string()
 }
 
@@ -33,11 +33,11 @@ async fn complete(client: &Client, to: Reference, name: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn nothing_of_another_inbox_can_be_read_listed_changed_or_completed() {
-    let desk = Desk::new().await;
-    let other = another(&desk, "boss@shop.example").await;
+    let fixture = Fixture::new().await;
+    let other = another(&fixture, "boss@shop.example").await;
     let person = Person::who(Says::Yes);
-    let client = desk.sit_down(&person, Older, &["--mailbox", "ORDERS@shop.example"]).await;
-    let plain = desk.sit_down(&person, Older, &[]).await;
+    let client = fixture.start_program(&person, Older, &["--mailbox", "ORDERS@shop.example"]).await;
+    let plain = fixture.start_program(&person, Older, &[]).await;
 
     // The same tools, but for the one that belongs to no inbox.
     let tools = client.tools().await;
@@ -55,13 +55,13 @@ async fn nothing_of_another_inbox_can_be_read_listed_changed_or_completed() {
         }
     }
     let listed = client
-        .call("list_conversations", json!({ "mailbox": mailbox_id(&desk, "boss@shop.example").await }))
+        .call("list_conversations", json!({ "mailbox": mailbox_id(&fixture, "boss@shop.example").await }))
         .await;
     assert!(is_error(&listed) && text(&listed).contains("--mailbox"), "{}", text(&listed));
     let own = client
-        .call("list_conversations", json!({ "mailbox": mailbox_id(&desk, "orders@shop.example").await }))
+        .call("list_conversations", json!({ "mailbox": mailbox_id(&fixture, "orders@shop.example").await }))
         .await;
-    assert!(text(&own).contains(&desk.conversation), "{}", text(&own));
+    assert!(text(&own).contains(&fixture.conversation), "{}", text(&own));
 
     // An id of another inbox is like one that was never there.
     for (tool, more) in [
@@ -89,7 +89,7 @@ async fn nothing_of_another_inbox_can_be_read_listed_changed_or_completed() {
     for uri in [
         format!("inbox://conversations/{other}"),
         format!("inbox://conversations/{other}/items/1-5"),
-        format!("inbox://mailboxes/{}/conversations", mailbox_id(&desk, "boss@shop.example").await),
+        format!("inbox://mailboxes/{}/conversations", mailbox_id(&fixture, "boss@shop.example").await),
     ] {
         assert!(
             client.service.read_resource(ReadResourceRequestParams::new(uri.as_str())).await.is_err(),
@@ -107,24 +107,24 @@ async fn nothing_of_another_inbox_can_be_read_listed_changed_or_completed() {
     let triage = || Reference::for_prompt("triage_inbox");
     assert_eq!(complete(&client, triage(), "mailbox").await, ["orders@shop.example"]);
     let ids = complete(&client, Reference::for_resource("inbox://conversations/{id}"), "id").await;
-    assert_eq!(ids, [desk.conversation.as_str()]);
+    assert_eq!(ids, [fixture.conversation.as_str()]);
 
-    let untouched = desk.mock.client().conversation(&other.parse().unwrap()).get().await.unwrap();
+    let untouched = fixture.mock.client().conversation(&other.parse().unwrap()).get().await.unwrap();
     assert_eq!(untouched.timeline.len(), 1, "nothing was done there");
-    let note = client.call("add_note", json!({ "id": desk.conversation, "body": "Here" })).await;
+    let note = client.call("add_note", json!({ "id": fixture.conversation, "body": "Here" })).await;
     assert!(!is_error(&note), "{}", text(&note));
 }
 
 #[tokio::test]
 async fn several_inboxes_make_one_list_newest_first() {
-    let desk = Desk::new().await;
-    desk.mock.control().advance(std::time::Duration::from_secs(60)).await.unwrap();
-    let boss = another(&desk, "boss@shop.example").await;
-    desk.mock.control().advance(std::time::Duration::from_secs(60)).await.unwrap();
-    let third = another(&desk, "third@shop.example").await;
-    let mut command = desk.program();
+    let fixture = Fixture::new().await;
+    fixture.mock.control().advance(std::time::Duration::from_secs(60)).await.unwrap();
+    let boss = another(&fixture, "boss@shop.example").await;
+    fixture.mock.control().advance(std::time::Duration::from_secs(60)).await.unwrap();
+    let third = another(&fixture, "third@shop.example").await;
+    let mut command = fixture.program();
     command.env("SHARED_INBOX_MAILBOX", "orders@shop.example,boss@shop.example");
-    let client = crate::desk::connect(command, &Person::who(Says::No), Newer).await;
+    let client = crate::fixture::connect(command, &Person::who(Says::No), Newer).await;
     let list = client.call("list_conversations", json!({})).await;
     let ids: Vec<_> = list.structured_content.as_ref().unwrap()["items"]
         .as_array()
@@ -132,17 +132,18 @@ async fn several_inboxes_make_one_list_newest_first() {
         .iter()
         .map(|c| &c["id"])
         .collect();
-    assert_eq!(ids, [boss.as_str(), &desk.conversation]);
+    assert_eq!(ids, [boss.as_str(), &fixture.conversation]);
     let one = client.call("list_conversations", json!({ "limit": 1 })).await;
-    assert!(text(&one).contains(&boss) && !text(&one).contains(&desk.conversation), "{}", text(&one));
+    assert!(text(&one).contains(&boss) && !text(&one).contains(&fixture.conversation), "{}", text(&one));
     assert!(is_error(&client.call("get_conversation", json!({ "id": third })).await));
     assert!(!is_error(&client.call("get_conversation", json!({ "id": boss })).await));
 }
 
 #[tokio::test]
 async fn an_inbox_that_is_not_there_opens_none() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &["--mailbox=oders@shop.example"]).await;
+    let fixture = Fixture::new().await;
+    let client =
+        fixture.start_program(&Person::who(Says::No), Newer, &["--mailbox=oders@shop.example"]).await;
     for tool in ["list_conversations", "list_mailboxes"] {
         let result = client.call(tool, json!({})).await;
         assert!(
@@ -151,8 +152,8 @@ async fn an_inbox_that_is_not_there_opens_none() {
             text(&result)
         );
     }
-    assert!(is_error(&client.call("get_conversation", json!({ "id": desk.conversation })).await));
-    let doctor = desk
+    assert!(is_error(&client.call("get_conversation", json!({ "id": fixture.conversation })).await));
+    let doctor = fixture
         .program()
         .args(["--mailbox=oders@shop.example,orders@shop.example", "doctor"])
         .output()
@@ -164,7 +165,7 @@ async fn an_inbox_that_is_not_there_opens_none() {
         said.contains("ok    inbox: the model is kept to orders@shop.example") && !doctor.status.success(),
         "{said}"
     );
-    let wrong = desk.program().args(["--mailbox", "orders"]).output().await.unwrap();
+    let wrong = fixture.program().args(["--mailbox", "orders"]).output().await.unwrap();
     let said = String::from_utf8_lossy(&wrong.stderr);
     assert!(
         wrong.status.code() == Some(2) && said.contains("--mailbox") && said.contains("address"),

@@ -6,16 +6,16 @@ use serde_json::json;
 use shared_inbox::Scope;
 use shared_inbox_mock::NewKey;
 
-use crate::desk::{Client, Desk, Newer, Older, Person, Says, connect, is_error, text, until};
+use crate::fixture::{Client, Fixture, Newer, Older, Person, Says, connect, is_error, text, until};
 
 /// A key with these scopes, and its agent.
-async fn key(desk: &Desk, scopes: &[Scope]) -> (String, String) {
-    let made = desk.mock.control().create_key(NewKey::live("Bridge", scopes.to_vec())).await.unwrap();
+async fn key(fixture: &Fixture, scopes: &[Scope]) -> (String, String) {
+    let made = fixture.mock.control().create_key(NewKey::live("Bridge", scopes.to_vec())).await.unwrap();
     (made.key, made.agent_id.to_string())
 }
 
-async fn with_file(desk: &Desk, person: &Person, file: &Path) -> Client {
-    let mut command = desk.program();
+async fn with_file(fixture: &Fixture, person: &Person, file: &Path) -> Client {
+    let mut command = fixture.program();
     command.env_remove("SHARED_INBOX_API_KEY").arg("--api-key-file").arg(file);
     connect(command, person, Older).await
 }
@@ -24,32 +24,32 @@ const ALL: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, S
 
 #[tokio::test]
 async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of_other_tools() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
-    let (first, agent) = key(&desk, &ALL).await;
+    let (first, agent) = key(&fixture, &ALL).await;
     fs::write(&file, first).unwrap();
     let person = Person::who(Says::No);
-    let client = with_file(&desk, &person, &file).await;
+    let client = with_file(&fixture, &person, &file).await;
     assert_eq!(client.tools().await.len(), 12);
     assert!(!is_error(&client.call("list_tags", json!({})).await));
 
-    desk.mock.control().revoke_key(&agent).await.unwrap();
+    fixture.mock.control().revoke_key(&agent).await.unwrap();
     let result = client.call("list_tags", json!({})).await;
     assert!(is_error(&result) && text(&result).contains("--api-key-file"), "{}", text(&result));
 
-    let (second, agent) = key(&desk, &[Scope::Read, Scope::Write]).await;
+    let (second, agent) = key(&fixture, &[Scope::Read, Scope::Write]).await;
     fs::write(&file, format!("{second}\n")).unwrap();
-    let note = json!({ "id": desk.conversation, "body": "With the second key" });
+    let note = json!({ "id": fixture.conversation, "body": "With the second key" });
     let result = client.call("add_note", note).await;
     assert!(!is_error(&result), "the failed call was made once more: {}", text(&result));
-    assert_eq!(desk.notes().await, ["With the second key"]);
+    assert_eq!(fixture.notes().await, ["With the second key"]);
     until(async || person.tools_changed.load(Ordering::SeqCst) == 1).await;
     let tools = client.tools().await;
     assert!(!tools.contains(&"reply".to_owned()) && tools.contains(&"add_note".to_owned()), "{tools:?}");
 
-    desk.mock.control().revoke_key(&agent).await.unwrap();
-    let (third, _) = key(&desk, &[Scope::Read, Scope::Write]).await;
+    fixture.mock.control().revoke_key(&agent).await.unwrap();
+    let (third, _) = key(&fixture, &[Scope::Read, Scope::Write]).await;
     fs::write(&file, third).unwrap();
     let mailboxes = rmcp::model::ReadResourceRequestParams::new("inbox://mailboxes");
     assert!(client.service.read_resource(mailboxes).await.is_ok(), "a resource is read once more too");
@@ -60,24 +60,24 @@ async fn a_key_that_is_replaced_works_in_the_next_call_and_the_client_is_told_of
 #[tokio::test]
 async fn a_key_that_is_replaced_while_a_person_is_asked_sends_after_their_yes() {
     for era in [Older, Newer] {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key");
-        let (first, agent) = key(&desk, &ALL).await;
+        let (first, agent) = key(&fixture, &ALL).await;
         fs::write(&file, first).unwrap();
         let person = Person::who_takes_time(Says::Yes);
-        let arguments = ["--base-url", desk.mock.base_url(), "--api-key-file", file.to_str().unwrap()];
-        let client = desk.sit_down_over(None, &person, era, &arguments).await;
+        let arguments = ["--base-url", fixture.mock.base_url(), "--api-key-file", file.to_str().unwrap()];
+        let client = fixture.start_over(None, &person, era, &arguments).await;
         let rotate = async {
             until(async || person.questions().len() == 1).await;
-            desk.mock.control().revoke_key(&agent).await.unwrap();
-            fs::write(&file, key(&desk, &ALL).await.0).unwrap();
+            fixture.mock.control().revoke_key(&agent).await.unwrap();
+            fs::write(&file, key(&fixture, &ALL).await.0).unwrap();
             person.answers.add_permits(1);
         };
-        let send = json!({ "id": desk.conversation, "body": "Once", "send": true });
+        let send = json!({ "id": fixture.conversation, "body": "Once", "send": true });
         let (result, ()) = tokio::join!(client.call("reply", send), rotate);
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
-        assert_eq!(desk.mails().await.sent, ["Once"], "{era:?}");
+        assert_eq!(fixture.mails().await.sent, ["Once"], "{era:?}");
         assert_eq!(person.questions().len(), 1, "{era:?}");
     }
 }

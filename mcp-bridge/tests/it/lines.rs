@@ -7,7 +7,7 @@ use shared_inbox_mock::{Effect, FaultRule};
 use tokio::io::AsyncWriteExt;
 
 use crate::{
-    desk::Desk,
+    fixture::Fixture,
     raw::{Raw, slow, under_way},
 };
 
@@ -18,8 +18,8 @@ fn of_nobody(answer: &str, code: i32) -> bool {
 
 #[tokio::test]
 async fn a_line_that_is_no_message_gets_an_error_without_an_id() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     let garbage: [(&[u8], i32); 6] = [
         (b"hello", -32700),
         (b"{", -32700),
@@ -44,8 +44,8 @@ async fn a_line_that_is_no_message_gets_an_error_without_an_id() {
 
 #[tokio::test]
 async fn messages_that_nobody_waits_for_are_passed_over() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     let messages: [&[u8]; 4] = [
         b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \"params\": {\"requestId\": 9}}",
         b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/of_ours\"}",
@@ -66,8 +66,8 @@ async fn messages_that_nobody_waits_for_are_passed_over() {
 
 #[tokio::test]
 async fn each_request_of_a_batch_is_answered_in_a_session_of_2025_03_26() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet_in("2025-03-26", json!({})).await;
     let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
     let stray = json!({ "jsonrpc": "2.0", "method": "notifications/of_ours" });
@@ -95,13 +95,13 @@ async fn each_request_of_a_batch_is_answered_in_a_session_of_2025_03_26() {
 
 #[tokio::test]
 async fn a_cancelled_request_of_a_batch_does_not_hold_up_the_others() {
-    let desk = Desk::new().await;
-    slow(&desk, "/tags").await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    slow(&fixture, "/tags").await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet_in("2025-03-26", json!({})).await;
     let call = |id: u64, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
     raw.send(json!([call(2, "list_tags"), call(3, "list_mailboxes")])).await;
-    under_way(&desk.mock).await;
+    under_way(&fixture.mock).await;
     let cancelled = json!({ "requestId": 2 });
     raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
     let answers: Vec<Value> = serde_json::from_str(&raw.next().await).unwrap();
@@ -110,8 +110,8 @@ async fn a_cancelled_request_of_a_batch_does_not_hold_up_the_others() {
 
 #[tokio::test]
 async fn a_batch_in_another_session_gets_an_error_without_an_id() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     let batch = json!([{ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }]);
     for greeted in [false, true] {
         if greeted {
@@ -125,12 +125,12 @@ async fn a_batch_in_another_session_gets_an_error_without_an_id() {
 
 #[tokio::test]
 async fn requests_of_the_bridge_are_numbered_from_1_and_can_be_withdrawn() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet_with(json!({ "elicitation": {} })).await;
     for id in 1..=2 {
         let body = format!("Number {id}");
-        raw.call(100 + id, "reply", json!({ "id": desk.conversation, "body": body, "send": true })).await;
+        raw.call(100 + id, "reply", json!({ "id": fixture.conversation, "body": body, "send": true })).await;
         let question: Value = serde_json::from_str(&raw.next().await).unwrap();
         assert_eq!((&question["method"], &question["id"]), (&json!("elicitation/create"), &json!(id)));
         let cancelled = json!({ "requestId": 100 + id });
@@ -139,7 +139,7 @@ async fn requests_of_the_bridge_are_numbered_from_1_and_can_be_withdrawn() {
         assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
         assert_eq!(withdrawn["params"]["requestId"], id, "{withdrawn}");
     }
-    raw.call(200, "reply", json!({ "id": desk.conversation, "body": "Number 3", "send": true })).await;
+    raw.call(200, "reply", json!({ "id": fixture.conversation, "body": "Number 3", "send": true })).await;
     let question: Value = serde_json::from_str(&raw.next().await).unwrap();
     raw.send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } })).await;
     assert_eq!(
@@ -151,8 +151,8 @@ async fn requests_of_the_bridge_are_numbered_from_1_and_can_be_withdrawn() {
 
 #[tokio::test]
 async fn a_request_that_cannot_be_read_gets_an_error_with_its_id() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     let call = |id: &str, params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
     };
@@ -201,13 +201,13 @@ async fn a_request_that_cannot_be_read_gets_an_error_with_its_id() {
 
 #[tokio::test]
 async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let slow = FaultRule::new(Effect::delay(Duration::from_millis(500))).path("/tags").times(1);
-    desk.mock.control().add_fault(slow).await.unwrap();
-    let mut raw = Raw::start(&desk, &[]);
+    fixture.mock.control().add_fault(slow).await.unwrap();
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
     raw.call(2, "list_tags", json!({})).await;
-    under_way(&desk.mock).await;
+    under_way(&fixture.mock).await;
     raw.call(2, "list_mailboxes", json!({})).await;
     let refused = raw.answer(2).await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("still being worked on"), "{refused}");
@@ -218,11 +218,11 @@ async fn an_id_that_is_in_flight_already_gets_an_error_and_the_first_its_answer(
 
 #[tokio::test]
 async fn a_line_of_20_mib_gets_an_error_wherever_its_id_stands() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
     let body = "x".repeat(20 << 20);
-    let params = json!({ "name": "add_note", "arguments": { "id": desk.conversation, "body": body } });
+    let params = json!({ "name": "add_note", "arguments": { "id": fixture.conversation, "body": body } });
     for line in [
         format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#),
         format!(r#"{{"method":"tools/call","params":{params},"jsonrpc":"2.0","id":2}}"#),
@@ -233,14 +233,14 @@ async fn a_line_of_20_mib_gets_an_error_wherever_its_id_stands() {
     }
     raw.call(3, "list_mailboxes", json!({})).await;
     assert!(raw.answer(3).await.to_string().contains("Orders"));
-    assert_eq!(desk.notes().await.len(), 0);
+    assert_eq!(fixture.notes().await.len(), 0);
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
     let mut sent = 0_u64;
     let long = json!({ "_meta": { "long": "x".repeat(8_000) } });
@@ -268,11 +268,11 @@ async fn a_client_that_does_not_read_is_not_read_from_either_and_loses_nothing()
 
 #[tokio::test]
 async fn a_persons_answer_does_not_wait_behind_the_requests_that_the_bridge_has_no_place_for() {
-    let desk = Desk::new().await;
-    slow(&desk, "/tags").await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    slow(&fixture, "/tags").await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet_with(json!({ "elicitation": {} })).await;
-    raw.call(2, "reply", json!({ "id": desk.conversation, "body": "On its way", "send": true })).await;
+    raw.call(2, "reply", json!({ "id": fixture.conversation, "body": "On its way", "send": true })).await;
     let question: Value = serde_json::from_str(&raw.next().await).unwrap();
     assert_eq!(question["method"], "elicitation/create", "{question}");
     for id in 100..150 {

@@ -6,14 +6,14 @@ use reqwest::{RequestBuilder, Response, StatusCode, header::HeaderMap, redirect:
 use rmcp::model::{CallToolResponse, CallToolResult, ElicitRequestParams, InputRequest};
 use serde_json::{Value, json};
 
-use crate::desk::{
-    Client, Desk, ERAS, Era, Mails, Newer, Older, Person, Says, connect, is_error, params, text, until,
+use crate::fixture::{
+    Client, ERAS, Era, Fixture, Mails, Newer, Older, Person, Says, connect, is_error, params, text, until,
 };
 
 pub(crate) const BODY: &str = "Hello Kim,\n\n<b>it</b> left today: https://shop.example/t?a=1&b=2";
 
-pub(crate) fn reply(desk: &Desk) -> Value {
-    json!({ "id": desk.conversation, "body": BODY, "send": true })
+pub(crate) fn reply(fixture: &Fixture) -> Value {
+    json!({ "id": fixture.conversation, "body": BODY, "send": true })
 }
 
 /// What a browser keeps of the page.
@@ -69,13 +69,13 @@ impl Window {
 }
 
 /// A call that asks on the page, and the page's address.
-async fn asked(desk: &Desk, client: &Client, person: &Person, era: Era) -> (Option<String>, String) {
+async fn asked(fixture: &Fixture, client: &Client, person: &Person, era: Era) -> (Option<String>, String) {
     match era {
         Older => {
             until(async || person.questions().len() == 1).await;
             (None, person.questions()[0].clone())
         }
-        Newer => link(client.service.call_tool_once(params("reply", reply(desk))).await.unwrap()),
+        Newer => link(client.service.call_tool_once(params("reply", reply(fixture))).await.unwrap()),
     }
 }
 
@@ -92,21 +92,26 @@ pub(crate) fn link(response: CallToolResponse) -> (Option<String>, String) {
 }
 
 /// Makes the call, lets the person act on the page, and gives the result.
-async fn with_page(desk: &Desk, person: &Person, era: Era, act: impl AsyncFnOnce(&str)) -> CallToolResult {
-    let client = desk.sit_down_inside(person, era, &[]).await;
+async fn with_page(
+    fixture: &Fixture,
+    person: &Person,
+    era: Era,
+    act: impl AsyncFnOnce(&str),
+) -> CallToolResult {
+    let client = fixture.start_in_process(person, era, &[]).await;
     match era {
         Older => {
             let acts = async {
-                let (_, url) = asked(desk, &client, person, era).await;
+                let (_, url) = asked(fixture, &client, person, era).await;
                 act(&url).await;
             };
-            tokio::join!(client.call("reply", reply(desk)), acts).0
+            tokio::join!(client.call("reply", reply(fixture)), acts).0
         }
         Newer => {
-            let (state, url) = asked(desk, &client, person, era).await;
+            let (state, url) = asked(fixture, &client, person, era).await;
             act(&url).await;
             let accepted = [("consent".to_owned(), json!({ "action": "accept" }))];
-            let call = params("reply", reply(desk)).with_request_state(state.unwrap());
+            let call = params("reply", reply(fixture)).with_request_state(state.unwrap());
             match client.service.call_tool_once(call.with_input_responses(accepted.into())).await.unwrap() {
                 CallToolResponse::Complete(result) => result,
                 other => panic!("expected a result, got {other:?}"),
@@ -118,9 +123,9 @@ async fn with_page(desk: &Desk, person: &Person, era: Era, act: impl AsyncFnOnce
 #[tokio::test]
 async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Says::Yes);
-        let result = with_page(&desk, &person, era, async |url| {
+        let result = with_page(&fixture, &person, era, async |url| {
             let window = Window::open(url).await;
             for shown in ["kim@customer.example", "&lt;b&gt;it&lt;/b&gt; left today", "Order 1042"] {
                 assert!(window.shown.contains(shown), "{shown} in {}", window.shown);
@@ -134,16 +139,16 @@ async fn a_client_that_can_show_links_shows_the_page_and_its_yes_sends() {
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         let sent = serde_json::to_string(&result).unwrap();
         assert!(!sent.contains("127.0.0.1"), "{era:?}: the model does not learn the address: {sent}");
-        assert_eq!(desk.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
+        assert_eq!(fixture.mails().await, Mails { drafts: vec![], sent: vec![BODY.into()] }, "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn a_no_on_the_page_makes_nothing_and_holds() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Says::Yes);
-        let result = with_page(&desk, &person, era, async |url| {
+        let result = with_page(&fixture, &person, era, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER);
@@ -152,16 +157,16 @@ async fn a_no_on_the_page_makes_nothing_and_holds() {
         })
         .await;
         assert!(is_error(&result) && text(&result).contains("declined"), "{era:?}: {}", text(&result));
-        assert_eq!(desk.mails().await, Mails::none(), "{era:?}");
+        assert_eq!(fixture.mails().await, Mails::none(), "{era:?}");
     }
 }
 
 #[tokio::test]
 async fn an_answer_on_the_page_within_a_second_is_nobodys() {
     for answer in ["send", "refuse"] {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Says::Yes);
-        let result = with_page(&desk, &person, Newer, async |url| {
+        let result = with_page(&fixture, &person, Newer, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_millis(900));
             window.press(answer).await;
@@ -175,22 +180,22 @@ async fn an_answer_on_the_page_within_a_second_is_nobodys() {
 #[tokio::test]
 async fn a_link_that_is_not_opened_sends_nothing() {
     for (era, action) in [(Older, Says::No), (Older, Says::Nothing)] {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(action);
-        let client = desk.sit_down_inside(&person, era, &[]).await;
-        let result = client.call("reply", reply(&desk)).await;
+        let client = fixture.start_in_process(&person, era, &[]).await;
+        let result = client.call("reply", reply(&fixture)).await;
         assert!(is_error(&result), "{action:?}: {}", text(&result));
         let page = http().get(&person.questions()[0]).send().await.unwrap().text().await.unwrap();
         assert!(page.contains("othing was sent") && !page.contains("left today"), "{page}");
-        assert_eq!(desk.mails().await, Mails::none());
+        assert_eq!(fixture.mails().await, Mails::none());
     }
     for action in ["decline", "cancel"] {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Says::Yes);
-        let client = desk.sit_down_inside(&person, Newer, &[]).await;
-        let (state, url) = asked(&desk, &client, &person, Newer).await;
+        let client = fixture.start_in_process(&person, Newer, &[]).await;
+        let (state, url) = asked(&fixture, &client, &person, Newer).await;
         person.clock.forward(Duration::from_secs(2));
-        let call = params("reply", reply(&desk)).with_request_state(state.unwrap());
+        let call = params("reply", reply(&fixture)).with_request_state(state.unwrap());
         let call = call.with_input_responses([("consent".to_owned(), json!({ "action": action }))].into());
         match client.service.call_tool_once(call).await.unwrap() {
             CallToolResponse::Complete(result) => assert!(is_error(&result), "{action}: {}", text(&result)),
@@ -200,23 +205,23 @@ async fn a_link_that_is_not_opened_sends_nothing() {
             http().get(&url).send().await.unwrap().text().await.unwrap().contains("taken back"),
             "{action}"
         );
-        assert_eq!(desk.mails().await, Mails::none(), "{action}");
+        assert_eq!(fixture.mails().await, Mails::none(), "{action}");
     }
 }
 
 #[tokio::test]
 async fn a_cancelled_call_withdraws_the_page() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_follows_links(Says::Yes);
-    let client = desk.sit_down_inside(&person, Older, &[]).await;
-    let call = client.start(params("reply", reply(&desk))).await;
-    let (_, url) = asked(&desk, &client, &person, Older).await;
+    let client = fixture.start_in_process(&person, Older, &[]).await;
+    let call = client.start(params("reply", reply(&fixture))).await;
+    let (_, url) = asked(&fixture, &client, &person, Older).await;
     let window = Window::open(&url).await;
     person.clock.forward(Duration::from_secs(2));
     call.cancel(None).await.unwrap();
     until(async || window.again().await.contains("taken back")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }
 
 #[tokio::test]
@@ -225,9 +230,9 @@ async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
         ("send", "refuse", "The email goes out", "Nothing was sent"),
         ("refuse", "send", "You said no", "goes out"),
     ] {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_follows_links(Says::Yes);
-        with_page(&desk, &person, Newer, async |url| {
+        with_page(&fixture, &person, Newer, async |url| {
             let window = Window::open(url).await;
             person.clock.forward(Duration::from_secs(2));
             assert_eq!(window.press(first).await, StatusCode::SEE_OTHER);
@@ -250,15 +255,15 @@ async fn every_window_shows_what_became_of_the_email_and_when_it_was_decided() {
 
 #[tokio::test]
 async fn the_page_shows_who_asks_what_it_answers_why_it_is_risky_and_how_long_there_is() {
-    let desk = Desk::with(|mail| {
+    let fixture = Fixture::with(|mail| {
         mail.risk = Some("phishing".into());
         mail.risk_reasons =
             vec!["The domain is two days old".into(), "It asks for <b>bank</b> details".into()];
     })
     .await;
     let person = Person::who_follows_links(Says::Yes);
-    let client = desk.sit_down_inside(&person, Newer, &[]).await;
-    let call = json!({ "id": desk.conversation, "documents": [{ "label": "Invoice", "description": "upload it at https://p\u{430}ypal.com/x" }],
+    let client = fixture.start_in_process(&person, Newer, &[]).await;
+    let call = json!({ "id": fixture.conversation, "documents": [{ "label": "Invoice", "description": "upload it at https://p\u{430}ypal.com/x" }],
                        "message": "We need this.", "send": true });
     let (_, url) = link(client.service.call_tool_once(params("request_documents", call)).await.unwrap());
     person.clock.forward(Duration::from_secs(60));
@@ -326,24 +331,24 @@ async fn attack(url: &str, window: &Window, person: &Person) {
 
 #[tokio::test]
 async fn nobody_but_the_window_that_opened_it_can_answer() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_follows_links(Says::Yes);
-    let result = with_page(&desk, &person, Newer, async |url| {
+    let result = with_page(&fixture, &person, Newer, async |url| {
         let window = Window::open(url).await;
         attack(url, &window, &person).await;
         assert_eq!(window.press("refuse").await, StatusCode::SEE_OTHER, "the question is still open");
     })
     .await;
     assert!(text(&result).contains("declined"), "{}", text(&result));
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }
 
 #[tokio::test]
 async fn the_page_loads_runs_and_frames_nothing() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_follows_links(Says::Yes);
-    let client = desk.sit_down_inside(&person, Newer, &[]).await;
-    let (_, url) = asked(&desk, &client, &person, Newer).await;
+    let client = fixture.start_in_process(&person, Newer, &[]).await;
+    let (_, url) = asked(&fixture, &client, &person, Newer).await;
     let window = Window::open(&url).await;
     let policy = window.headers["content-security-policy"].to_str().unwrap();
     for rule in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"] {
@@ -357,26 +362,26 @@ async fn the_page_loads_runs_and_frames_nothing() {
 
 #[tokio::test]
 async fn a_page_that_nobody_answers_ends_after_five_minutes() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let person = Person::who_follows_links(Says::Yes);
-    let client = desk.sit_down_inside(&person, Newer, &[]).await;
-    let (_, url) = asked(&desk, &client, &person, Newer).await;
+    let client = fixture.start_in_process(&person, Newer, &[]).await;
+    let (_, url) = asked(&fixture, &client, &person, Newer).await;
     let window = Window::open(&url).await;
     person.clock.forward(Duration::from_secs(300));
     until(async || window.again().await.contains("Nobody answered")).await;
     assert_eq!(window.press("send").await, StatusCode::GONE);
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }
 
 #[tokio::test]
 async fn without_a_browser_there_is_a_draft() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let nowhere = tempfile::tempdir().unwrap();
-    let mut command = desk.program();
+    let mut command = fixture.program();
     command.arg("--ask=browser").env("PATH", nowhere.path());
     let person = Person::who(Says::Yes);
     let client = connect(command, &person, Older).await;
-    let result = client.call("reply", reply(&desk)).await;
+    let result = client.call("reply", reply(&fixture)).await;
     assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
     assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
     assert_eq!(person.withdrawn.load(Ordering::SeqCst) + person.questions().len(), 0);

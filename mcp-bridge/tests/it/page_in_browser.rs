@@ -8,13 +8,13 @@ use shared_inbox_tests::peers;
 
 use crate::{
     browser::opener,
-    desk::{Client, Desk, Mails, Older, Person, Says, connect, is_error, params, text, until},
+    fixture::{Client, Fixture, Mails, Older, Person, Says, connect, is_error, params, text, until},
     page::{BODY, reply},
 };
 
 /// A person at a real browser, which the bridge opens: what they see, and the call's result.
 async fn at_a_browser(
-    desk: &Desk,
+    fixture: &Fixture,
     browser: &peers::Browser,
     call: Value,
     answer: &str,
@@ -23,7 +23,7 @@ async fn at_a_browser(
     let folder = tempfile::tempdir().unwrap();
     let opened = opener(folder.path(), "");
     let person = Person::who(Says::CannotBeAsked).at("claude-ai");
-    let client = in_browser(desk, folder.path(), &person).await;
+    let client = in_browser(fixture, folder.path(), &person).await;
     let pressed = async {
         until(async || opened.exists()).await;
         let file = format!("file://{}", fs::read_to_string(&opened).unwrap().trim());
@@ -43,8 +43,8 @@ async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_butto
     let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
     let shots = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for answer in ["send", "refuse"] {
-        let desk = Desk::new().await;
-        let (result, seen) = at_a_browser(&desk, &browser, reply(&desk), answer, shots).await;
+        let fixture = Fixture::new().await;
+        let (result, seen) = at_a_browser(&fixture, &browser, reply(&fixture), answer, shots).await;
         assert_eq!(seen["text"], BODY, "{answer}: the mail is shown as text");
         assert_eq!(seen["errors"], json!([]), "{answer}");
         assert_eq!(seen["axe"], json!([]), "{answer}: the page is for everyone");
@@ -54,7 +54,7 @@ async fn the_browser_asks_where_the_client_cannot_and_a_person_presses_the_butto
             "{answer}"
         );
         let (end, other) = (seen["end"].as_str().unwrap(), seen["other"].as_str().unwrap());
-        let mails = desk.mails().await;
+        let mails = fixture.mails().await;
         let (truth, lie) = if answer == "send" {
             assert!(!is_error(&result), "{}", text(&result));
             assert_eq!(mails, Mails { drafts: vec![], sent: vec![BODY.into()] });
@@ -78,15 +78,15 @@ async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
         let Some(browser) = tokio::task::spawn_blocking(peers::browser).await.unwrap() else { return };
         fs::create_dir_all(&pictures).unwrap();
         let shots = tempfile::tempdir().unwrap();
-        let desk = Desk::with(|mail| {
+        let fixture = Fixture::with(|mail| {
             mail.text = "Hello,\n\nwhere is my order? It should have been here on Monday.\n\nKim".into();
             mail.risk = Some("phishing".into());
             mail.risk_reasons = vec!["The sender's domain is two days old".into()];
         })
         .await;
         let body = "Hello Kim,\n\nyour order left us this morning and will be with you on Thursday.\n\nBest wishes\nAnna";
-        let call = json!({ "id": desk.conversation, "body": body, "send": true });
-        at_a_browser(&desk, &browser, call, "send", shots.path()).await;
+        let call = json!({ "id": fixture.conversation, "body": body, "send": true });
+        at_a_browser(&fixture, &browser, call, "send", shots.path()).await;
         for (shot, name) in [("light", "question-light"), ("send", "decided-light")] {
             let from = shots.path().join(format!("page-{shot}.png"));
             fs::copy(from, pictures.join(format!("{name}.png"))).unwrap();
@@ -106,17 +106,17 @@ async fn the_pictures_of_the_page_are_there_and_made_by_a_script() {
 
 #[tokio::test]
 async fn an_opener_that_fails_late_makes_a_draft() {
-    let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     opener(folder.path(), "sleep 0.5; exit 3");
-    let client = in_browser(&desk, folder.path(), &Person::who(Says::CannotBeAsked)).await;
-    let result = client.call("reply", reply(&desk)).await;
+    let client = in_browser(&fixture, folder.path(), &Person::who(Says::CannotBeAsked)).await;
+    let result = client.call("reply", reply(&fixture)).await;
     assert_eq!(result.structured_content.as_ref().unwrap()["status"], "draft", "{}", text(&result));
     assert!(text(&result).contains("no browser could be opened"), "{}", text(&result));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "what was to be opened is gone");
 }
 
-async fn in_browser(desk: &Desk, folder: &Path, person: &Person) -> Client {
-    let mut command = desk.program();
+async fn in_browser(fixture: &Fixture, folder: &Path, person: &Person) -> Client {
+    let mut command = fixture.program();
     let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     command.arg("--ask=browser").env("PATH", path).env("HOME", folder);
     connect(command, person, Older).await
@@ -124,12 +124,12 @@ async fn in_browser(desk: &Desk, folder: &Path, person: &Person) -> Client {
 
 #[tokio::test]
 async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_look_there() {
-    let (folder, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     let opened = opener(folder.path(), "");
     let windows = || fs::read_to_string(&opened).unwrap_or_default().lines().count();
     let person = Person::who(Says::CannotBeAsked);
-    let client = in_browser(&desk, folder.path(), &person).await;
-    let call = |i: usize| json!({ "id": desk.conversation, "body": format!("Variant {i}"), "send": true });
+    let client = in_browser(&fixture, folder.path(), &person).await;
+    let call = |i: usize| json!({ "id": fixture.conversation, "body": format!("Variant {i}"), "send": true });
     for i in 0..3 {
         let call = client.start(params("reply", call(i))).await;
         until(async || windows() == i + 1).await;
@@ -146,13 +146,13 @@ async fn twelve_cancelled_calls_open_three_windows_and_the_client_is_told_to_loo
         assert!(is_error(&result) && text(&result).contains("browser was opened"), "{}", text(&result));
     }
     assert_eq!(windows(), 3);
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_live_one_needs_is_not() {
-    let (home, desk) = (tempfile::tempdir().unwrap(), Desk::new().await);
+    let (home, fixture) = (tempfile::tempdir().unwrap(), Fixture::new().await);
     opener(home.path(), "");
     let folders = || {
         let all = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path());
@@ -160,8 +160,8 @@ async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_liv
     };
     let person = Person::who(Says::CannotBeAsked);
     let ask = async |body: &str, count: usize| {
-        let client = in_browser(&desk, home.path(), &person).await;
-        let call = json!({ "id": desk.conversation, "body": body, "send": true });
+        let client = in_browser(&fixture, home.path(), &person).await;
+        let call = json!({ "id": fixture.conversation, "body": body, "send": true });
         let call = client.start(params("reply", call)).await;
         until(async || folders().len() == count).await;
         (client, call)
@@ -170,6 +170,6 @@ async fn what_a_killed_bridge_leaves_is_removed_at_the_next_start_and_what_a_liv
     let lives = folders();
     ask("From a bridge that is killed", 2).await.0.kill().await;
     assert_eq!(folders().len(), 2);
-    let _next = in_browser(&desk, home.path(), &person).await;
+    let _next = in_browser(&fixture, home.path(), &person).await;
     until(async || folders() == lives).await;
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use shared_inbox_tests::peers;
 use tokio::process::Command;
 
-use crate::desk::{Desk, Mails};
+use crate::fixture::{Fixture, Mails};
 
 const PYTHON: &str = r#"
 import asyncio, json, os, sys
@@ -43,12 +43,12 @@ asyncio.run(main())
 "#;
 
 /// Runs the script of the Python client, and gives what it printed.
-async fn python(desk: &Desk, python: &Path, mode: &str, says: &str) -> Value {
+async fn python(fixture: &Fixture, python: &Path, mode: &str, says: &str) -> Value {
     let mut command = Command::new(python);
-    command.args(["-c", PYTHON, env!("CARGO_BIN_EXE_shared-inbox-mcp"), mode, says, &desk.conversation]);
+    command.args(["-c", PYTHON, env!("CARGO_BIN_EXE_shared-inbox-mcp"), mode, says, &fixture.conversation]);
     command
-        .env("SHARED_INBOX_BASE_URL", desk.mock.base_url())
-        .env("SHARED_INBOX_API_KEY", desk.mock.live_key());
+        .env("SHARED_INBOX_BASE_URL", fixture.mock.base_url())
+        .env("SHARED_INBOX_API_KEY", fixture.mock.live_key());
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{mode} {says}: {errors}");
@@ -64,15 +64,15 @@ async fn the_python_client_reads_asks_and_sends() {
     };
     for mode in ["auto", "legacy"] {
         for says in ["yes", "no", "nothing", "cannot"] {
-            let desk = Desk::new().await;
-            let seen = python(&desk, &interpreter, mode, says).await;
+            let fixture = Fixture::new().await;
+            let seen = python(&fixture, &interpreter, mode, says).await;
             assert_eq!(seen["tools"].as_array().unwrap().len(), 12, "{mode} {says}");
             assert_eq!(seen["subject"], "⟦untrusted⟧ Order 1042", "{mode} {says}");
             assert!(seen["read"].as_str().unwrap().contains("⟦untrusted "), "{mode} {says}");
             assert_eq!(seen["prompts"].as_array().unwrap().len(), 3, "{mode} {says}");
             assert!(seen["resource"].as_str().unwrap().contains("Orders"), "{mode} {says}");
             let asked = seen["asked"].as_array().unwrap();
-            let mails = desk.mails().await;
+            let mails = fixture.mails().await;
             let mail = || vec!["From Python".to_owned()];
             match says {
                 "yes" => {
@@ -103,15 +103,15 @@ async fn the_inspector_lists_and_calls() {
         Some((peers::node22()?, peers::npm(&["@modelcontextprotocol/inspector@2.12.0"])?))
     });
     let Some((node, modules)) = installed.await.unwrap() else { return };
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for era in ["modern", "legacy"] {
         let inspect = async |arguments: &[&str]| {
             let mut command = Command::new(&node);
             command.arg(modules.join(".bin/mcp-inspector")).args(["--cli", "-q", "--format", "json"]);
             // It hands on the environment that it is told to, and no more.
             for (name, value) in [
-                ("SHARED_INBOX_BASE_URL", desk.mock.base_url()),
-                ("SHARED_INBOX_API_KEY", desk.mock.live_key()),
+                ("SHARED_INBOX_BASE_URL", fixture.mock.base_url()),
+                ("SHARED_INBOX_API_KEY", fixture.mock.live_key()),
             ] {
                 command.args(["-e", &format!("{name}={value}")]);
             }
@@ -124,7 +124,7 @@ async fn the_inspector_lists_and_calls() {
         };
         let seen = inspect(&["--method", "tools/list"]).await;
         assert!(seen.to_string().contains("\"request_documents\""), "{era}: {seen}");
-        let id = format!("id={}", desk.conversation);
+        let id = format!("id={}", fixture.conversation);
         let seen =
             inspect(&["--method", "tools/call", "--tool-name", "get_conversation", "--tool-arg", &id]).await;
         assert!(seen.to_string().contains("Where is my order?"), "{era}: {seen}");

@@ -9,7 +9,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use crate::desk::{Desk, until};
+use crate::fixture::{Fixture, until};
 
 /// The program without a library at the other end.
 pub(crate) struct Raw {
@@ -19,8 +19,8 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    pub(crate) fn start(desk: &Desk, arguments: &[&str]) -> Self {
-        let mut command = desk.program();
+    pub(crate) fn start(fixture: &Fixture, arguments: &[&str]) -> Self {
+        let mut command = fixture.program();
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -89,9 +89,9 @@ impl Raw {
 
 const SLOW: Duration = Duration::from_secs(30);
 
-pub(crate) async fn slow(desk: &Desk, path: &str) {
+pub(crate) async fn slow(fixture: &Fixture, path: &str) {
     let slow = FaultRule::new(Effect::delay(SLOW)).path(path).always();
-    desk.mock.control().add_fault(slow).await.unwrap();
+    fixture.mock.control().add_fault(slow).await.unwrap();
 }
 
 /// Waits until a fault is at work.

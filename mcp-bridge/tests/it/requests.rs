@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use crate::desk::{Client, Desk, ERAS, Era, Person, Says, is_error, text};
+use crate::fixture::{Client, ERAS, Era, Fixture, Person, Says, is_error, text};
 
 const IN_ONE_INBOX: &str = "--mailbox=orders@shop.example";
 
 /// The bridge with what it asks for once: whose key this is, and the inboxes.
-async fn warm(desk: &Desk, person: &Person, era: Era, arguments: &[&str]) -> Client {
-    let client = desk.sit_down_inside(person, era, arguments).await;
+async fn warm(fixture: &Fixture, person: &Person, era: Era, arguments: &[&str]) -> Client {
+    let client = fixture.start_in_process(person, era, arguments).await;
     client.call("list_mailboxes", json!({})).await;
-    desk.mock.control().clear_requests().await;
+    fixture.mock.control().clear_requests().await;
     client
 }
 
-async fn cost(desk: &Desk, client: &Client, tool: &'static str, mut arguments: Value) -> usize {
-    arguments["id"] = desk.conversation.clone().into();
-    desk.mock.control().clear_requests().await;
+async fn cost(fixture: &Fixture, client: &Client, tool: &'static str, mut arguments: Value) -> usize {
+    arguments["id"] = fixture.conversation.clone().into();
+    fixture.mock.control().clear_requests().await;
     let result = client.call(tool, arguments).await;
     assert!(!is_error(&result), "{tool}: {}", text(&result));
-    desk.mock.control().requests().await.len()
+    fixture.mock.control().requests().await.len()
 }
 
 fn mails() -> [(&'static str, Value); 2] {
@@ -35,9 +35,9 @@ async fn a_note_and_a_draft_cost_one_request_and_one_more_to_know_the_inbox() {
         for (arguments, most) in [(&[][..], 1), (&[IN_ONE_INBOX], 2)] {
             let calls = [("add_note", json!({ "body": "Seen" }))].into_iter().chain(mails());
             for (tool, call) in calls {
-                let desk = Desk::new().await;
-                let client = warm(&desk, &Person::who(Says::No), era, arguments).await;
-                assert_eq!(cost(&desk, &client, tool, call).await, most, "{era:?} {tool} {arguments:?}");
+                let fixture = Fixture::new().await;
+                let client = warm(&fixture, &Person::who(Says::No), era, arguments).await;
+                assert_eq!(cost(&fixture, &client, tool, call).await, most, "{era:?} {tool} {arguments:?}");
             }
         }
     }
@@ -48,11 +48,11 @@ async fn a_mail_that_a_person_agreed_to_costs_two_requests() {
     for era in ERAS {
         for arguments in [&[][..], &[IN_ONE_INBOX]] {
             for (tool, mut call) in mails() {
-                let desk = Desk::new().await;
-                let client = warm(&desk, &Person::who(Says::Yes), era, arguments).await;
+                let fixture = Fixture::new().await;
+                let client = warm(&fixture, &Person::who(Says::Yes), era, arguments).await;
                 call["send"] = true.into();
-                assert_eq!(cost(&desk, &client, tool, call).await, 2, "{era:?} {tool} {arguments:?}");
-                assert_eq!(desk.mails().await.sent.len(), 1, "{era:?} {tool} {arguments:?}");
+                assert_eq!(cost(&fixture, &client, tool, call).await, 2, "{era:?} {tool} {arguments:?}");
+                assert_eq!(fixture.mails().await.sent.len(), 1, "{era:?} {tool} {arguments:?}");
             }
         }
     }
@@ -62,19 +62,19 @@ async fn a_mail_that_a_person_agreed_to_costs_two_requests() {
 async fn a_mail_without_a_question_costs_two_requests() {
     for arguments in [&["--send=allow"][..], &["--send=allow", IN_ONE_INBOX]] {
         for (tool, mut call) in mails() {
-            let desk = Desk::new().await;
-            let client = warm(&desk, &Person::who(Says::No), Era::Older, arguments).await;
+            let fixture = Fixture::new().await;
+            let client = warm(&fixture, &Person::who(Says::No), Era::Older, arguments).await;
             call["send"] = true.into();
-            assert_eq!(cost(&desk, &client, tool, call).await, 2, "{tool} {arguments:?}");
+            assert_eq!(cost(&fixture, &client, tool, call).await, 2, "{tool} {arguments:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_draft_made_for_want_of_consent_costs_one_request() {
-    let desk = Desk::new().await;
-    let client = warm(&desk, &Person::who(Says::CannotBeAsked), Era::Newer, &[]).await;
-    assert_eq!(cost(&desk, &client, "reply", json!({ "body": "x", "send": true })).await, 1);
+    let fixture = Fixture::new().await;
+    let client = warm(&fixture, &Person::who(Says::CannotBeAsked), Era::Newer, &[]).await;
+    assert_eq!(cost(&fixture, &client, "reply", json!({ "body": "x", "send": true })).await, 1);
 }
 
 #[tokio::test]
@@ -86,45 +86,45 @@ async fn a_change_costs_one_request_and_one_more_the_first_time_with_chosen_inbo
     ];
     for (arguments, first) in [(&[][..], 1), (&[IN_ONE_INBOX], 2)] {
         for (tool, call) in &changes {
-            let desk = Desk::new().await;
-            let client = warm(&desk, &Person::who(Says::No), Era::Newer, arguments).await;
-            assert_eq!(cost(&desk, &client, tool, call.clone()).await, first, "{tool} {arguments:?}");
-            assert_eq!(cost(&desk, &client, tool, call.clone()).await, 1, "{tool} {arguments:?}, known");
+            let fixture = Fixture::new().await;
+            let client = warm(&fixture, &Person::who(Says::No), Era::Newer, arguments).await;
+            assert_eq!(cost(&fixture, &client, tool, call.clone()).await, first, "{tool} {arguments:?}");
+            assert_eq!(cost(&fixture, &client, tool, call.clone()).await, 1, "{tool} {arguments:?}, known");
         }
     }
 }
 
 #[tokio::test]
 async fn a_list_tells_the_inbox_of_all_that_it_shows() {
-    let desk = Desk::new().await;
-    let client = warm(&desk, &Person::who(Says::No), Era::Newer, &[IN_ONE_INBOX]).await;
+    let fixture = Fixture::new().await;
+    let client = warm(&fixture, &Person::who(Says::No), Era::Newer, &[IN_ONE_INBOX]).await;
     client.call("list_conversations", json!({})).await;
-    assert_eq!(cost(&desk, &client, "add_note", json!({ "body": "Seen" })).await, 1);
+    assert_eq!(cost(&fixture, &client, "add_note", json!({ "body": "Seen" })).await, 1);
 }
 
 #[tokio::test]
 async fn every_status_costs_four_requests() {
-    let desk = Desk::new().await;
-    let client = warm(&desk, &Person::who(Says::No), Era::Newer, &[]).await;
-    desk.mock.control().clear_requests().await;
+    let fixture = Fixture::new().await;
+    let client = warm(&fixture, &Person::who(Says::No), Era::Newer, &[]).await;
+    fixture.mock.control().clear_requests().await;
     client.call("list_conversations", json!({ "view": "any", "q": "order" })).await;
-    assert_eq!(desk.mock.control().requests().await.len(), 4);
+    assert_eq!(fixture.mock.control().requests().await.len(), 4);
 }
 
 #[tokio::test]
 async fn a_conversation_is_read_again_when_a_person_took_more_than_three_seconds() {
     for era in ERAS {
-        let desk = Desk::new().await;
+        let fixture = Fixture::new().await;
         let person = Person::who_takes_time(Says::Yes);
-        let client = warm(&desk, &person, era, &[]).await;
+        let client = warm(&fixture, &person, era, &[]).await;
         let call = json!({ "body": "On its way", "send": true });
         let answer = async {
-            crate::desk::until(async || !person.questions().is_empty()).await;
+            crate::fixture::until(async || !person.questions().is_empty()).await;
             person.clock.forward(std::time::Duration::from_secs(2));
             person.answers.add_permits(1);
         };
-        let (requests, ()) = tokio::join!(cost(&desk, &client, "reply", call), answer);
+        let (requests, ()) = tokio::join!(cost(&fixture, &client, "reply", call), answer);
         assert_eq!(requests, 3, "{era:?}");
-        assert_eq!(desk.mails().await.sent, ["On its way"], "{era:?}");
+        assert_eq!(fixture.mails().await.sent, ["On its way"], "{era:?}");
     }
 }

@@ -15,7 +15,7 @@ use shared_inbox_tests::peers;
 
 use crate::{
     browser::{Opened, opener},
-    desk::{Client, Desk, Mails, Older, Person, Says, connect, is_error, text, until},
+    fixture::{Client, Fixture, Mails, Older, Person, Says, connect, is_error, text, until},
 };
 
 const NOBODY: u32 = 65_534;
@@ -61,8 +61,8 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn reply(desk: &Desk) -> Value {
-    json!({ "id": desk.conversation, "body": "Your order left today.", "send": true })
+fn reply(fixture: &Fixture) -> Value {
+    json!({ "id": fixture.conversation, "body": "Your order left today.", "send": true })
 }
 
 /// A folder that everybody may look into, with a home and a stand-in for the way to open a browser.
@@ -75,8 +75,8 @@ fn machine() -> tempfile::TempDir {
     folder
 }
 
-async fn asking(desk: &Desk, folder: &Path) -> Client {
-    let mut command = desk.program();
+async fn asking(fixture: &Fixture, folder: &Path) -> Client {
+    let mut command = fixture.program();
     let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     command.arg("--ask=browser").env("PATH", path).env("HOME", folder.join("home"));
     connect(command, &Person::who(Says::CannotBeAsked), Older).await
@@ -86,9 +86,9 @@ async fn asking(desk: &Desk, folder: &Path) -> Client {
 #[ignore = "needs another user"]
 async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
     let Some(another_user) = AnotherUser::find() else { return };
-    let (folder, desk) = (machine(), Desk::new().await);
+    let (folder, fixture) = (machine(), Fixture::new().await);
     let opened = opener(folder.path(), "for _ in $(seq 600); do [ -e answered ] && break; sleep 0.1; done");
-    let client = asking(&desk, folder.path()).await;
+    let client = asking(&fixture, folder.path()).await;
     let person = async {
         until(async || opened.exists()).await;
         let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
@@ -114,18 +114,18 @@ async fn another_user_of_the_machine_cannot_read_what_opens_the_page() {
         window.press("send").await;
         fs::write(folder.path().join("answered"), "").unwrap();
     };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), person);
+    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
     assert!(!is_error(&result), "{}", text(&result));
-    assert_eq!(desk.mails().await.sent.len(), 1);
+    assert_eq!(fixture.mails().await.sent.len(), 1);
 }
 
 #[tokio::test]
 #[ignore = "needs another user"]
 async fn another_user_who_knows_the_secret_cannot_say_yes() {
     let Some(another_user) = AnotherUser::find() else { return };
-    let (folder, desk) = (machine(), Desk::new().await);
+    let (folder, fixture) = (machine(), Fixture::new().await);
     let opened = opener(folder.path(), "");
-    let client = asking(&desk, folder.path()).await;
+    let client = asking(&fixture, folder.path()).await;
     let person = async {
         until(async || opened.exists()).await;
         let argument = fs::read_to_string(&opened).unwrap().trim().to_owned();
@@ -148,7 +148,7 @@ async fn another_user_who_knows_the_secret_cannot_say_yes() {
         window.read_first().await;
         window.press("refuse").await;
     };
-    let (result, ()) = tokio::join!(client.call("reply", reply(&desk)), person);
+    let (result, ()) = tokio::join!(client.call("reply", reply(&fixture)), person);
     assert!(is_error(&result) && text(&result).contains("declined"), "{}", text(&result));
-    assert_eq!(desk.mails().await, Mails::none());
+    assert_eq!(fixture.mails().await, Mails::none());
 }

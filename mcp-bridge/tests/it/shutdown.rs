@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewMailbox};
 
 use crate::{
-    desk::Desk,
+    fixture::Fixture,
     raw::{Raw, under_way},
 };
 
@@ -65,52 +65,52 @@ async fn an_email_that_is_under_way_when_the_program_is_told_to_end_is_finished_
 async fn finishes_before(end: End) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
-    desk.mock.control().add_fault(slow.always()).await.unwrap();
-    let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    fixture.mock.control().add_fault(slow.always()).await.unwrap();
+    let mut raw = Raw::start(&fixture, &["--send=allow", "--audit", file.to_str().unwrap()]);
     raw.greet().await;
-    raw.call(2, "reply", json!({ "id": desk.conversation, "body": "Once", "send": true })).await;
-    under_way(&desk.mock).await;
+    raw.call(2, "reply", json!({ "id": fixture.conversation, "body": "Once", "send": true })).await;
+    under_way(&fixture.mock).await;
     let intent = lines(&file);
-    assert_eq!(outcomes(&intent, &desk.conversation), ["intent"], "{end:?}: written before the request");
+    assert_eq!(outcomes(&intent, &fixture.conversation), ["intent"], "{end:?}: written before the request");
     end.come(raw).await;
     let written = lines(&file);
-    assert_eq!(outcomes(&written, &desk.conversation), ["intent", "scheduled"], "{end:?}");
+    assert_eq!(outcomes(&written, &fixture.conversation), ["intent", "scheduled"], "{end:?}");
     assert_eq!(written[0]["call"], written[1]["call"], "{end:?}");
     assert_eq!((&written[0]["asked"], &written[0]["answer"]), (&json!("setting"), &json!("yes")), "{end:?}");
     assert!(written[1]["message"].is_string(), "{end:?}: {written:?}");
-    assert_eq!(desk.mails().await.sent, ["Once"], "{end:?}");
+    assert_eq!(fixture.mails().await.sent, ["Once"], "{end:?}");
 }
 
 #[tokio::test]
 async fn an_email_whose_call_is_cancelled_midway_is_finished_and_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let slow = FaultRule::new(Effect::delay(Duration::from_secs(1))).path("/conversations/*/replies");
-    desk.mock.control().add_fault(slow.always()).await.unwrap();
-    let mut raw = Raw::start(&desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    fixture.mock.control().add_fault(slow.always()).await.unwrap();
+    let mut raw = Raw::start(&fixture, &["--send=allow", "--audit", file.to_str().unwrap()]);
     raw.greet().await;
-    raw.call(2, "reply", json!({ "id": desk.conversation, "body": "Once", "send": true })).await;
-    under_way(&desk.mock).await;
+    raw.call(2, "reply", json!({ "id": fixture.conversation, "body": "Once", "send": true })).await;
+    under_way(&fixture.mock).await;
     let cancelled = json!({ "requestId": 2 });
     raw.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
-    crate::desk::until(async || lines(&file).len() == 2).await;
-    assert_eq!(outcomes(&lines(&file), &desk.conversation), ["intent", "scheduled"]);
-    assert_eq!(desk.mails().await.sent, ["Once"]);
+    crate::fixture::until(async || lines(&file).len() == 2).await;
+    assert_eq!(outcomes(&lines(&file), &fixture.conversation), ["intent", "scheduled"]);
+    assert_eq!(fixture.mails().await.sent, ["Once"]);
 }
 
 #[tokio::test]
 async fn a_call_that_made_nothing_before_the_end_is_written_down_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
-    let desk = Desk::new().await;
-    crate::raw::slow(&desk, "/tags").await;
-    let mut raw = Raw::start(&desk, &["--audit", file.to_str().unwrap()]);
+    let fixture = Fixture::new().await;
+    crate::raw::slow(&fixture, "/tags").await;
+    let mut raw = Raw::start(&fixture, &["--audit", file.to_str().unwrap()]);
     raw.greet().await;
     raw.call(2, "list_tags", json!({})).await;
-    under_way(&desk.mock).await;
+    under_way(&fixture.mock).await;
     End::Term.come(raw).await;
     let written = lines(&file);
     assert_eq!((&written[0]["tool"], &written[0]["outcome"]), (&json!("list_tags"), &json!("cut off")));
@@ -130,17 +130,17 @@ impl Dice {
 }
 
 /// Looks at the mock once; how often it was looked at is how much time has passed.
-async fn look(desk: &Desk) {
-    desk.mock.control().requests().await;
+async fn look(fixture: &Fixture) {
+    fixture.mock.control().requests().await;
     tokio::task::yield_now().await;
 }
 
 /// One email, and the program ended in this way after so many looks. Gives the conversation, and how many looks it took.
-async fn round(desk: &Desk, file: &Path, number: usize, after: Option<(End, u64)>) -> (String, u64) {
+async fn round(fixture: &Fixture, file: &Path, number: usize, after: Option<(End, u64)>) -> (String, u64) {
     let address = format!("customer{number}@customer.example");
     let mail = InboundMail::new("orders@shop.example", &address, "Where is it?");
-    let conversation = desk.mock.control().inbound(mail).await.unwrap().conversation_id.to_string();
-    let mut raw = Raw::start(desk, &["--send=allow", "--audit", file.to_str().unwrap()]);
+    let conversation = fixture.mock.control().inbound(mail).await.unwrap().conversation_id.to_string();
+    let mut raw = Raw::start(fixture, &["--send=allow", "--audit", file.to_str().unwrap()]);
     raw.greet().await;
     raw.call(2, "reply", json!({ "id": conversation, "body": format!("Round {number}"), "send": true }))
         .await;
@@ -149,7 +149,7 @@ async fn round(desk: &Desk, file: &Path, number: usize, after: Option<(End, u64)
             let mut looks = 0;
             let counts = async {
                 loop {
-                    look(desk).await;
+                    look(fixture).await;
                     looks += 1;
                 }
             };
@@ -159,7 +159,7 @@ async fn round(desk: &Desk, file: &Path, number: usize, after: Option<(End, u64)
         }
         Some((end, looks)) => {
             for _ in 0..looks {
-                look(desk).await;
+                look(fixture).await;
             }
             end.come(raw).await;
             (conversation, looks)
@@ -176,11 +176,11 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     let file = folder.path().join("audit.jsonl");
     let mock = MockServer::builder().manual_clock().empty().no_rate_limit().start().await;
     mock.control().create_mailbox(NewMailbox::new("orders@shop.example", "Orders")).await.unwrap();
-    let desk = Desk { mock, conversation: String::new() };
+    let fixture = Fixture { mock, conversation: String::new() };
 
     let mut whole = 0;
     for number in 0..3 {
-        whole = whole.max(round(&desk, &file, 10_000 + number, None).await.1);
+        whole = whole.max(round(&fixture, &file, 10_000 + number, None).await.1);
     }
     let ends = [End::StdinClosed, End::Term, End::Int, End::Hup, End::Kill];
     let mut dice = Dice(0x2026_1116);
@@ -189,7 +189,7 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     let lane = async |lane: usize| {
         let mut ended = Vec::new();
         for (number, end, looks) in plan.iter().skip(lane).step_by(LANES).copied() {
-            ended.push((number, end, round(&desk, &file, number, Some((end, looks))).await.0));
+            ended.push((number, end, round(&fixture, &file, number, Some((end, looks))).await.0));
         }
         ended
     };
@@ -197,7 +197,7 @@ async fn over_200_ends_at_random_moments_every_email_has_its_lines_and_every_lin
     let ended = lanes.concat();
 
     let written = lines(&file);
-    let sent = desk.mails().await.sent;
+    let sent = fixture.mails().await.sent;
     let (mut mailed, mut left_open) = (0, 0);
     for (number, end, conversation) in &ended {
         let emails = sent.iter().filter(|text| **text == format!("Round {number}")).count();

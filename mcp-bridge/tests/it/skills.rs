@@ -6,7 +6,7 @@ use rmcp::model::{ClientRequest, CustomRequest, ReadResourceRequestParams, Resou
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::desk::{Client, Desk, ERAS, Newer, Older, Person, Says};
+use crate::fixture::{Client, ERAS, Fixture, Newer, Older, Person, Says};
 
 const OWN: &str = "skill://work-in-shared-inbox/SKILL.md";
 
@@ -42,9 +42,9 @@ fn team_skills(dir: &Path) {
 
 #[tokio::test]
 async fn the_bridges_own_skill_is_listed_and_read_with_its_digest() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for era in ERAS {
-        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
+        let client = fixture.start_program(&Person::who(Says::No), era, &[]).await;
         let info = client.service.peer_info().unwrap();
         let extensions = info.capabilities.extensions.clone().unwrap_or_default();
         assert!(extensions.contains_key("io.modelcontextprotocol/skills"), "{era:?}");
@@ -89,11 +89,11 @@ async fn assert_holds(client: &Client, skill: &Value) {
 
 #[tokio::test]
 async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let dir = tempfile::tempdir().unwrap();
     team_skills(dir.path());
     let argument = format!("--skills={}", dir.path().display());
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &[&argument]).await;
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
     let list = ask(&client, "skills/list", json!({})).await.unwrap();
     let skill = &list["skills"][1];
     assert_eq!(
@@ -116,14 +116,14 @@ async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
 
 #[tokio::test]
 async fn nothing_outside_a_skill_can_be_read() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let dir = tempfile::tempdir().unwrap();
     team_skills(dir.path());
     fs::write(dir.path().join("key"), "rk_live_secret").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(dir.path().join("key"), dir.path().join("refunds/link.md")).unwrap();
     let argument = format!("--skills={}", dir.path().join("refunds").display());
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[&argument]).await;
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[&argument]).await;
     assert!(read(&client, "skill://refunds/SKILL.md").await.is_some());
     for outside in ["../key", "%2e%2e/key", "link.md", ".secret", "examples", "", "examples/../SKILL.md"] {
         assert_eq!(read(&client, &format!("skill://refunds/{outside}")).await, None, "{outside}");
@@ -132,10 +132,10 @@ async fn nothing_outside_a_skill_can_be_read() {
 
 #[tokio::test]
 async fn a_folder_that_holds_no_skill_is_refused_at_the_start() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let dir = tempfile::tempdir().unwrap();
     let refuse = async |said: &str| {
-        let mut command = desk.program();
+        let mut command = fixture.program();
         let output = command.arg("--skills").arg(dir.path()).arg("doctor").output().await.unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{errors}");

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolRequestParams, RequestParamsMeta};
 use serde_json::{Value, json};
 use shared_inbox_mock::{Effect, FaultRule, RequestFilter};
 
-use crate::desk::{Client, Desk, ERAS, Older, Person, Says, params};
+use crate::fixture::{Client, ERAS, Fixture, Older, Person, Says, params};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -21,9 +21,9 @@ async fn call(client: &Client, tool: &'static str, arguments: Value, traceparent
 #[tokio::test]
 async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
     for era in ERAS {
-        let desk = Desk::new().await;
-        let control = desk.mock.control();
-        let client = desk.sit_down_inside(&Person::who(Says::Yes), era, &[]).await;
+        let fixture = Fixture::new().await;
+        let control = fixture.mock.control();
+        let client = fixture.start_in_process(&Person::who(Says::Yes), era, &[]).await;
         client.call("list_tags", json!({})).await;
         control.clear_requests().await;
         // Its response is lost, so that it is read back as well.
@@ -31,7 +31,7 @@ async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
             .add_fault(FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/replies"))
             .await
             .unwrap();
-        let reply = json!({ "id": desk.conversation, "body": "On its way", "send": true });
+        let reply = json!({ "id": fixture.conversation, "body": "On its way", "send": true });
         call(&client, "reply", reply, &traceparent()).await;
         client.call("list_tags", json!({})).await;
 
@@ -53,10 +53,10 @@ async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
 
 #[tokio::test]
 async fn what_is_no_traceparent_stays_in_the_bridge() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Older, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Older, &[]).await;
     for other in ["00-x-y-01", "Bearer rk_live_secret", ""] {
         call(&client, "list_tags", json!({}), other).await;
     }
-    assert!(desk.mock.control().requests().await.iter().all(|entry| entry.traceparent.is_none()));
+    assert!(fixture.mock.control().requests().await.iter().all(|entry| entry.traceparent.is_none()));
 }

@@ -17,7 +17,6 @@ const LARGEST_FORM: usize = 1024;
 const ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
     opened it: do not answer, and tell whoever looks after the machine.";
 
-/// Why an answer was not taken.
 enum NotTaken {
     /// The form is not of this question.
     Form(StatusCode, &'static str),
@@ -85,7 +84,6 @@ impl PageServer {
         reply
     }
 
-    /// The question, or what became of it.
     async fn show(&self, id: &str, cookie: Option<&str>) -> Reply {
         {
             let mut cases = self.cases();
@@ -108,7 +106,7 @@ impl PageServer {
         self.state(id).await
     }
 
-    /// What became of a question that is not open any more.
+    /// Shows what became of a question that is not open any more.
     async fn state(&self, id: &str) -> Reply {
         let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
             return not_here();
@@ -120,7 +118,7 @@ impl PageServer {
         match stage
             .unwrap_or_else(|| self.cases().get(id).map_or(Stage::Open, |case| case.stage.borrow().clone()))
         {
-            Stage::Over(ending, at) => html::decided(ending.title, &ending.text, at),
+            Stage::Over(closing, at) => html::decided(closing.title, &closing.text, at),
             Stage::Answered(_, at) => {
                 let said = "Your answer was taken. Load this page again to see what came of it.";
                 html::decided("Thank you", said, at)
@@ -129,9 +127,8 @@ impl PageServer {
         }
     }
 
-    /// Takes the person's answer.
     fn take(&self, id: &str, cookie: Option<&str>, form: guard::Form) -> Result<(), NotTaken> {
-        const FOREIGN: NotTaken = NotTaken::Form(
+        const FOREIGN_FORM: NotTaken = NotTaken::Form(
             StatusCode::FORBIDDEN,
             "This is not the form of this question. It changed nothing.",
         );
@@ -139,10 +136,10 @@ impl PageServer {
         let case = cases.get(id).ok_or(NotTaken::Over)?;
         let opened = case.opened.filter(|_| cookie == Some(case.cookie.as_str()));
         let (Some(opened), Some(token), Some(answer)) = (opened, form.token, form.answer) else {
-            return Err(FOREIGN);
+            return Err(FOREIGN_FORM);
         };
         if !bool::from(token.as_bytes().ct_eq(case.token.as_bytes())) {
-            return Err(FOREIGN);
+            return Err(FOREIGN_FORM);
         }
         let answer = answer.after(self.clock.now().saturating_duration_since(opened));
         let taken = case.stage.send_if_modified(|stage| {

@@ -6,18 +6,15 @@ use http::{HeaderMap, Method, header};
 
 use crate::consent::Decision;
 
-/// The name of the page's cookie.
 pub(super) const COOKIE: &str = "consent";
 
-/// Where the page is.
 pub(super) struct Site {
     host: String,
     origin: String,
 }
 
-/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Foreign {
+pub(super) enum RejectedRequest {
     #[error("this address belongs to another name")]
     Host,
     #[error("the request came from another site")]
@@ -41,53 +38,56 @@ impl Site {
         &self.origin
     }
 
-    /// Whether a request may be answered at all. At the entrance a secret counts and not where it comes from: a file has no
+    /// Returns whether a request may be answered at all. At the entrance a secret counts and not where it comes from: a file has no
     /// origin.
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap, entrance: bool) -> Result<(), Foreign> {
+    pub(super) fn check(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        entrance: bool,
+    ) -> Result<(), RejectedRequest> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         // A name that was pointed at this machine is not this machine.
         let mut hosts = headers.get_all(header::HOST).iter();
         if hosts.next().is_none_or(|host| host != self.host.as_str()) || hosts.next().is_some() {
-            return Err(Foreign::Host);
+            return Err(RejectedRequest::Host);
         }
         let fetched = (text("sec-fetch-site"), text("sec-fetch-mode"), text("sec-fetch-dest"));
         if text("sec-purpose").or(text("purpose")).or(text("x-moz")).is_some() {
-            return Err(Foreign::Ahead);
+            return Err(RejectedRequest::Ahead);
         }
         if fetched.2.is_some_and(|dest| dest != "document")
             || fetched.1.is_some_and(|mode| mode != "navigate")
         {
-            return Err(Foreign::Framed);
+            return Err(RejectedRequest::Framed);
         }
         let ours = |origin: &str| origin == self.origin;
         match *method {
             // A link in another page may lead here, as from a client in a browser; it learns and changes nothing.
             Method::GET if text("origin").is_none_or(ours) => Ok(()),
-            Method::GET => Err(Foreign::Origin),
+            Method::GET => Err(RejectedRequest::Origin),
             Method::POST => {
                 let from_here =
                     text("origin").is_some_and(ours) && fetched.0.is_none_or(|site| site == "same-origin");
                 if !from_here && !entrance {
-                    return Err(Foreign::Origin);
+                    return Err(RejectedRequest::Origin);
                 }
                 if text("content-type") != Some("application/x-www-form-urlencoded") {
-                    return Err(Foreign::Form);
+                    return Err(RejectedRequest::Form);
                 }
                 Ok(())
             }
-            _ => Err(Foreign::Method),
+            _ => Err(RejectedRequest::Method),
         }
     }
 }
 
-/// The page's cookie, if the browser brought it.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
     let mut all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     all.find_map(|line| line.split(';').find_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('=')))
         .map(str::to_owned)
 }
 
-/// What the form says.
 #[derive(Default)]
 pub(super) struct Form {
     pub(super) secret: Option<String>,
@@ -114,7 +114,7 @@ pub(super) fn form(body: &[u8]) -> Form {
 mod tests {
     use super::*;
 
-    fn check(method: Method, headers: &[(&'static str, &str)]) -> Result<(), Foreign> {
+    fn check(method: Method, headers: &[(&'static str, &str)]) -> Result<(), RejectedRequest> {
         let site = Site::new(([127, 0, 0, 1], 4000).into());
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -145,44 +145,52 @@ mod tests {
             "127.0.0.1:4001",
             "127.0.0.1.evil.example:4000",
         ] {
-            assert_eq!(check(Method::GET, &[("host", host)]), Err(Foreign::Host), "{host}");
+            assert_eq!(check(Method::GET, &[("host", host)]), Err(RejectedRequest::Host), "{host}");
         }
-        assert_eq!(check(Method::GET, &[]), Err(Foreign::Host));
-        assert_eq!(check(Method::GET, &[HOST, ("host", "evil.example")]), Err(Foreign::Host));
+        assert_eq!(check(Method::GET, &[]), Err(RejectedRequest::Host));
+        assert_eq!(check(Method::GET, &[HOST, ("host", "evil.example")]), Err(RejectedRequest::Host));
         for origin in ["http://evil.example", "null", "http://127.0.0.1:4001", "https://127.0.0.1:4000"] {
-            assert_eq!(check(Method::GET, &[HOST, ("origin", origin)]), Err(Foreign::Origin), "{origin}");
+            assert_eq!(
+                check(Method::GET, &[HOST, ("origin", origin)]),
+                Err(RejectedRequest::Origin),
+                "{origin}"
+            );
             assert_eq!(
                 check(Method::POST, &[HOST, FORM, ("origin", origin)]),
-                Err(Foreign::Origin),
+                Err(RejectedRequest::Origin),
                 "{origin}"
             );
         }
         assert_eq!(
             check(Method::POST, &[HOST, FORM]),
-            Err(Foreign::Origin),
+            Err(RejectedRequest::Origin),
             "a form names where it comes from"
         );
         for site in ["cross-site", "same-site", "none"] {
             assert_eq!(
                 check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-site", site)]),
-                Err(Foreign::Origin)
+                Err(RejectedRequest::Origin)
             );
         }
         for dest in ["iframe", "frame", "object", "embed", "empty", "image"] {
-            assert_eq!(check(Method::GET, &[HOST, ("sec-fetch-dest", dest)]), Err(Foreign::Framed), "{dest}");
+            assert_eq!(
+                check(Method::GET, &[HOST, ("sec-fetch-dest", dest)]),
+                Err(RejectedRequest::Framed),
+                "{dest}"
+            );
         }
         for mode in ["cors", "no-cors", "same-origin", "websocket"] {
             assert_eq!(
                 check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-mode", mode)]),
-                Err(Foreign::Framed)
+                Err(RejectedRequest::Framed)
             );
         }
-        assert_eq!(check(Method::GET, &[HOST, ("sec-purpose", "prefetch")]), Err(Foreign::Ahead));
-        assert_eq!(check(Method::PUT, &[HOST, OURS]), Err(Foreign::Method));
+        assert_eq!(check(Method::GET, &[HOST, ("sec-purpose", "prefetch")]), Err(RejectedRequest::Ahead));
+        assert_eq!(check(Method::PUT, &[HOST, OURS]), Err(RejectedRequest::Method));
         for kind in ["text/plain", "application/json", "multipart/form-data; boundary=x"] {
             assert_eq!(
                 check(Method::POST, &[HOST, OURS, ("content-type", kind)]),
-                Err(Foreign::Form),
+                Err(RejectedRequest::Form),
                 "{kind}"
             );
         }
@@ -198,10 +206,16 @@ mod tests {
         };
         let file = [HOST, FORM, ("origin", "null"), ("sec-fetch-site", "cross-site")];
         assert_eq!(check(&file), Ok(()));
-        assert_eq!(check(&[file[0], file[1], file[2], ("sec-fetch-dest", "iframe")]), Err(Foreign::Framed));
-        assert_eq!(check(&[file[0], file[1], file[2], ("sec-fetch-mode", "no-cors")]), Err(Foreign::Framed));
-        assert_eq!(check(&[("host", "evil.example"), file[1], file[2]]), Err(Foreign::Host));
-        assert_eq!(check(&[file[0], ("content-type", "text/plain"), file[2]]), Err(Foreign::Form));
+        assert_eq!(
+            check(&[file[0], file[1], file[2], ("sec-fetch-dest", "iframe")]),
+            Err(RejectedRequest::Framed)
+        );
+        assert_eq!(
+            check(&[file[0], file[1], file[2], ("sec-fetch-mode", "no-cors")]),
+            Err(RejectedRequest::Framed)
+        );
+        assert_eq!(check(&[("host", "evil.example"), file[1], file[2]]), Err(RejectedRequest::Host));
+        assert_eq!(check(&[file[0], ("content-type", "text/plain"), file[2]]), Err(RejectedRequest::Form));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use shared_inbox::Timestamp;
 
 use crate::{
-    consent::{EmailPreview, ending::in_utc, visible::Links},
+    consent::{EmailPreview, closing::in_utc, visible::Links},
     render::counted,
 };
 
@@ -21,7 +21,7 @@ pub(super) const ENTRANCE: &str = "open";
 
 const STYLE: &str = include_str!("page.css");
 
-/// What a private file holds: the way to the page, which a browser takes by itself.
+/// Returns what a private file holds: the way to the page, which a browser takes by itself.
 pub(super) fn way_in(origin: &str, secret: &str) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A question about an email</title>\
@@ -32,7 +32,6 @@ pub(super) fn way_in(origin: &str, secret: &str) -> String {
     )
 }
 
-/// The email as a part of the page.
 pub(super) fn preview(preview: &EmailPreview) -> String {
     let shown = preview.shown(Links::Whole);
     let mut out = String::new();
@@ -74,7 +73,7 @@ fn text(out: &mut String, class: &str, label: &str, lines: &[String]) {
     out.push_str("</div>");
 }
 
-/// The question, with so much time left to answer it.
+/// Returns the question, with so much time left to answer it.
 pub(super) fn question(preview: &str, token: &str, left: Duration) -> Reply {
     let body = format!(
         "{preview}\
@@ -101,12 +100,12 @@ fn in_words(left: Duration) -> String {
     }
 }
 
-/// A page that says one thing.
+/// Returns a page that says one thing.
 pub(super) fn says(status: StatusCode, title: &str, said: &str) -> Reply {
     page(status, title, &format!("<p>{}</p>", escape(said)), None)
 }
 
-/// A page that says what became of a question, and when that was decided.
+/// Returns a page that says what became of a question, and when that was decided.
 pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
     let exact = at.to_string();
     let body = format!(
@@ -117,7 +116,7 @@ pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
     page(StatusCode::OK, title, &body, None)
 }
 
-/// The way to a page that is shown by a request of its own.
+/// Returns the way to a page that is shown by a request of its own.
 pub(super) fn elsewhere(path: &str) -> Reply {
     let mut reply = page(StatusCode::SEE_OTHER, "Thank you", "", None);
     if let Ok(path) = path.parse() {
@@ -126,7 +125,7 @@ pub(super) fn elsewhere(path: &str) -> Reply {
     reply
 }
 
-/// A page that leads on to another at once.
+/// Returns a page that leads on to another at once.
 pub(super) fn onward(path: &str) -> Reply {
     let body = format!(
         "<meta http-equiv=\"refresh\" content=\"0; url={path}\"><p><a href=\"{path}\">Show the email</a></p>"

@@ -26,7 +26,7 @@ use tokio::{
     sync::{OnceCell, Semaphore, watch},
 };
 
-use super::{ANSWER_TIMEOUT, AskMethod, Decision, EmailPreview, Ending, secret};
+use super::{ANSWER_TIMEOUT, AskMethod, ClosingPage, Decision, EmailPreview, secret};
 use guard::Site;
 
 pub(crate) use private_file::{PrivateFile, remove_leftovers};
@@ -59,7 +59,7 @@ enum Stage {
     Open,
     Answered(Decision, Timestamp),
     /// Over, since it was decided.
-    Over(Ending, Timestamp),
+    Over(ClosingPage, Timestamp),
 }
 
 struct PageServer {
@@ -69,7 +69,6 @@ struct PageServer {
     cases: Mutex<HashMap<String, QuestionState>>,
 }
 
-/// What is known of a question.
 struct QuestionState {
     /// The email as a part of the page; gone when the question is over.
     preview: String,
@@ -98,7 +97,6 @@ impl Page {
         Self { clock, served: OnceCell::new() }
     }
 
-    /// Opens a question about this email.
     pub(crate) async fn open(&self, preview: &EmailPreview, way: AskMethod) -> io::Result<PageQuestion> {
         let served = self.served.get_or_try_init(|| serve(self.clock.clone())).await?.clone();
         let random = || secret().map_err(io::Error::other);
@@ -126,12 +124,12 @@ impl Page {
 }
 
 impl PageQuestion {
-    /// What the person's browser is to open: a private file, or an address.
+    /// Returns what the person's browser is to open: a private file, or an address.
     pub(crate) fn target(&self) -> &str {
         &self.target
     }
 
-    /// A name for the question, which is not the secret in its address.
+    /// Returns a name for the question that does not give its address away.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -142,7 +140,6 @@ impl PageQuestion {
         move || served.cases().get(&id).is_some_and(|case| case.opened.is_some())
     }
 
-    /// What the person says.
     pub(crate) async fn answer(&mut self) -> Decision {
         let answered = self.stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
         match answered.as_deref() {
@@ -152,15 +149,15 @@ impl PageQuestion {
     }
 
     /// Tells the person what became of it.
-    pub(crate) fn end(self, ending: Ending) {
-        self.served.end(&self.id, ending);
+    pub(crate) fn end(self, closing: ClosingPage) {
+        self.served.end(&self.id, closing);
     }
 }
 
 impl Drop for PageQuestion {
     fn drop(&mut self) {
         let agreed = matches!(*self.stage.borrow(), Stage::Answered(Decision::Yes, _));
-        self.served.end(&self.id, Ending::unknown(agreed));
+        self.served.end(&self.id, ClosingPage::unknown(agreed));
     }
 }
 
@@ -210,7 +207,7 @@ impl PageServer {
         cases
     }
 
-    fn end(&self, id: &str, ending: Ending) {
+    fn end(&self, id: &str, closing: ClosingPage) {
         if let Some(case) = self.cases().get_mut(id) {
             case.preview.clear();
             if let EntryPoint::File { file, .. } = &mut case.entry {
@@ -222,7 +219,7 @@ impl PageServer {
                     Stage::Answered(_, at) => *at,
                     Stage::Over(..) => return false,
                 };
-                *stage = Stage::Over(ending, decided);
+                *stage = Stage::Over(closing, decided);
                 true
             });
         }

@@ -69,7 +69,7 @@ impl PrivateFile {
         Ok(())
     }
 
-    /// The folder for temporary files is the user's own.
+    /// Checks nothing: here the folder for temporary files is the user's own.
     #[cfg(not(unix))]
     fn check(&self) -> io::Result<()> {
         Ok(())
@@ -115,7 +115,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
+/// Returns where the file may go, best first. On Linux a browser from a snap sees neither `/tmp` nor what is hidden in the home.
 fn places() -> impl Iterator<Item = PathBuf> {
     home().into_iter().chain([env::temp_dir()])
 }

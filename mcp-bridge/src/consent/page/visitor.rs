@@ -4,18 +4,18 @@ use std::{fs, net::SocketAddr};
 
 const TABLE: &str = "/proc/net/tcp";
 
-/// Whether the program at the other end of a connection is another user's. The superuser is nobody to hide from.
+/// Returns whether the program at the other end of a connection is another user's. The superuser is nobody to hide from.
 pub(super) fn is_another_user(visitor: SocketAddr, page: SocketAddr) -> bool {
     knows_its_visitors()
         && fs::read_to_string(TABLE).is_ok_and(|table| stands_as_another_user(&table, visitor, page))
 }
 
-/// Whether this machine tells whose program connects to the page.
+/// Returns whether this machine tells whose program connects to the page.
 pub(crate) fn knows_its_visitors() -> bool {
     cfg!(target_os = "linux") && !is_in_windows() && fs::metadata(TABLE).is_ok()
 }
 
-/// Whether the browser is outside, in the Windows around this Linux, and its connections are not in the table.
+/// Returns whether the browser is outside, in the Windows around this Linux, and its connections are not in the table.
 fn is_in_windows() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease");
     release.is_ok_and(|release| release.to_lowercase().contains("microsoft"))
@@ -47,7 +47,7 @@ fn stands_as_another_user(table: &str, visitor: SocketAddr, page: SocketAddr) ->
     !theirs.is_some_and(|theirs| theirs.held && (theirs.user == ours.user || theirs.user == "0"))
 }
 
-/// An address as it stands in the table.
+/// Returns an address as it stands in the table.
 fn in_table(address: SocketAddr) -> Option<String> {
     match address {
         SocketAddr::V4(v4) => Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(v4.ip().octets()), v4.port())),

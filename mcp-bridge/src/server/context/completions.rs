@@ -8,27 +8,31 @@ use shared_inbox::{ConversationId, ConversationSummary, Operation};
 use crate::{
     render,
     server::{
-        Bridge, Linked,
-        inboxes::{self, Denied, Pace},
+        Bridge, Connection,
+        inboxes::{self, Denied, ReadPriority},
     },
 };
 
 impl Bridge {
     pub(in crate::server) async fn completions(&self, request: &CompleteRequestParams) -> CompleteResult {
-        let Ok(linked) = self.link.get().await else { return CompleteResult::default() };
-        let linked = &*linked;
+        let Ok(connection) = self.connector.get().await else { return CompleteResult::default() };
+        let connection = &*connection;
         let typed = request.argument.value.to_lowercase();
         let in_prompt = matches!(request.r#ref, Reference::Prompt(_));
-        let shown = |operation| self.filter.hides(operation, linked.scopes()).is_none();
+        let shown = |operation| self.settings.filter.hides(operation, connection.scopes()).is_none();
         let found = match request.argument.name.as_str() {
-            "mailbox" if shown(Operation::ListMailboxes) => self.mailboxes(linked, &typed, in_prompt).await,
-            "tag" if shown(Operation::ListTags) => tags(linked, &typed).await,
+            "mailbox" if shown(Operation::ListMailboxes) => {
+                self.mailboxes(connection, &typed, in_prompt).await
+            }
+            "tag" if shown(Operation::ListTags) => tags(connection, &typed).await,
             "teammate" if shown(Operation::GetConversation) => {
                 let named =
                     request.context.as_ref().and_then(|c| c.get_argument("conversation")?.parse().ok());
-                self.teammates(linked, &typed, named).await
+                self.teammates(connection, &typed, named).await
             }
-            "conversation" | "id" if shown(Operation::ListConversations) => self.ids(linked, &typed).await,
+            "conversation" | "id" if shown(Operation::ListConversations) => {
+                self.ids(connection, &typed).await
+            }
             _ => Ok(Vec::new()),
         };
         let mut values = found.unwrap_or_default();
@@ -42,37 +46,37 @@ impl Bridge {
     }
 
     /// In a prompt an inbox goes by its address, in a resource by its id.
-    async fn mailboxes(&self, linked: &Linked, typed: &str, in_prompt: bool) -> Found {
-        let all = self.inboxes.mailboxes(&linked.client, Pace::Spare).await?.into_iter();
+    async fn mailboxes(&self, connection: &Connection, typed: &str, in_prompt: bool) -> Found {
+        let all = self.inboxes.mailboxes(&connection.client, ReadPriority::Background).await?.into_iter();
         let fits = all.filter(|m| has(typed, &[m.id.as_str(), &m.name, &m.address]));
         Ok(fits.map(|m| if in_prompt { m.address } else { m.id.to_string() }).collect())
     }
 
     async fn conversations(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         limit: Option<u32>,
     ) -> Result<Vec<ConversationSummary>, Denied> {
         let input = inboxes::list(None, limit);
-        Ok(self.inboxes.conversations(&linked.client, input, &[], Pace::Spare).await?.0)
+        Ok(self.inboxes.conversations(&connection.client, input, &[], ReadPriority::Background).await?.0)
     }
 
-    /// A team belongs to a conversation: the one that was named, or else the newest.
-    async fn teammates(&self, linked: &Linked, typed: &str, named: Option<ConversationId>) -> Found {
+    /// Returns the names on the team of a conversation: the one that was named, or else the newest.
+    async fn teammates(&self, connection: &Connection, typed: &str, named: Option<ConversationId>) -> Found {
         let id = match named {
             Some(id) => id,
-            None => match self.conversations(linked, Some(1)).await?.into_iter().next() {
+            None => match self.conversations(connection, Some(1)).await?.into_iter().next() {
                 Some(newest) => newest.id,
                 None => return Ok(Vec::new()),
             },
         };
-        let team = self.inboxes.conversation(&linked.client, &id, Pace::Spare).await?.team;
+        let team = self.inboxes.conversation(&connection.client, &id, ReadPriority::Background).await?.team;
         let all = team.people.into_iter().chain(team.agents);
         Ok(all.filter(|m| has(typed, &[&m.id.to_string(), &m.name])).map(|m| m.name).collect())
     }
 
-    async fn ids(&self, linked: &Linked, typed: &str) -> Found {
-        let all = self.conversations(linked, None).await?.into_iter();
+    async fn ids(&self, connection: &Connection, typed: &str) -> Found {
+        let all = self.conversations(connection, None).await?.into_iter();
         Ok(all.filter(|c| has(typed, &[c.id.as_str(), &c.subject])).map(|c| c.id.to_string()).collect())
     }
 }
@@ -83,14 +87,14 @@ fn has(typed: &str, texts: &[&str]) -> bool {
     texts.iter().any(|text| text.to_lowercase().contains(typed))
 }
 
-/// A name with something hidden in it, or an endless one, is not offered: it would go into a prompt as it is, and a
-/// cleaned one would be another name.
+/// Returns whether a name can be offered. One with something hidden in it, or an endless one, would go into a prompt as it
+/// is, and a cleaned one would be another name.
 fn is_what_it_looks_like(value: &str) -> bool {
     render::own(value) == value
 }
 
-async fn tags(linked: &Linked, typed: &str) -> Found {
-    let mut all = linked.client.tags().bulk().no_wait().await?;
+async fn tags(connection: &Connection, typed: &str) -> Found {
+    let mut all = connection.client.tags().bulk().no_wait().await?;
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     Ok(all.into_iter().filter(|t| has(typed, &[&t.name])).map(|t| t.name).collect())
 }

@@ -14,7 +14,7 @@ use shared_inbox::{Operation, Scope};
 use crate::{
     consent::AskMethod,
     render::{SanitizeReport, clean, own, quoted},
-    server::{Bridge, Linked, Pace},
+    server::{Bridge, Connection, ReadPriority},
     settings::{SendPolicy, Structured},
 };
 
@@ -27,25 +27,25 @@ impl Bridge {
     /// Adds the introduction to the first result that has room for it.
     pub(in crate::server) async fn introduce(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         ctx: &RequestContext<RoleServer>,
         result: &mut CallToolResult,
     ) {
         if result.is_error == Some(true) || self.introduced.swap(true, Ordering::Relaxed) {
             return;
         }
-        let text = self.introduction(linked, ctx).await;
+        let text = self.introduction(connection, ctx).await;
         let size = |text: &str| text.chars().count();
         let words: usize =
             result.content.iter().filter_map(|block| block.as_text()).map(|block| size(&block.text)).sum();
         let json = result.structured_content.as_ref().map_or(0, |json| size(&json.to_string()));
         // A quotation mark becomes two characters in JSON.
-        if words.max(json) + 2 * size(&text) > self.max_chars {
+        if words.max(json) + 2 * size(&text) > self.settings.max_chars {
             self.introduced.store(false, Ordering::Relaxed);
             return;
         }
         if let Some(Value::Object(fields)) = &mut result.structured_content
-            && self.structured == Structured::Safe
+            && self.settings.structured == Structured::Safe
         {
             fields.insert("start".into(), text.clone().into());
         }
@@ -53,22 +53,22 @@ impl Bridge {
         result.content.push(ContentBlock::text(format!("\n{text}\n")));
     }
 
-    async fn introduction(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> String {
+    async fn introduction(&self, connection: &Connection, ctx: &RequestContext<RoleServer>) -> String {
         let today =
             jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%A, %Y-%m-%d").to_string();
-        let scopes: Vec<_> = linked.scopes().iter().map(|scope| own(scope.as_str())).collect();
-        let data = if linked.me.livemode == Some(false) { "in the sandbox" } else { "on live data" };
+        let scopes: Vec<_> = connection.scopes().iter().map(|scope| own(scope.as_str())).collect();
+        let data = if connection.me.livemode == Some(false) { "in the sandbox" } else { "on live data" };
         let mut said = vec![
             format!("Today is {today} (UTC)."),
             format!(
                 "You are the agent {} with the scopes {} {data}.",
-                quoted(&linked.me.agent.name),
+                quoted(&connection.me.agent.name),
                 scopes.join(", ")
             ),
-            self.sending(linked, ctx).to_owned(),
+            self.sending(connection, ctx).to_owned(),
         ];
-        if self.filter.hides(Operation::ListMailboxes, linked.scopes()).is_none()
-            && let Ok(all) = self.inboxes.mailboxes(&linked.client, Pace::Spare).await
+        if self.settings.filter.hides(Operation::ListMailboxes, connection.scopes()).is_none()
+            && let Ok(all) = self.inboxes.mailboxes(&connection.client, ReadPriority::Background).await
         {
             let mut shown: Vec<_> = all
                 .iter()
@@ -82,7 +82,7 @@ impl Bridge {
         }
         // Each part is clean by itself, and two may make a link together.
         let mut said = clean(&said.join(" "), &mut SanitizeReport::default());
-        if self.skills.is_some() {
+        if self.settings.skills.is_some() {
             let skills = self.all_skills().await;
             let shown = skills
                 .iter()
@@ -94,16 +94,15 @@ impl Bridge {
         said
     }
 
-    /// What becomes of a reply.
-    fn sending(&self, linked: &Linked, ctx: &RequestContext<RoleServer>) -> &'static str {
-        let hidden = |operation| self.filter.hides(operation, linked.scopes()).is_some();
+    fn sending(&self, connection: &Connection, ctx: &RequestContext<RoleServer>) -> &'static str {
+        let hidden = |operation| self.settings.filter.hides(operation, connection.scopes()).is_some();
         if hidden(Operation::Reply) && hidden(Operation::RequestDocuments) {
             return "You cannot write to customers.";
         }
-        if !linked.scopes().contains(&Scope::Send) {
+        if !connection.scopes().contains(&Scope::Send) {
             return "You cannot send: replies are drafts that a person approves.";
         }
-        match (self.send, AskMethod::of(self.ask, ctx.client_capabilities().as_ref())) {
+        match (self.settings.send, AskMethod::of(self.settings.ask, ctx.client_capabilities().as_ref())) {
             (SendPolicy::Never, _) => "Nothing is sent: replies are drafts that a person approves.",
             (SendPolicy::Allow, _) => {
                 "Replies with `send` go out without a question, except where there is a risk."

@@ -105,10 +105,10 @@ impl Arguments {
 }
 
 impl Bridge {
-    /// The prompts whose work the shown tools can do, with the arguments that they can follow.
+    /// Returns the prompts whose work the shown tools can do, with the arguments that they can follow.
     pub(in crate::server) fn prompts(&self, scopes: Option<&[Scope]>) -> ListPromptsResult {
         let scopes = scopes.unwrap_or(&[Scope::Read]);
-        let possible = |operation| self.filter.hides(operation, scopes).is_none();
+        let possible = |operation| self.settings.filter.hides(operation, scopes).is_none();
         let prompt = |job: &Job| {
             let arguments = job.arguments.iter().filter(|argument| possible(argument.needs));
             let arguments = arguments.map(|argument| {
@@ -132,10 +132,10 @@ impl Bridge {
                 None,
             ));
         };
-        let linked = self.link.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
+        let connection = self.connector.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
         let given = job.arguments.iter().filter(|argument| arguments.get(argument.name).is_some());
         for needed in given.map(|argument| argument.needs).chain([job.needs]) {
-            if let Some(why) = self.filter.hides(needed, linked.scopes()) {
+            if let Some(why) = self.settings.filter.hides(needed, connection.scopes()) {
                 let tool = needed.tool_name().unwrap_or_default();
                 return Err(ErrorData::invalid_params(
                     format!("This prompt needs the tool {tool}, which is not available: {why}."),

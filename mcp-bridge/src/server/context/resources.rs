@@ -15,7 +15,7 @@ use super::skills;
 use crate::{
     render,
     server::{
-        Bridge, Linked, Pace,
+        Bridge, Connection, ReadPriority,
         inboxes::{self, Denied},
         results::{said, why_denied},
         tools,
@@ -27,9 +27,8 @@ pub(in crate::server) const CONVERSATION: &str = "inbox://conversations/{id}";
 const ITEMS: &str = "inbox://conversations/{id}/items/{range}";
 pub(in crate::server) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
 
-/// What a URI stands for.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum ResourceUri {
     Me,
     Mailboxes,
     Tags,
@@ -38,7 +37,7 @@ enum Place {
     Items(ConversationId, std::ops::Range<usize>),
 }
 
-impl Place {
+impl ResourceUri {
     fn parse(uri: &str) -> Option<Self> {
         let path: Vec<_> = uri.strip_prefix("inbox://")?.split('/').collect();
         Some(match path[..] {
@@ -53,7 +52,6 @@ impl Place {
         })
     }
 
-    /// The operation that reads it, if it is a tool too.
     fn operation(&self) -> Operation {
         match self {
             Self::Me => Operation::Me,
@@ -65,7 +63,7 @@ impl Place {
     }
 }
 
-/// The resources with a fixed address.
+/// Returns the resources with a fixed address.
 pub(in crate::server) fn list() -> ListResourcesResult {
     let resource = |name: &str, title: &str, about: &str| {
         Resource::new(format!("inbox://{name}"), name)
@@ -81,7 +79,7 @@ pub(in crate::server) fn list() -> ListResourcesResult {
     ])
 }
 
-/// The resources whose address has parts to fill in.
+/// Returns the resources whose address has parts to fill in.
 pub(in crate::server) fn templates() -> ListResourceTemplatesResult {
     let template = |uri: &str, name: &str, title: &str, about: &str| {
         ResourceTemplate::new(uri, name).with_title(title).with_description(about).with_mime_type(TEXT)
@@ -113,33 +111,33 @@ impl Bridge {
         if uri.starts_with(skills::SCHEME) {
             return self.skill_file(uri).await;
         }
-        let place = Place::parse(uri).ok_or_else(|| {
+        let resource = ResourceUri::parse(uri).ok_or_else(|| {
             ErrorData::resource_not_found(
                 "There is no such resource; see resources/list and resources/templates/list.",
                 None,
             )
         })?;
-        let text = self.read(&place).await?;
+        let text = self.read(&resource).await?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
     }
 
-    /// The text of a conversation, for a prompt to attach.
+    /// Returns the text of a conversation, for a prompt to attach.
     pub(in crate::server) async fn conversation_text(
         &self,
         id: &ConversationId,
     ) -> Result<String, ErrorData> {
-        self.read(&Place::Conversation(id.clone())).await
+        self.read(&ResourceUri::Conversation(id.clone())).await
     }
 
-    async fn read(&self, place: &Place) -> Result<String, ErrorData> {
-        let linked = self.link.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
-        let operation = place.operation();
+    async fn read(&self, resource: &ResourceUri) -> Result<String, ErrorData> {
+        let connection = self.connector.get().await.map_err(|why| ErrorData::internal_error(why, None))?;
+        let operation = resource.operation();
         if operation != Operation::Me
-            && let Some(why) = self.filter.hides(operation, linked.scopes())
+            && let Some(why) = self.settings.filter.hides(operation, connection.scopes())
         {
             return Err(ErrorData::invalid_request(format!("This resource is not available: {why}."), None));
         }
-        self.text(place, &linked).await.map_err(|e| {
+        self.text(resource, &connection).await.map_err(|e| {
             let said = said(&why_denied(&e));
             if e.is_not_found() {
                 ErrorData::resource_not_found(said, None)
@@ -149,24 +147,27 @@ impl Bridge {
         })
     }
 
-    async fn text(&self, place: &Place, linked: &Linked) -> Result<String, Denied> {
-        let (client, style) = (&linked.client, self.style());
-        let rendered = match place {
-            Place::Me => return Ok(about(linked)),
-            Place::Mailboxes => {
-                render::mailboxes(&style, &self.inboxes.mailboxes(client, Pace::Asked).await?)
+    async fn text(&self, resource: &ResourceUri, connection: &Connection) -> Result<String, Denied> {
+        let (client, style) = (&connection.client, self.style());
+        let rendered = match resource {
+            ResourceUri::Me => return Ok(about(connection)),
+            ResourceUri::Mailboxes => {
+                render::mailboxes(&style, &self.inboxes.mailboxes(client, ReadPriority::Requested).await?)
             }
-            Place::Tags => render::tags(&style, &client.tags().await?),
-            Place::Conversations(mailbox) => {
+            ResourceUri::Tags => render::tags(&style, &client.tags().await?),
+            ResourceUri::Conversations(mailbox) => {
                 let input = inboxes::list(mailbox.clone(), None);
-                let (all, more) = self.inboxes.conversations(client, input, &[], Pace::Asked).await?;
+                let (all, more) =
+                    self.inboxes.conversations(client, input, &[], ReadPriority::Requested).await?;
                 render::conversations(&style.more(more), &all)
             }
-            Place::Conversation(id) => {
-                render::conversation(&style, &self.inboxes.conversation(client, id, Pace::Asked).await?, None)
-            }
-            Place::Items(id, part) => {
-                let c = self.inboxes.conversation(client, id, Pace::Asked).await?;
+            ResourceUri::Conversation(id) => render::conversation(
+                &style,
+                &self.inboxes.conversation(client, id, ReadPriority::Requested).await?,
+                None,
+            ),
+            ResourceUri::Items(id, part) => {
+                let c = self.inboxes.conversation(client, id, ReadPriority::Requested).await?;
                 render::conversation(&style, &c, Some(part.clone()))
             }
         };
@@ -174,8 +175,8 @@ impl Bridge {
     }
 }
 
-fn about(linked: &Linked) -> String {
-    let me = &linked.me;
+fn about(connection: &Connection) -> String {
+    let me = &connection.me;
     let scopes: Vec<_> = me.scopes.iter().map(|scope| render::quoted(scope.as_str())).collect();
     let data = match me.livemode {
         Some(false) => "the sandbox",
@@ -196,10 +197,16 @@ mod tests {
     #[test]
     fn addresses_stand_for_places() {
         let id = || "cnv_1".parse::<ConversationId>().unwrap();
-        assert_eq!(Place::parse("inbox://tags"), Some(Place::Tags));
-        assert_eq!(Place::parse("inbox://conversations/cnv_1"), Some(Place::Conversation(id())));
-        assert_eq!(Place::parse("inbox://conversations/cnv_1/items/1-20"), Some(Place::Items(id(), 0..20)));
-        assert_eq!(Place::parse("inbox://conversations/cnv_1/items/7-2"), Some(Place::Items(id(), 6..7)));
+        assert_eq!(ResourceUri::parse("inbox://tags"), Some(ResourceUri::Tags));
+        assert_eq!(ResourceUri::parse("inbox://conversations/cnv_1"), Some(ResourceUri::Conversation(id())));
+        assert_eq!(
+            ResourceUri::parse("inbox://conversations/cnv_1/items/1-20"),
+            Some(ResourceUri::Items(id(), 0..20))
+        );
+        assert_eq!(
+            ResourceUri::parse("inbox://conversations/cnv_1/items/7-2"),
+            Some(ResourceUri::Items(id(), 6..7))
+        );
         for odd in [
             "inbox://conversations/msg_1",
             "inbox://conversations/cnv_1/items/0-5",
@@ -208,7 +215,7 @@ mod tests {
             "file:///etc/passwd",
             "inbox://",
         ] {
-            assert_eq!(Place::parse(odd), None, "{odd}");
+            assert_eq!(ResourceUri::parse(odd), None, "{odd}");
         }
     }
 }

@@ -26,9 +26,8 @@ const SKILLS_TTL_MS: u64 = 60_000;
 const MARKDOWN: &str = "text/markdown";
 
 impl Bridge {
-    /// All skills, as they are now.
     pub(in crate::server) async fn all_skills(&self) -> Vec<Skill> {
-        let dir: Option<PathBuf> = self.skills.clone();
+        let dir: Option<PathBuf> = self.settings.skills.clone();
         tokio::task::spawn_blocking(move || skills::all(dir.as_deref())).await.unwrap_or_default()
     }
 
@@ -54,7 +53,6 @@ impl Bridge {
         Ok(CustomResult::new(result))
     }
 
-    /// A file of a skill.
     pub(in crate::server) async fn skill_file(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
         let files = self.all_skills().await.into_iter().flat_map(|skill| skill.resources);
         let Some(file) = files.into_iter().find(|file| file.uri == uri) else {
@@ -67,7 +65,7 @@ impl Bridge {
         Ok(ReadResourceResult::new(vec![contents]))
     }
 
-    /// The skills as resources, for clients that do not know the extension.
+    /// Returns the skills as resources, for clients that do not know the extension.
     pub(in crate::server) async fn skill_resources(&self) -> Vec<Resource> {
         let resource = |skill: Skill| {
             Resource::new(&*skill.uri, skill.name())

@@ -1,4 +1,4 @@
-//! One question to a person, on its way: how it is put, how its answer is awaited, and how it is taken back.
+//! One question to a person: how it is put, awaited and withdrawn.
 
 use std::{io, time::Duration};
 
@@ -20,12 +20,11 @@ use crate::consent::{ANSWER_TIMEOUT, Decision, PageQuestion};
 pub(super) const NO_CLIENT: &str = "this client failed to ask a person for consent to send";
 const NO_BROWSER: &str = "no browser could be opened to ask a person for consent to send";
 
-/// A question that was put.
 pub(super) enum OpenQuestion {
     /// As a form in the client.
     Form(RequestHandle<RoleServer>),
     /// On the page.
-    Page { ticket: PageQuestion, shown: PageDelivery },
+    Page { question: PageQuestion, shown: PageDelivery },
 }
 
 /// How a person comes to the page.
@@ -38,7 +37,6 @@ pub(super) enum PageDelivery {
     InBrowser(JoinHandle<io::Result<()>>),
 }
 
-/// What came of a question.
 pub(super) enum QuestionOutcome {
     Answer(Decision),
     /// It did not reach a person, for this reason.
@@ -75,8 +73,8 @@ impl OpenQuestion {
                 };
                 (outcome, None)
             }
-            Self::Page { mut ticket, shown } => {
-                let opened = ticket.opened();
+            Self::Page { mut question, shown } => {
+                let opened = question.opened();
                 let on_page = async {
                     match shown {
                         PageDelivery::Given => {}
@@ -103,12 +101,12 @@ impl OpenQuestion {
                 };
                 let outcome = tokio::select! {
                     biased;
-                    answer = ticket.answer() => QuestionOutcome::Answer(answer),
+                    answer = question.answer() => QuestionOutcome::Answer(answer),
                     outcome = on_page => outcome,
                     () = withdrawn.cancelled() => QuestionOutcome::Withdrawn,
                     () = clock.sleep(ANSWER_TIMEOUT) => QuestionOutcome::Answer(Decision::Dismissed),
                 };
-                (outcome, Some(ticket))
+                (outcome, Some(question))
             }
         }
     }
@@ -116,7 +114,7 @@ impl OpenQuestion {
 
 type ElicitationReply = (ElicitationAction, Option<serde_json::Value>);
 
-/// What the client says to a question; a question that is not wanted any more is taken back.
+/// Waits for what the client says to a question, and withdraws a question that nobody waits for any more.
 async fn said(
     handle: RequestHandle<RoleServer>,
     clock: &dyn Clock,

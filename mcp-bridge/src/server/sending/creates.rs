@@ -16,7 +16,7 @@ use super::{Sender, recent::CreateOutcome};
 use crate::{
     digest::Digest,
     server::{
-        Linked,
+        Connection,
         results::{changed, error, failed, in_words, ok},
     },
 };
@@ -24,7 +24,6 @@ use crate::{
 /// The pause between two looks for a create of unknown effect.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// One thing to create.
 #[derive(Clone)]
 pub(in crate::server) struct Create {
     pub(super) id: ConversationId,
@@ -44,12 +43,11 @@ impl Create {
         Self { id, what: CreateInput::Note(note) }
     }
 
-    /// CreateInput tells this create from any other.
+    /// Returns what tells this create from any other.
     pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
 
-    /// Whether it emails a customer.
     pub(super) fn sends(&self) -> bool {
         match &self.what {
             CreateInput::Note(_) => false,
@@ -67,7 +65,7 @@ impl Create {
     }
 }
 
-/// A create's place in the memory, held while it is being made.
+/// The slot of a create, held while it is being made.
 pub(super) type CreateSlot = OwnedMutexGuard<CreateOutcome>;
 
 impl Sender {
@@ -75,21 +73,21 @@ impl Sender {
     /// sent.
     pub(in crate::server) async fn create(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         create: &Create,
         why: Option<&str>,
     ) -> CallToolResult {
-        let mut slot = match self.claim(linked, create, why).await {
+        let mut slot = match self.claim(connection, create, why).await {
             Ok(slot) => slot,
             Err(result) => return result,
         };
-        self.make(linked, create, &mut slot, None, why).await
+        self.make(connection, create, &mut slot, None, why).await
     }
 
-    /// The create's place in the memory; an error is its result when it was made a moment ago.
+    /// Claims the slot of a create. The error is the result of the same create a moment ago.
     pub(super) async fn claim(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         create: &Create,
         why: Option<&str>,
     ) -> Result<CreateSlot, CallToolResult> {
@@ -97,7 +95,7 @@ impl Sender {
         let (at, answer) = match &*slot {
             CreateOutcome::None => return Ok(slot),
             CreateOutcome::Made(at, answer) => (*at, answer.clone()),
-            CreateOutcome::Unknown(at, unconfirmed) => match look_for(linked, unconfirmed, *at).await {
+            CreateOutcome::Unknown(at, unconfirmed) => match look_for(connection, unconfirmed, *at).await {
                 Ok(Lookup::Found(item)) => (*at, seen(&item)),
                 Ok(Lookup::NotFound) => {
                     *slot = CreateOutcome::None;
@@ -117,7 +115,7 @@ impl Sender {
             at.elapsed().as_secs()
         );
         let added = why.map_or(added.clone(), |why| format!("{} {added}", a_draft(why)));
-        // CreateInput was found out now need not be found out again.
+        // What was found out now need not be found out again.
         *slot = CreateOutcome::Made(at, answer.clone());
         Err(changed("Already done.", answer, Some(&added)))
     }
@@ -125,7 +123,7 @@ impl Sender {
     /// Makes it, and remembers what became of it. `seen` is the conversation as it was a moment ago, if it was read.
     pub(super) async fn make(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         create: &Create,
         slot: &mut CreateOutcome,
         seen: Option<&Conversation>,
@@ -135,7 +133,7 @@ impl Sender {
             Ok(creating) => creating,
             Err(result) => return result,
         };
-        let (answer, recovered) = match send(linked, create, slot, seen).await {
+        let (answer, recovered) = match send(connection, create, slot, seen).await {
             Ok(made) => made,
             Err(e) => {
                 let result = not_made(create, &e, why);
@@ -171,10 +169,14 @@ fn not_made(create: &Create, e: &Error, why: Option<&str>) -> CallToolResult {
 }
 
 /// Looks for a create of unknown effect until it is there, or would be.
-async fn look_for(linked: &Linked, unconfirmed: &UnconfirmedCreate, since: Instant) -> Result<Lookup, Error> {
+async fn look_for(
+    connection: &Connection,
+    unconfirmed: &UnconfirmedCreate,
+    since: Instant,
+) -> Result<Lookup, Error> {
     loop {
-        let sighting = linked.client.find_unconfirmed(unconfirmed).await?;
-        let left = linked.client.visibility_timeout().saturating_sub(since.elapsed());
+        let sighting = connection.client.find_unconfirmed(unconfirmed).await?;
+        let left = connection.client.visibility_timeout().saturating_sub(since.elapsed());
         if sighting != Lookup::NotFound || left.is_zero() {
             return Ok(sighting);
         }
@@ -183,12 +185,12 @@ async fn look_for(linked: &Linked, unconfirmed: &UnconfirmedCreate, since: Insta
 }
 
 async fn send(
-    linked: &Linked,
+    connection: &Connection,
     create: &Create,
     slot: &mut CreateOutcome,
     seen: Option<&Conversation>,
 ) -> Result<(Value, bool), Error> {
-    let thread = linked.client.conversation(&create.id);
+    let thread = connection.client.conversation(&create.id);
     let value = |answer: &ReplyResult| serde_json::to_value(answer).unwrap_or_default();
     match create.what.clone() {
         CreateInput::Note(note) => {
@@ -238,7 +240,7 @@ fn done(done: &Ack) -> Value {
     json!({ "ok": done.ok })
 }
 
-/// The answer that was lost, as far as the timeline tells it.
+/// Returns the response that was lost, as far as the timeline tells it.
 fn seen(item: &TimelineItem) -> Value {
     match item {
         TimelineItem::Message(m) => json!({ "messageId": m.id, "status": m.status }),

@@ -13,7 +13,6 @@ use crate::server::{
     results::failed,
 };
 
-/// The creates under way.
 #[derive(Default)]
 pub(super) struct InFlightCreates {
     count: watch::Sender<usize>,

@@ -16,7 +16,7 @@ use crate::{
 const QUESTION: &str = "consent";
 
 impl Sender {
-    /// A form.
+    /// Asks by a form that travels as the result of the call, and acts on the answer that the next call brings.
     pub(super) async fn ask_by_result(
         &self,
         case: ConsentRequest,
@@ -25,24 +25,24 @@ impl Sender {
         let now = self.clock.now();
         let Some(handle) = &request.request_state else {
             // What was sent a moment ago is not asked about.
-            drop(self.claim(&case.linked, &case.mail.0, None).await?);
+            drop(self.claim(&case.connection, &case.mail.0, None).await?);
             let opened = self.open(&case, AskMethod::Form)?;
-            return Ok(question(consent::form(&case.preview), opened.travel()).into());
+            return Ok(input_required(consent::form(&case.preview), opened.travel()).into());
         };
         let took =
             self.ledger.close(handle, case.exact, now).map_err(|e| failed(format!("Not sent: {e}.")))?;
         let answer = answered(request).and_then(Decision::read).unwrap_or(Decision::Dismissed);
         let answer = answer.after(took);
         note(Consent::Asked(AskMethod::Form, answer));
-        let mut slot = self.claim(&case.linked, &case.mail.0, None).await?;
+        let mut slot = self.claim(&case.connection, &case.mail.0, None).await?;
         match answer {
             Decision::Yes => {
                 let conversation = Some(&*case.reading.conversation);
-                let result = self.make(&case.linked, &case.mail.0, &mut slot, conversation, None).await;
+                let result = self.make(&case.connection, &case.mail.0, &mut slot, conversation, None).await;
                 // The yes is spent, so it is not for the call to be made again.
-                Ok(match self.renewed(&case.linked).await {
-                    Some(linked) => {
-                        self.make(&linked, &case.mail.0, &mut slot, conversation, None).await.into()
+                Ok(match self.renewed(&case.connection).await {
+                    Some(connection) => {
+                        self.make(&connection, &case.mail.0, &mut slot, conversation, None).await.into()
                     }
                     None => result.into(),
                 })
@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// The answer to a question whose link the client of the newer protocol has shown, or not.
+    /// Returns the answer to a question whose link the client of the newer protocol has shown, or not.
     pub(super) async fn collect(
         &self,
         case: &ConsentRequest,
@@ -80,13 +80,11 @@ impl Sender {
     }
 }
 
-/// A question as a result.
-pub(super) fn question(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
+pub(super) fn input_required(asked: ElicitRequestParams, handle: String) -> InputRequiredResult {
     let question = InputRequest::Elicitation(ElicitRequest::new(asked));
     InputRequiredResult::new(Some(InputRequests::from([(QUESTION.to_owned(), question)])), Some(handle))
 }
 
-/// The answer that a call brings.
 fn answered(request: &CallToolRequestParams) -> Option<&serde_json::Value> {
     request.input_responses.as_ref()?.get(QUESTION)
 }

@@ -1,5 +1,5 @@
-//! What is created: notes, and emails to customers with all that the person who started the bridge allows, and the consent
-//! of the person at the client.
+//! Creates notes, drafts and emails, within what the person who started the bridge allows, and with the consent of the
+//! person at the client where that is needed.
 
 mod channel;
 mod creates;
@@ -24,7 +24,7 @@ use rmcp::{
 use shared_inbox::{Conversation, ConversationId, Scope, retry::Clock};
 
 use super::{
-    Link, Linked, Pace,
+    Connection, Connector, ReadPriority,
     inboxes::Inboxes,
     record::{self, client_name, note},
     results::{denied, error, failed},
@@ -46,12 +46,12 @@ pub(super) use request::CustomerEmail;
 /// another contact or a new email may have come while the person was reading.
 const READ_TTL: Duration = Duration::from_secs(3);
 
-/// Where emails are made: what was made lately, what is being asked, and what was refused.
+/// Creates notes, drafts and emails: knows what was created lately, which questions are open, and what was refused.
 pub(super) struct Sender {
     send: SendPolicy,
     ask: ConsentChannel,
     clock: Arc<dyn Clock>,
-    link: Arc<Link>,
+    connector: Arc<Connector>,
     creates: InFlightCreates,
     recent: RecentCreates,
     ledger: ConsentLedger,
@@ -61,7 +61,6 @@ pub(super) struct Sender {
     read: Mutex<HashMap<ConversationId, ReadConversation>>,
 }
 
-/// A conversation, and when it was read.
 #[derive(Clone)]
 pub(super) struct ReadConversation {
     pub(super) conversation: Arc<Conversation>,
@@ -77,13 +76,18 @@ impl ReadConversation {
 type Result<T> = std::result::Result<T, CallToolResult>;
 
 impl Sender {
-    pub(super) fn new(send: SendPolicy, ask: ConsentChannel, clock: Arc<dyn Clock>, link: Arc<Link>) -> Self {
+    pub(super) fn new(
+        send: SendPolicy,
+        ask: ConsentChannel,
+        clock: Arc<dyn Clock>,
+        connector: Arc<Connector>,
+    ) -> Self {
         let page = Page::new(clock.clone());
         Self {
             send,
             ask,
             clock,
-            link,
+            connector,
             creates: InFlightCreates::default(),
             recent: RecentCreates::default(),
             ledger: ConsentLedger::default(),
@@ -97,23 +101,23 @@ impl Sender {
     /// the choice of inboxes, the question and the create.
     pub(super) async fn mail(
         self: &Arc<Self>,
-        linked: &Arc<Linked>,
+        connection: &Arc<Connection>,
         inboxes: &Inboxes,
         mail: CustomerEmail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse> {
         let draft = async |mail: CustomerEmail, why| {
-            inboxes.admit(&linked.client, &mail.0.id).await.map_err(denied)?;
+            inboxes.admit(&connection.client, &mail.0.id).await.map_err(denied)?;
             if mail.wants_to_send() {
                 note(Consent::Draft);
             }
-            Ok(self.create(linked, &mail.into_draft(), why).await.into())
+            Ok(self.create(connection, &mail.into_draft(), why).await.into())
         };
         if !mail.wants_to_send() {
             return draft(mail, None).await;
         }
-        if !linked.scopes().contains(&Scope::Send) {
+        if !connection.scopes().contains(&Scope::Send) {
             return Err(failed(
                 "Nothing was done: the key lacks the scope `send`. Call again without `send` to make a draft that a person \
                  approves.",
@@ -128,13 +132,16 @@ impl Sender {
             (SendPolicy::Ask, None) => return draft(mail, Some(cannot_ask)).await,
             _ => {}
         }
-        let reading = self.reading(linked, inboxes, &mail.0.id, request).await?;
+        let reading = self.reading(connection, inboxes, &mail.0.id, request).await?;
         if self.send == SendPolicy::Allow && reading.conversation.risk.is_none() {
-            let mut slot = self.claim(linked, &mail.0, None).await?;
+            let mut slot = self.claim(connection, &mail.0, None).await?;
             note(Consent::Setting);
-            return Ok(self.make(linked, &mail.0, &mut slot, Some(&reading.conversation), None).await.into());
+            return Ok(self
+                .make(connection, &mail.0, &mut slot, Some(&reading.conversation), None)
+                .await
+                .into());
         }
-        let mut case = ConsentRequest::new(linked, mail, reading)?;
+        let mut case = ConsentRequest::new(connection, mail, reading)?;
         case.preview.client = client_name(ctx);
         let newer = ctx.protocol_version().is_some_and(|v| v >= ProtocolVersion::V_2026_07_28);
         match way {
@@ -147,11 +154,11 @@ impl Sender {
         }
     }
 
-    /// The conversation of an email that may go out: as it was read for the question that this call answers, if that was a
+    /// Returns the conversation of an email that may go out: as it was read for the question that this call answers, if that was a
     /// moment ago, and else as it is now.
     async fn reading(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         inboxes: &Inboxes,
         id: &ConversationId,
         request: &CallToolRequestParams,
@@ -163,7 +170,8 @@ impl Sender {
         {
             return Ok(reading.clone());
         }
-        let conversation = inboxes.conversation(&linked.client, id, Pace::Asked).await.map_err(denied)?;
+        let conversation =
+            inboxes.conversation(&connection.client, id, ReadPriority::Requested).await.map_err(denied)?;
         let reading = ReadConversation { conversation: Arc::new(conversation), at: now };
         let mut kept = kept();
         kept.retain(|_, reading| reading.is_fresh(now));
@@ -181,7 +189,7 @@ impl Sender {
             }
             Decision::TooQuick => {
                 let why = "the question was answered in less than a second, which no person does: the client answers by itself";
-                self.create(&case.linked, &case.mail.clone().into_draft(), Some(why)).await
+                self.create(&case.connection, &case.mail.clone().into_draft(), Some(why)).await
             }
             Decision::Yes | Decision::Dismissed => failed(
                 "Not sent, and no draft was made: the person gave no answer. Ask them before you try again, or call without \
@@ -190,12 +198,12 @@ impl Sender {
         }
     }
 
-    /// The link with another key, if the service has refused the key of this one just now and there is another.
-    async fn renewed(&self, linked: &Linked) -> Option<Arc<Linked>> {
+    /// Returns a connection with another key, if the service has refused the key of this one just now and there is another.
+    async fn renewed(&self, connection: &Connection) -> Option<Arc<Connection>> {
         if !record::current()?.take_refused_key() {
             return None;
         }
-        self.link.renew(linked).await
+        self.connector.renew(connection).await
     }
 
     /// Lets what is being created end, for so long, and begins nothing new.
@@ -203,7 +211,7 @@ impl Sender {
         self.creates.finish(grace).await;
     }
 
-    /// A question about this email, if it may be asked.
+    /// Opens a question about this email, if it may be asked.
     fn open(&self, case: &ConsentRequest, way: AskMethod) -> Result<OpenConsent> {
         if self.ledger.is_refused(&case.preview.conversation, case.seen, self.clock.now()) {
             return Err(failed(
@@ -227,6 +235,6 @@ impl Sender {
     }
 }
 
-async fn read(linked: &Linked, id: &ConversationId) -> Result<Conversation> {
-    linked.client.conversation(id).get().await.map_err(|e| error(&e))
+async fn read(connection: &Connection, id: &ConversationId) -> Result<Conversation> {
+    connection.client.conversation(id).get().await.map_err(|e| error(&e))
 }

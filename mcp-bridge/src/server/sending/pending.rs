@@ -1,4 +1,4 @@
-//! A question that goes on beside the call which asked it.
+//! Questions that outlive the call which asked them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,14 @@ use super::{
     ReadConversation, Result, Sender,
     channel::{self, NO_CLIENT, OpenQuestion, PageDelivery, QuestionOutcome},
     creates::CreateSlot,
-    input_required::question,
+    input_required::input_required,
     note, read,
     request::ConsentRequest,
     shared_questions::{QuestionEntry, QuestionOwner, WaitOutcome, into_response},
 };
 use crate::{
     audit::Consent,
-    consent::{self, AskMethod, Decision, Ending, OpenConsent},
+    consent::{self, AskMethod, ClosingPage, Decision, OpenConsent},
     server::{record, results::failed},
 };
 
@@ -39,27 +39,27 @@ impl Sender {
         if let Some(record) = &record {
             record.ask(way);
         }
-        let place = loop {
+        let owner = loop {
             match self.questions.enter(case.seen) {
-                QuestionEntry::New(place) => break place,
+                QuestionEntry::New(owner) => break owner,
                 QuestionEntry::Open(waiting) => match waiting.result(&*self.clock).await {
                     WaitOutcome::Nobody => {}
                     waited => return into_response(waited, way),
                 },
             }
         };
-        let waiting = place.wait();
-        let slot = match self.claim(&case.linked, &case.mail.0, None).await {
+        let waiting = owner.wait();
+        let slot = match self.claim(&case.connection, &case.mail.0, None).await {
             Ok(slot) => slot,
             Err(result) => {
-                place.end(result.clone(), None);
+                owner.end(result.clone(), None);
                 return Err(result);
             }
         };
         let opened = match self.open(&case, way) {
             Ok(opened) => opened,
             Err(result) => {
-                place.end(result.clone(), None);
+                owner.end(result.clone(), None);
                 return Err(result);
             }
         };
@@ -68,19 +68,19 @@ impl Sender {
             Err(why) => {
                 drop((slot, opened));
                 note(Consent::Draft);
-                let result = self.create(&case.linked, &case.mail.into_draft(), Some(why)).await;
-                place.end(result.clone(), Some(Consent::Draft));
+                let result = self.create(&case.connection, &case.mail.into_draft(), Some(why)).await;
+                owner.end(result.clone(), Some(Consent::Draft));
                 return Ok(result.into());
             }
         };
         let link = match &asked {
-            OpenQuestion::Page { ticket, .. } if newer && way == AskMethod::Link => {
-                place.keep(&opened.handle);
-                Some(question(consent::link(ticket), opened.handle.clone()))
+            OpenQuestion::Page { question, .. } if newer && way == AskMethod::Link => {
+                owner.keep(&opened.handle);
+                Some(input_required(consent::link(question), opened.handle.clone()))
             }
             _ => None,
         };
-        let run = self.clone().run(place, case, (way, asked), slot, opened);
+        let run = self.clone().run(owner, case, (way, asked), slot, opened);
         tokio::spawn(async move {
             match record {
                 Some(record) => record.scope(run).await,
@@ -110,35 +110,35 @@ impl Sender {
                 channel::put(&ctx.peer, consent::form(&case.preview)).await.map_err(|_| NO_CLIENT)?;
             return Ok(OpenQuestion::Form(handle));
         }
-        let ticket = self.page.open(&case.preview, way).await.map_err(|error| {
+        let question = self.page.open(&case.preview, way).await.map_err(|error| {
             tracing::warn!(%error, "the page could not be served");
             NO_PAGE
         })?;
         let shown = match way {
             AskMethod::Browser => {
-                let target = ticket.target().to_owned();
+                let target = question.target().to_owned();
                 let open = move || open::that_detached_with_timeout(target, BROWSER_OPEN_TIMEOUT);
                 PageDelivery::InBrowser(tokio::task::spawn_blocking(open))
             }
             _ if newer => PageDelivery::Given,
             _ => {
-                let asked = channel::put(&ctx.peer, consent::link(&ticket)).await;
+                let asked = channel::put(&ctx.peer, consent::link(&question)).await;
                 PageDelivery::ByClient(asked.map_err(|_| NO_CLIENT)?)
             }
         };
-        Ok(OpenQuestion::Page { ticket, shown })
+        Ok(OpenQuestion::Page { question, shown })
     }
 
-    /// Hears the answer and does what it says, whoever still waits for it.
+    /// Waits for the answer and acts on it, whoever still waits for the result.
     async fn run(
         self: Arc<Self>,
-        place: QuestionOwner,
+        owner: QuestionOwner,
         mut case: ConsentRequest,
         (way, asked): (AskMethod, OpenQuestion),
         mut slot: CreateSlot,
         opened: OpenConsent,
     ) {
-        let (outcome, page) = asked.wait(&*self.clock, &place.withdrawn()).await;
+        let (outcome, page) = asked.wait(&*self.clock, &owner.withdrawn()).await;
         drop(opened);
         let consent = match outcome {
             QuestionOutcome::Answer(answer) => Some(Consent::Asked(way, answer)),
@@ -157,23 +157,24 @@ impl Sender {
                     drop(slot);
                     self.not_sent(&case, answer).await
                 };
-                let ending = Ending::of(answer, &result);
+                let ending = ClosingPage::of(answer, &result);
                 (result, ending)
             }
             QuestionOutcome::Failed(why) => {
                 drop(slot);
                 let draft = case.mail.clone().into_draft();
-                (self.create(&case.linked, &draft, Some(why)).await, Ending::not_asked())
+                (self.create(&case.connection, &draft, Some(why)).await, ClosingPage::not_asked())
             }
-            QuestionOutcome::Withdrawn => {
-                (failed("Not sent, and no draft was made: the call was cancelled."), Ending::taken_back())
-            }
+            QuestionOutcome::Withdrawn => (
+                failed("Not sent, and no draft was made: the call was cancelled."),
+                ClosingPage::taken_back(),
+            ),
         };
         if let Some(page) = page {
             page.end(ending);
         }
         // A call that waits is written down with its answer; without one, the answer is.
-        if !place.end(result.clone(), consent)
+        if !owner.end(result.clone(), consent)
             && consent.is_some()
             && let Some(record) = record::current()
         {
@@ -184,28 +185,29 @@ impl Sender {
     /// Sends after a yes, with another key if the first is refused by now.
     async fn send(&self, case: &mut ConsentRequest, slot: &mut CreateSlot) -> CallToolResult {
         let result = self.send_once(case, slot).await.unwrap_or_else(|result| result);
-        match self.renewed(&case.linked).await {
-            Some(linked) => {
-                case.linked = linked;
+        match self.renewed(&case.connection).await {
+            Some(connection) => {
+                case.connection = connection;
                 self.send_once(case, slot).await.unwrap_or_else(|result| result)
             }
             None => result,
         }
     }
 
-    /// The email would go to whoever is the contact now, so after a while the conversation is read again.
+    /// Sends once. The email would go to whoever is the contact now, so after a while the conversation is read again.
     async fn send_once(&self, case: &ConsentRequest, slot: &mut CreateSlot) -> Result<CallToolResult> {
         let now = self.clock.now();
         let mut reading = case.reading.clone();
         if !reading.is_fresh(now) {
-            let conversation = Arc::new(read(&case.linked, &case.mail.0.id).await?);
+            let conversation = Arc::new(read(&case.connection, &case.mail.0.id).await?);
             reading = ReadConversation { conversation, at: now };
-            if ConsentRequest::new(&case.linked, case.mail.clone(), reading.clone())?.exact != case.exact {
+            if ConsentRequest::new(&case.connection, case.mail.clone(), reading.clone())?.exact != case.exact
+            {
                 return Err(failed(
                     "Not sent: the conversation changed while the person was asked. Read it again.",
                 ));
             }
         }
-        Ok(self.make(&case.linked, &case.mail.0, slot, Some(&reading.conversation), None).await)
+        Ok(self.make(&case.connection, &case.mail.0, slot, Some(&reading.conversation), None).await)
     }
 }

@@ -18,7 +18,6 @@ use crate::digest::Digest;
 /// How long a create is remembered.
 const CREATE_TTL: Duration = Duration::from_secs(120);
 
-/// What became of a create.
 #[derive(Default)]
 pub(super) enum CreateOutcome {
     /// Nothing yet, or nothing that is remembered.
@@ -30,14 +29,13 @@ pub(super) enum CreateOutcome {
     Unknown(Instant, UnconfirmedCreate),
 }
 
-/// What was created lately.
 #[derive(Default)]
 pub(super) struct RecentCreates {
     slots: Mutex<HashMap<Digest, Arc<AsyncMutex<CreateOutcome>>>>,
 }
 
 impl RecentCreates {
-    /// The place for this create. While one caller holds it, others with the same create wait for its result.
+    /// Returns the slot for this create. While one caller holds it, others with the same create wait for its result.
     pub(super) async fn slot(&self, create: Digest, now: Instant) -> OwnedMutexGuard<CreateOutcome> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);

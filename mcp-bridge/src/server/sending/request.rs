@@ -14,7 +14,7 @@ use super::{
 use crate::{
     consent::{EmailPreview, last_inbound},
     digest::Digest,
-    server::{Linked, results::failed},
+    server::{Connection, results::failed},
 };
 
 /// A reply or a document request.
@@ -30,7 +30,7 @@ impl CustomerEmail {
         Self(Create { id, what: CreateInput::Request(request) })
     }
 
-    /// The conversation, and what the customer is to read.
+    /// Returns the conversation, and what the customer is to read.
     pub(in crate::server) fn words(&self) -> (ConversationId, String) {
         let words = match &self.0.what {
             CreateInput::Reply(reply) => &reply.body,
@@ -69,24 +69,28 @@ impl CustomerEmail {
 
 /// An email that a person must agree to.
 pub(super) struct ConsentRequest {
-    pub(super) linked: Arc<Linked>,
+    pub(super) connection: Arc<Connection>,
     pub(super) mail: CustomerEmail,
-    /// CreateInput the person is asked by.
+    /// What the person is asked by.
     pub(super) reading: ReadConversation,
     pub(super) preview: EmailPreview,
-    /// CreateInput a consent is bound to: what the person sees, what is sent, and the email that it answers.
+    /// What a consent is bound to: what the person sees, what is sent, and the email that it answers.
     pub(super) exact: Digest,
-    /// CreateInput a refusal holds for: what the person sees.
+    /// What a refusal holds for: what the person sees.
     pub(super) seen: Digest,
 }
 
 impl ConsentRequest {
-    pub(super) fn new(linked: &Arc<Linked>, mail: CustomerEmail, reading: ReadConversation) -> Result<Self> {
+    pub(super) fn new(
+        connection: &Arc<Connection>,
+        mail: CustomerEmail,
+        reading: ReadConversation,
+    ) -> Result<Self> {
         let preview = mail.preview(&reading.conversation);
         let wrong = |e: serde_json::Error| failed(e.to_string());
         let answered = last_inbound(&reading.conversation).map(|message| &message.id);
         let exact = Digest::of(&(&mail.0.id, &mail.0.what, &preview, answered)).map_err(wrong)?;
         let seen = preview.seen().map_err(wrong)?;
-        Ok(Self { linked: linked.clone(), mail, reading, preview, exact, seen })
+        Ok(Self { connection: connection.clone(), mail, reading, preview, exact, seen })
     }
 }

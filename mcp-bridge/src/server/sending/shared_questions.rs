@@ -1,4 +1,4 @@
-//! Questions under way, each shared by every call that waits for its answer.
+//! Open questions, each shared by every call that waits for its answer.
 //!
 //! A client gives up on a call after a minute, and a person may take five. So a question outlives the call that asked
 //! it: what the person says is acted upon all the same, and the same call made again finds it. Only a call that the client
@@ -66,14 +66,14 @@ pub(super) enum WaitOutcome {
     Nobody,
 }
 
-/// A question that is open already, or the place for a new one.
+/// A question that is open already, or the owner of a new one.
 pub(super) enum QuestionEntry {
     Open(Waiter),
     New(QuestionOwner),
 }
 
 impl SharedQuestions {
-    /// The question about what a person sees as this email.
+    /// Returns the question about what a person sees as this email.
     pub(super) fn enter(&self, seen: Digest) -> QuestionEntry {
         let mut open = self.lock();
         // One that is being taken back has no answer for anyone.
@@ -91,7 +91,7 @@ impl SharedQuestions {
         QuestionEntry::New(QuestionOwner { questions: self.clone(), seen, question, end })
     }
 
-    /// The question that a client of the newer protocol was given this handle for.
+    /// Returns the question that a client of the newer protocol was given this handle for.
     pub(super) fn collect(&self, seen: Digest, handle: &str) -> Option<Waiter> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (.., question) = kept.iter().find(|(one, of, _)| one == handle && *of == seen)?;
@@ -103,7 +103,7 @@ impl SharedQuestions {
     }
 }
 
-/// The place of a question that is being asked; free again when this is dropped.
+/// The owner of a question that is being asked, which is no longer open when this is dropped.
 pub(super) struct QuestionOwner {
     questions: SharedQuestions,
     seen: Digest,
@@ -114,7 +114,7 @@ pub(super) struct QuestionOwner {
 impl QuestionOwner {
     /// Ends it, for everyone who waits. False: nobody does.
     pub(super) fn end(self, result: CallToolResult, consent: Option<Consent>) -> bool {
-        // Whoever comes after this makes a new question, so the place goes first.
+        // Whoever comes after this makes a new question, so it is removed first.
         self.free();
         self.end.send_replace(Some(QuestionResult { result, consent }));
         self.question.present.load(Ordering::Relaxed) > 0
@@ -140,7 +140,6 @@ impl QuestionOwner {
         }
     }
 
-    /// A seat for the call that asked.
     pub(super) fn wait(&self) -> Waiter {
         Waiter::new(&self.question)
     }
@@ -185,7 +184,6 @@ impl Waiter {
         self.kept = true;
     }
 
-    /// Takes the question back.
     pub(super) fn withdraw(&self) {
         self.question.withdrawn.cancel();
     }
@@ -200,7 +198,7 @@ impl Drop for Waiter {
     }
 }
 
-/// What a call is told after it has waited.
+/// Returns the response to a call that has waited for the answer to a question.
 pub(super) fn into_response(waited: WaitOutcome, way: AskMethod) -> Result<CallToolResponse, CallToolResult> {
     match waited {
         WaitOutcome::Ended(ended) => {
@@ -230,7 +228,7 @@ mod tests {
 
     fn new(entry: QuestionEntry) -> QuestionOwner {
         match entry {
-            QuestionEntry::New(place) => place,
+            QuestionEntry::New(owner) => owner,
             QuestionEntry::Open(_) => panic!("it is asked already"),
         }
     }

@@ -28,7 +28,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 /// How much two names must have in common to be taken for one, of 1.
 const SIMILAR: f64 = 0.8;
 
-/// What is wrong with the names of these arguments, at any depth; nothing when the schema has them all.
+/// Returns what is wrong with the names of these arguments, at any depth; nothing when the schema has them all.
 pub(in crate::server) fn unknown(schema: &JsonObject, arguments: &JsonObject) -> Option<String> {
     let mut problems = Vec::new();
     collect(schema, arguments, "", &mut problems);
@@ -78,7 +78,7 @@ fn names(schema: &JsonObject) -> impl Iterator<Item = &str> {
         .flat_map(|fields| fields.keys().map(String::as_str))
 }
 
-/// The argument that was probably meant.
+/// Returns the argument that was probably meant.
 fn nearest<'a>(schema: &'a JsonObject, name: &str) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
     let given = plain(name);

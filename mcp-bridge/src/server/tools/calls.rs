@@ -20,7 +20,7 @@ use super::arguments;
 use crate::{
     render,
     server::{
-        Bridge, Linked, Pace,
+        Bridge, Connection, ReadPriority,
         results::{changed, denied, error, failed, ok, wrong},
         sending::{Create, CustomerEmail},
         tools,
@@ -38,8 +38,8 @@ impl Bridge {
         request: CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
-        let linked = &traced(&self.link.get().await.map_err(failed)?, ctx);
-        if let Some(why) = self.filter.hides(operation, linked.scopes()) {
+        let connection = &traced(&self.connector.get().await.map_err(failed)?, ctx);
+        if let Some(why) = self.settings.filter.hides(operation, connection.scopes()) {
             return Err(failed(format!("The tool {} is not available: {why}.", request.name)));
         }
         let arguments = request.arguments.clone().unwrap_or_default();
@@ -49,14 +49,14 @@ impl Bridge {
             return Err(failed(why));
         }
         let mut arguments = Value::Object(arguments);
-        let client = &linked.client;
+        let client = &connection.client;
         let mut result = match operation {
             Operation::ListConversations => {
                 let views = views(&mut arguments);
                 let input = read::<ListConversations>(arguments)?;
-                let listed = self.inboxes.conversations(client, input, views, Pace::Asked).await;
+                let listed = self.inboxes.conversations(client, input, views, ReadPriority::Requested).await;
                 let (all, more) = listed.map_err(denied)?;
-                let last_words = self.seen.list(&all, self.clock.now());
+                let last_words = self.cache.list(&all, self.settings.clock.now());
                 self.done(render::conversations(&self.style().more(more).last_words(last_words), &all))
             }
             Operation::SearchDocuments => {
@@ -65,7 +65,7 @@ impl Bridge {
                 self.done(render::documents(&self.style().more(more), &all, unseen))
             }
             Operation::ListMailboxes => {
-                let all = self.inboxes.mailboxes(client, Pace::Asked).await.map_err(denied)?;
+                let all = self.inboxes.mailboxes(client, ReadPriority::Requested).await.map_err(denied)?;
                 self.done(render::mailboxes(&self.style(), &all))
             }
             Operation::ListTags => {
@@ -82,12 +82,12 @@ impl Bridge {
                 call.input(input).await.map_err(|e| error(&e))?;
                 changed("Recorded.", ok(), None)
             }
-            _ => match self.in_conversation(operation, arguments, linked, &request, ctx).await? {
+            _ => match self.in_conversation(operation, arguments, connection, &request, ctx).await? {
                 CallToolResponse::Complete(result) => result,
                 question => return Ok(question),
             },
         };
-        self.introduce(linked, ctx, &mut result).await;
+        self.introduce(connection, ctx, &mut result).await;
         Ok(result.into())
     }
 
@@ -95,19 +95,24 @@ impl Bridge {
         &self,
         operation: Operation,
         arguments: Value,
-        linked: &Arc<Linked>,
+        connection: &Arc<Connection>,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
         let id = conversation_id(&arguments);
-        let thread = |id: &ConversationId| linked.client.conversation(id);
-        let admit = async |id: &ConversationId| self.inboxes.admit(&linked.client, id).await.map_err(denied);
+        let thread = |id: &ConversationId| connection.client.conversation(id);
+        let admit =
+            async |id: &ConversationId| self.inboxes.admit(&connection.client, id).await.map_err(denied);
         let result = match operation {
             Operation::GetConversation => {
                 let items = tools::items(&arguments).map_err(|why| Problem::new(tools::ITEMS, why).into());
                 let (id, items) = with(id, items)?;
-                let c = self.inboxes.conversation(&linked.client, &id, Pace::Asked).await.map_err(denied)?;
-                self.seen.read(&c, self.clock.now());
+                let c = self
+                    .inboxes
+                    .conversation(&connection.client, &id, ReadPriority::Requested)
+                    .await
+                    .map_err(denied)?;
+                self.cache.read(&c, self.settings.clock.now());
                 self.done(render::conversation(&self.style(), &c, items))
             }
             Operation::SetStatus => {
@@ -128,19 +133,19 @@ impl Bridge {
                 self.inboxes.changed(&id, done).map_err(denied)?;
                 self.tagged(&id, &input)
             }
-            Operation::AssignConversation => self.assign(id, arguments, linked).await?,
+            Operation::AssignConversation => self.assign(id, arguments, connection).await?,
             Operation::AddNote => {
                 let (id, input) = with(id, AddNote::read_arguments(arguments))?;
                 admit(&id).await?;
-                self.sender.create(linked, &Create::note(id, input), None).await
+                self.sender.create(connection, &Create::note(id, input), None).await
             }
             Operation::Reply => {
                 let (id, input) = with(id, Reply::read_arguments(arguments))?;
-                return self.mail(linked, CustomerEmail::reply(id, input), request, ctx).await;
+                return self.mail(connection, CustomerEmail::reply(id, input), request, ctx).await;
             }
             Operation::RequestDocuments => {
                 let (id, input) = with(id, RequestDocuments::read_arguments(arguments))?;
-                return self.mail(linked, CustomerEmail::request(id, input), request, ctx).await;
+                return self.mail(connection, CustomerEmail::request(id, input), request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
             _ => failed(format!("This version of the bridge cannot run {}.", request.name)),
@@ -149,7 +154,7 @@ impl Bridge {
     }
 }
 
-/// The views that are to be listed one by one, when every status is asked for.
+/// Returns the views that are to be listed one by one, when every status is asked for.
 fn views(arguments: &mut Value) -> &'static [View] {
     if arguments.get("view").is_none_or(|view| view != tools::ANY) {
         return &[];
@@ -173,7 +178,7 @@ pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<Conversati
     }
 }
 
-/// Both, or everything that is wrong with either.
+/// Returns the id and the input, or everything that is wrong with either.
 pub(in crate::server) fn with<T>(
     id: Result<ConversationId, String>,
     input: Result<T, Problems>,

@@ -15,9 +15,9 @@ use super::calls::with;
 use crate::{
     render::quoted,
     server::{
-        Bridge, Linked, Pace,
+        Bridge, Connection, ReadPriority,
+        conversation_cache::members,
         results::{changed, denied, failed},
-        seen::members,
         sending::CustomerEmail,
     },
 };
@@ -26,10 +26,10 @@ use crate::{
 const MAX_CANDIDATES: usize = 20;
 
 impl Bridge {
-    /// The tags as they are now; where they are not known, those that were changed.
+    /// Returns the tags as they are now; where they are not known, those that were changed.
     pub(in crate::server) fn tagged(&self, id: &ConversationId, input: &TagConversation) -> CallToolResult {
         let names = |tags: &[String]| tags.iter().map(|tag| quoted(tag)).collect::<Vec<_>>().join(", ");
-        match self.seen.tagged(id, &input.add, &input.remove, self.clock.now()) {
+        match self.cache.tagged(id, &input.add, &input.remove, self.settings.clock.now()) {
             Some(tags) => {
                 let shown = if tags.is_empty() { "none".into() } else { names(&tags) };
                 changed(&format!("Tags of {id} now: {shown}."), json!({ "ok": true, "tags": tags }), None)
@@ -50,14 +50,14 @@ impl Bridge {
         &self,
         id: Result<ConversationId, String>,
         mut arguments: Value,
-        linked: &Linked,
+        connection: &Connection,
     ) -> Result<CallToolResult, CallToolResult> {
         let mut named = None;
         if let (Ok(id), Some(to)) = (&id, arguments.get("to").and_then(Value::as_str)) {
             let member = match spelled(to) {
                 Some(to) => Ok(to),
                 None if to.is_empty() => Err(None),
-                None => Err(Some(self.teammate(linked, id, to).await?)),
+                None => Err(Some(self.teammate(connection, id, to).await?)),
             };
             match member {
                 Ok(to) => arguments["to"] = to.to_string().into(),
@@ -69,16 +69,16 @@ impl Bridge {
             }
         }
         let (id, input) = with(id, AssignConversation::read_arguments(arguments))?;
-        self.inboxes.admit(&linked.client, &id).await.map_err(denied)?;
-        let done = linked.client.conversation(&id).assign(&input.to).await;
+        self.inboxes.admit(&connection.client, &id).await.map_err(denied)?;
+        let done = connection.client.conversation(&id).assign(&input.to).await;
         self.inboxes.changed(&id, done).map_err(denied)?;
         let name = match &input.to {
-            AssignTo::Me => Some(linked.me.agent.name.clone()),
-            to => named.or_else(|| self.seen.name(to)),
+            AssignTo::Me => Some(connection.me.agent.name.clone()),
+            to => named.or_else(|| self.cache.name(to)),
         };
         let assignee = match &input.to {
             AssignTo::Nobody => Value::Null,
-            AssignTo::Me => json!({ "id": format!("agent:{}", linked.me.agent.id), "name": name }),
+            AssignTo::Me => json!({ "id": format!("agent:{}", connection.me.agent.id), "name": name }),
             to => json!({ "id": to, "name": name }),
         };
         let who = match (&input.to, &name) {
@@ -94,10 +94,10 @@ impl Bridge {
         ))
     }
 
-    /// The one on a conversation's team who is meant by a name.
+    /// Returns the one on a conversation's team who is meant by a name.
     async fn teammate(
         &self,
-        linked: &Linked,
+        connection: &Connection,
         id: &ConversationId,
         name: &str,
     ) -> Result<TeamMember, CallToolResult> {
@@ -106,13 +106,17 @@ impl Bridge {
             let named: Vec<_> = matching(&all, name).into_iter().cloned().collect();
             (named, all)
         };
-        let known = self.seen.team(id).map(|team| found(&team));
+        let known = self.cache.team(id).map(|team| found(&team));
         let (mut named, all) = match known {
             Some((named, all)) if !named.is_empty() => (named, all),
             // Somebody may have joined the team since.
             _ => {
-                let c = self.inboxes.conversation(&linked.client, id, Pace::Asked).await.map_err(denied)?;
-                self.seen.read(&c, self.clock.now());
+                let c = self
+                    .inboxes
+                    .conversation(&connection.client, id, ReadPriority::Requested)
+                    .await
+                    .map_err(denied)?;
+                self.cache.read(&c, self.settings.clock.now());
                 found(&c.team)
             }
         };
@@ -138,23 +142,23 @@ impl Bridge {
     /// Makes a draft, or sends, or asks; and remembers the words as ours.
     pub(in crate::server) async fn mail(
         &self,
-        linked: &std::sync::Arc<Linked>,
+        connection: &std::sync::Arc<Connection>,
         mail: CustomerEmail,
         request: &CallToolRequestParams,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, CallToolResult> {
         let (id, words) = mail.words();
-        let response = self.sender.mail(linked, &self.inboxes, mail, request, ctx).await?;
+        let response = self.sender.mail(connection, &self.inboxes, mail, request, ctx).await?;
         if let CallToolResponse::Complete(result) = &response
             && result.is_error != Some(true)
         {
-            self.seen.wrote(&id, &words);
+            self.cache.wrote(&id, &words);
         }
         Ok(response)
     }
 }
 
-/// Whom a text names by an id, with or without its kind, or by a word of the service.
+/// Returns whom a text names by an id, with or without its kind, or by a word of the service.
 fn spelled(to: &str) -> Option<AssignTo> {
     let to = to.trim();
     let bare = || {
@@ -164,7 +168,7 @@ fn spelled(to: &str) -> Option<AssignTo> {
     to.parse().ok().or_else(bare)
 }
 
-/// Those who are called so: by their whole name, or else by a part of it.
+/// Returns those who are called so: by their whole name, or else by a part of it.
 fn matching<'a>(team: &'a [TeamMember], name: &str) -> Vec<&'a TeamMember> {
     let name = name.trim().trim_start_matches('@').to_lowercase();
     let whole: Vec<_> = team.iter().filter(|m| m.name.to_lowercase() == name).collect();

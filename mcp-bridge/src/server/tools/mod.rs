@@ -22,7 +22,6 @@ pub(in crate::server) const ANY: &str = "any";
 pub(in crate::server) static TOOLS: LazyLock<Vec<(Operation, Tool)>> =
     LazyLock::new(|| Operation::KNOWN.iter().copied().filter_map(|op| Some((op, tool(op)?))).collect());
 
-/// The arguments that a tool takes.
 pub(in crate::server) fn input_schema(operation: Operation) -> Option<&'static JsonObject> {
     TOOLS.iter().find(|(op, _)| *op == operation).map(|(_, tool)| &*tool.input_schema)
 }
@@ -88,7 +87,7 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// The part of the timeline that a call asks for. It is the bridge's own argument: the service's tool gives all of it.
+/// Returns the part of the timeline that a call asks for. It is the bridge's own argument: the service's tool gives all of it.
 pub(in crate::server) fn items(arguments: &Value) -> Result<Option<Range<usize>>, String> {
     match arguments.get(ITEMS) {
         None | Some(Value::Null) => Ok(None),
@@ -100,7 +99,7 @@ pub(in crate::server) fn items(arguments: &Value) -> Result<Option<Range<usize>>
     }
 }
 
-/// A range of items, counted from 1.
+/// Returns a range of items, counted from 1.
 pub(in crate::server) fn range(text: &str) -> Option<Range<usize>> {
     let (first, last) = text.split_once('-')?;
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);

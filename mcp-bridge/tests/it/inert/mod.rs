@@ -28,7 +28,7 @@ use shared_inbox_mcp::{
 };
 
 use crate::{
-    desk::{Era, Newer, Older, Person, Says, params, text as text_of},
+    fixture::{Era, Newer, Older, Person, Says, params, text as text_of},
     page::link,
 };
 use judges::{MARKER, judge, judge_page, live};
@@ -110,7 +110,7 @@ proptest! {
 async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
     let (service, server) = Service { words: words.clone() }.start().await;
     let person = Person::who(Says::No);
-    let client = sit_down(&service, &person, Older).await;
+    let client = start_over(&service, &person, Older).await;
 
     let w = &words;
     for &operation in Operation::KNOWN {
@@ -204,7 +204,7 @@ async fn everything_is_inert(words: String) -> Result<(), TestCaseError> {
 
 /// The page that asks for consent, for a client that can show links: the mail, and whom it is for, in these words.
 async fn the_page_is_inert(service: &shared_inbox::Client, words: &str) -> Result<(), TestCaseError> {
-    let client = sit_down(service, &Person::who_follows_links(Says::Yes), Newer).await;
+    let client = start_over(service, &Person::who_follows_links(Says::Yes), Newer).await;
     let few: String = words.chars().take(100).collect();
     let (body, label) = (format!("Hi {words}"), format!("A {few}"));
     let asks = json!([{ "label": label, "description": few }]);
@@ -226,7 +226,7 @@ async fn the_page_is_inert(service: &shared_inbox::Client, words: &str) -> Resul
 }
 
 /// A client of the bridge over this service.
-async fn sit_down(
+async fn start_over(
     service: &shared_inbox::Client,
     person: &Person,
     era: Era,

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 use shared_inbox::Scope;
 
 use crate::{
-    desk::{Desk, Older, Person, Says, connect},
+    fixture::{Fixture, Older, Person, Says, connect},
     tokens::tokens,
 };
 
 /// The tools of the service's own MCP server.
-async fn service_tools(desk: &Desk, key: &str) -> Value {
+async fn service_tools(fixture: &Fixture, key: &str) -> Value {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let answer = reqwest::Client::new()
-        .post(desk.mock.mcp_url())
+        .post(fixture.mock.mcp_url())
         .header("authorization", format!("Bearer {key}"))
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream")
@@ -25,8 +25,8 @@ async fn service_tools(desk: &Desk, key: &str) -> Value {
     answer["result"]["tools"].clone()
 }
 
-async fn bridge_tools(desk: &Desk, key: &str) -> Value {
-    let mut command = desk.program();
+async fn bridge_tools(fixture: &Fixture, key: &str) -> Value {
+    let mut command = fixture.program();
     command.env("SHARED_INBOX_API_KEY", key);
     let client = connect(command, &Person::who(Says::No), Older).await;
     serde_json::to_value(client.service.list_all_tools().await.unwrap()).unwrap()
@@ -34,14 +34,14 @@ async fn bridge_tools(desk: &Desk, key: &str) -> Value {
 
 #[tokio::test]
 async fn tools_are_those_of_the_service_for_every_set_of_scopes() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let optional = [Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
     for set in 0..1_u32 << optional.len() {
         let chosen =
             optional.iter().enumerate().filter(|(i, _)| set & (1 << i) != 0).map(|(_, scope)| scope.clone());
         let scopes: Vec<_> = [Scope::Read].into_iter().chain(chosen).collect();
-        let key = desk.key(&scopes).await;
-        let (service, bridge) = (service_tools(&desk, &key).await, bridge_tools(&desk, &key).await);
+        let key = fixture.key(&scopes).await;
+        let (service, bridge) = (service_tools(&fixture, &key).await, bridge_tools(&fixture, &key).await);
         assert!(service.as_array().is_some_and(|tools| tools.len() >= 5), "{scopes:?}: {service}");
         let names = |tools: &Value| -> Vec<_> {
             tools.as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect()
@@ -82,8 +82,8 @@ fn without_patterns(mut schema: Value) -> Value {
 
 #[tokio::test]
 async fn every_tool_says_that_it_takes_nothing_else() {
-    let desk = Desk::new().await;
-    for tool in bridge_tools(&desk, desk.mock.live_key()).await.as_array().unwrap() {
+    let fixture = Fixture::new().await;
+    for tool in bridge_tools(&fixture, fixture.mock.live_key()).await.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
     }
 }
@@ -91,8 +91,8 @@ async fn every_tool_says_that_it_takes_nothing_else() {
 #[tokio::test]
 #[ignore = "needs Node"]
 async fn the_list_of_tools_costs_a_model_at_most_2900_tokens() {
-    let desk = Desk::new().await;
-    let tools = bridge_tools(&desk, desk.mock.live_key()).await;
+    let fixture = Fixture::new().await;
+    let tools = bridge_tools(&fixture, fixture.mock.live_key()).await;
     assert!(tools.as_array().unwrap().iter().all(|tool| tool["outputSchema"]["properties"].is_object()));
     let Some([tokens]) = tokens([json!({ "tools": tools }).to_string()]).await else { return };
     assert!(tokens <= 2_900, "{tokens} tokens");
@@ -100,6 +100,6 @@ async fn the_list_of_tools_costs_a_model_at_most_2900_tokens() {
 
 #[tokio::test]
 async fn the_list_of_tools_is_what_was_reviewed() {
-    let desk = Desk::new().await;
-    insta::assert_json_snapshot!(bridge_tools(&desk, desk.mock.live_key()).await);
+    let fixture = Fixture::new().await;
+    insta::assert_json_snapshot!(bridge_tools(&fixture, fixture.mock.live_key()).await);
 }

@@ -20,19 +20,18 @@ const MAX_REMEMBERED: usize = 500;
 /// Characters of what was written that are remembered: more than a snippet has.
 const MAX_SNIPPET: usize = 1_000;
 
-/// What was seen of conversations.
 #[derive(Default)]
-pub(super) struct Seen(Mutex<Memory>);
+pub(super) struct ConversationCache(Mutex<CacheState>);
 
 #[derive(Default)]
-struct Memory {
-    conversations: HashMap<ConversationId, Glimpse>,
+struct CacheState {
+    conversations: HashMap<ConversationId, CachedConversation>,
     /// The team of the conversation that was read last; most have the same.
     team: Option<Arc<Team>>,
 }
 
 #[derive(Default)]
-struct Glimpse {
+struct CachedConversation {
     tags: Option<(Instant, Vec<String>)>,
     team: Option<Arc<Team>>,
     /// When the last message was written, and by whom.
@@ -41,20 +40,19 @@ struct Glimpse {
     wrote: Option<String>,
 }
 
-impl Seen {
-    /// Remembers a conversation that was read.
+impl ConversationCache {
     pub(super) fn read(&self, c: &Conversation, now: Instant) {
-        let mut memory = self.lock();
-        let team = match &memory.team {
+        let mut state = self.lock();
+        let team = match &state.team {
             Some(team) if **team == c.team => team.clone(),
             _ => Arc::new(c.team.clone()),
         };
-        memory.team = Some(team.clone());
-        let glimpse = memory.of(&c.id);
-        glimpse.tags = Some((now, c.tags.clone()));
-        glimpse.team = Some(team);
+        state.team = Some(team.clone());
+        let cached = state.of(&c.id);
+        cached.tags = Some((now, c.tags.clone()));
+        cached.team = Some(team);
         let last = c.timeline.iter().rev().find_map(|item| item.as_message());
-        glimpse.last = last.and_then(|message| {
+        cached.last = last.and_then(|message| {
             Some((
                 c.last_message_at,
                 match message.direction {
@@ -72,12 +70,12 @@ impl Seen {
         all: &[ConversationSummary],
         now: Instant,
     ) -> HashMap<ConversationId, LastWords> {
-        let mut memory = self.lock();
+        let mut state = self.lock();
         let mut known = HashMap::new();
         for c in all {
-            let glimpse = memory.of(&c.id);
-            glimpse.tags = Some((now, c.tags.clone()));
-            known.extend(glimpse.last_words(c).map(|whose| (c.id.clone(), whose)));
+            let cached = state.of(&c.id);
+            cached.tags = Some((now, c.tags.clone()));
+            known.extend(cached.last_words(c).map(|whose| (c.id.clone(), whose)));
         }
         known
     }
@@ -89,7 +87,7 @@ impl Seen {
         self.lock().of(id).wrote = Some(plain(&start));
     }
 
-    /// The tags of a conversation after this change, if they were known before.
+    /// Returns the tags of a conversation after this change, if they were known before.
     pub(super) fn tagged(
         &self,
         id: &ConversationId,
@@ -97,8 +95,8 @@ impl Seen {
         remove: &[String],
         now: Instant,
     ) -> Option<Vec<String>> {
-        let mut memory = self.lock();
-        let (at, tags) = memory.conversations.get_mut(id)?.tags.as_mut()?;
+        let mut state = self.lock();
+        let (at, tags) = state.conversations.get_mut(id)?.tags.as_mut()?;
         if now.saturating_duration_since(*at) > TAGS_TTL {
             return None;
         }
@@ -111,25 +109,25 @@ impl Seen {
         Some(tags.clone())
     }
 
-    /// Those to whom a conversation can be assigned, if it was read.
+    /// Returns those to whom a conversation can be assigned, if it was read.
     pub(super) fn team(&self, id: &ConversationId) -> Option<Arc<Team>> {
         self.lock().conversations.get(id)?.team.clone()
     }
 
-    /// The name of someone on the team of any conversation that was read.
+    /// Returns the name of someone on the team of any conversation that was read.
     pub(super) fn name(&self, who: &AssignTo) -> Option<String> {
-        let memory = self.lock();
-        let mut teams = memory.conversations.values().filter_map(|glimpse| glimpse.team.as_deref());
+        let state = self.lock();
+        let mut teams = state.conversations.values().filter_map(|cached| cached.team.as_deref());
         teams.find_map(|team| Some(members(team).find(|member| member.id == *who)?.name.clone()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Memory> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Memory {
-    fn of(&mut self, id: &ConversationId) -> &mut Glimpse {
+impl CacheState {
+    fn of(&mut self, id: &ConversationId) -> &mut CachedConversation {
         if self.conversations.len() >= MAX_REMEMBERED && !self.conversations.contains_key(id) {
             self.conversations.clear();
         }
@@ -137,7 +135,7 @@ impl Memory {
     }
 }
 
-impl Glimpse {
+impl CachedConversation {
     fn last_words(&self, c: &ConversationSummary) -> Option<LastWords> {
         let words = plain(c.snippet.trim_end_matches('…'));
         if self.wrote.as_ref().is_some_and(|wrote| !words.is_empty() && wrote.starts_with(&words)) {
@@ -151,12 +149,10 @@ impl Glimpse {
     }
 }
 
-/// Words with one space between them.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Everybody on a team.
 pub(super) fn members(team: &Team) -> impl Iterator<Item = &TeamMember> {
     team.people.iter().chain(&team.agents)
 }

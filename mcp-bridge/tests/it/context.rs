@@ -9,43 +9,43 @@ use rmcp::model::{
 use serde_json::{Value, json};
 use shared_inbox_mock::{InboundMail, NewUser};
 
-use crate::desk::{Client, Desk, ERAS, Newer, Older, Person, Says, is_error, text};
+use crate::fixture::{Client, ERAS, Fixture, Newer, Older, Person, Says, is_error, text};
 
 #[tokio::test]
 async fn filters_take_tools_away_from_the_list_and_from_calls() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for (arguments, shown, hidden) in [
         (&["--read-only"][..], 5, "add_note"),
         (&["--tools", "list_tags,get_conversation"][..], 2, "list_mailboxes"),
         (&["--exclude-tools", "reply,request_documents"][..], 10, "reply"),
     ] {
-        let client = desk.sit_down(&Person::who(Says::No), Older, arguments).await;
+        let client = fixture.start_program(&Person::who(Says::No), Older, arguments).await;
         assert_eq!(client.tools().await.len(), shown, "{arguments:?}");
-        let result = client.call(hidden, json!({ "id": desk.conversation, "body": "x" })).await;
+        let result = client.call(hidden, json!({ "id": fixture.conversation, "body": "x" })).await;
         assert!(is_error(&result) && text(&result).contains(arguments[0]), "{}", text(&result));
     }
-    assert_eq!(desk.notes().await.len(), 0);
+    assert_eq!(fixture.notes().await.len(), 0);
 }
 
 #[tokio::test]
 async fn a_long_result_is_cut_and_the_rest_can_be_had() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for i in 0..20 {
         let mut mail = InboundMail::new(
             "orders@shop.example",
             "kim@customer.example",
             format!("{i} {}", "y".repeat(900)),
         );
-        mail.conversation_id = Some(desk.conversation.clone());
-        desk.mock.control().inbound(mail).await.unwrap();
+        mail.conversation_id = Some(fixture.conversation.clone());
+        fixture.mock.control().inbound(mail).await.unwrap();
     }
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &["--max-chars", "6000"]).await;
-    let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &["--max-chars", "6000"]).await;
+    let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
     let structured = result.structured_content.as_ref().unwrap();
     assert!(text(&result).chars().count() <= 6_000 && structured.to_string().chars().count() <= 6_000);
     let note = structured["note"].as_str().unwrap();
     let items = note.split("items \"").nth(1).unwrap().split('"').next().unwrap();
-    let rest = client.call("get_conversation", json!({ "id": desk.conversation, "items": items })).await;
+    let rest = client.call("get_conversation", json!({ "id": fixture.conversation, "items": items })).await;
     assert!(
         text(&rest).contains("[1 of 21]") && text(&rest).contains("Where is my order?"),
         "{}",
@@ -53,21 +53,22 @@ async fn a_long_result_is_cut_and_the_rest_can_be_had() {
     );
     let first = &rest.structured_content.as_ref().unwrap()["timeline"][0];
     assert!(first["text"].as_str().unwrap().contains("Where is my order?"), "{first}");
-    let uri = format!("inbox://conversations/{}/items/{items}", desk.conversation);
+    let uri = format!("inbox://conversations/{}/items/{items}", fixture.conversation);
     assert!(resource(&client, &uri).await.contains("Where is my order?"));
     for (wrong, why) in [(json!("x"), "range"), (json!("0-3"), "range"), (json!(3), "string")] {
         let result =
-            client.call("get_conversation", json!({ "id": desk.conversation, "items": wrong })).await;
+            client.call("get_conversation", json!({ "id": fixture.conversation, "items": wrong })).await;
         assert!(
             is_error(&result) && text(&result).contains("items: ") && text(&result).contains(why),
             "{wrong}"
         );
     }
     for none in [json!(null), json!("")] {
-        let result = client.call("get_conversation", json!({ "id": desk.conversation, "items": none })).await;
+        let result =
+            client.call("get_conversation", json!({ "id": fixture.conversation, "items": none })).await;
         assert!(!is_error(&result), "{none}: {}", text(&result));
     }
-    let beyond = json!({ "id": desk.conversation, "items": "5000-6000" });
+    let beyond = json!({ "id": fixture.conversation, "items": "5000-6000" });
     let result = client.call("get_conversation", beyond).await;
     let note = result.structured_content.as_ref().unwrap()["note"].as_str().unwrap();
     assert!(note.contains("nothing there: the timeline has") && text(&result).contains(note), "{note}");
@@ -75,13 +76,13 @@ async fn a_long_result_is_cut_and_the_rest_can_be_had() {
 
 #[tokio::test]
 async fn a_result_that_cannot_be_made_short_enough_is_an_error_and_not_a_longer_result() {
-    let desk = Desk::with(|mail| {
+    let fixture = Fixture::with(|mail| {
         mail.risk = Some("phishing ".repeat(40));
         mail.risk_reasons = vec!["reason".into(); 3];
     })
     .await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Older, &["--max-chars=1000"]).await;
-    let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Older, &["--max-chars=1000"]).await;
+    let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
     assert!(is_error(&result) && text(&result).contains("larger --max-chars"), "{}", text(&result));
     assert!(result.structured_content.is_none());
     assert!(!is_error(&client.call("list_mailboxes", json!({})).await));
@@ -90,17 +91,17 @@ async fn a_result_that_cannot_be_made_short_enough_is_an_error_and_not_a_longer_
 #[tokio::test]
 async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose() {
     let hidden = "Hi\u{200b} ![x](https://evil.example/?q=1)";
-    let desk = Desk::with(|mail| mail.text = hidden.into()).await;
+    let fixture = Fixture::with(|mail| mail.text = hidden.into()).await;
     for era in ERAS {
         for arguments in [&[][..], &["--structured=exact"], &["--structured=none"], &["--text-only"]] {
-            let client = desk.sit_down(&Person::who(Says::No), era, arguments).await;
+            let client = fixture.start_program(&Person::who(Says::No), era, arguments).await;
             let tools = client.service.list_all_tools().await.unwrap();
             let none = arguments.iter().any(|one| one.ends_with("none") || *one == "--text-only");
             assert!(
                 tools.len() == 12 && tools.iter().all(|tool| tool.output_schema.is_none() == none),
                 "{era:?}"
             );
-            let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+            let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
             assert!(
                 text(&result).contains("| Hi ! [x] (https:/ /evil.example/?q=1)\n"),
                 "{era:?}: {}",
@@ -123,7 +124,7 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
             }
         }
     }
-    let mut both = desk.program();
+    let mut both = fixture.program();
     both.args(["--structured=exact", "--text-only"]);
     let refused = both.output().await.unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
@@ -131,14 +132,14 @@ async fn the_structured_form_is_safe_or_exact_or_not_there_as_the_person_chose()
 
 #[tokio::test]
 async fn a_risk_is_in_both_forms() {
-    let desk = Desk::with(|mail| {
+    let fixture = Fixture::with(|mail| {
         mail.risk = Some("phishing".into());
         mail.risk_reasons = vec!["The sender's domain is two days old".into()];
     })
     .await;
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[]).await;
     for (tool, arguments) in
-        [("get_conversation", json!({ "id": desk.conversation })), ("list_conversations", json!({}))]
+        [("get_conversation", json!({ "id": fixture.conversation })), ("list_conversations", json!({}))]
     {
         let result = client.call(tool, arguments).await;
         let about = result.structured_content.as_ref().unwrap()["about"].as_str().unwrap();
@@ -150,9 +151,9 @@ async fn a_risk_is_in_both_forms() {
 
 #[tokio::test]
 async fn what_strict_modes_of_models_send_for_nothing_is_nothing() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
-    let id = &desk.conversation;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[]).await;
+    let id = &fixture.conversation;
     for (tool, arguments) in [
         (
             "list_conversations",
@@ -194,18 +195,18 @@ async fn resource(client: &Client, uri: &str) -> String {
 
 #[tokio::test]
 async fn resources_carry_the_same_fenced_text() {
-    let desk = Desk::with(|mail| mail.text = "[x](https://evil.example)".into()).await;
-    let mailboxes = desk.mock.client().mailboxes().await.unwrap();
+    let fixture = Fixture::with(|mail| mail.text = "[x](https://evil.example)".into()).await;
+    let mailboxes = fixture.mock.client().mailboxes().await.unwrap();
     let mailbox = &mailboxes.iter().find(|mailbox| mailbox.name == "Orders").unwrap().id;
     for era in ERAS {
-        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
+        let client = fixture.start_program(&Person::who(Says::No), era, &[]).await;
         let listed = client.service.list_all_resources().await.unwrap();
         assert_eq!(listed.len(), 5, "{era:?}: with the skill");
         for one in &listed {
             assert!(!resource(&client, &one.uri).await.is_empty(), "{era:?} {}", one.uri);
         }
         assert_eq!(client.service.list_all_resource_templates().await.unwrap().len(), 3, "{era:?}");
-        let id = &desk.conversation;
+        let id = &fixture.conversation;
         for uri in [format!("inbox://conversations/{id}"), format!("inbox://conversations/{id}/items/1-5")] {
             let text = resource(&client, &uri).await;
             assert!(
@@ -222,8 +223,9 @@ async fn resources_carry_the_same_fenced_text() {
             );
         }
     }
-    let closed = desk.sit_down(&Person::who(Says::No), Older, &["--exclude-tools", "get_conversation"]).await;
-    let uri = format!("inbox://conversations/{}", desk.conversation);
+    let closed =
+        fixture.start_program(&Person::who(Says::No), Older, &["--exclude-tools", "get_conversation"]).await;
+    let uri = format!("inbox://conversations/{}", fixture.conversation);
     let refused = closed.service.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap_err();
     assert!(refused.to_string().contains("--exclude-tools"), "{refused}");
 }
@@ -237,9 +239,9 @@ async fn prompt(client: &Client, name: &str, arguments: Value) -> String {
 
 #[tokio::test]
 async fn prompts_ask_for_drafts_and_attach_fenced_mail() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for era in ERAS {
-        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
+        let client = fixture.start_program(&Person::who(Says::No), era, &[]).await;
         let names: Vec<_> =
             client.service.list_all_prompts().await.unwrap().into_iter().map(|prompt| prompt.name).collect();
         assert_eq!(names, ["triage_inbox", "draft_reply", "chase_documents"], "{era:?}");
@@ -248,7 +250,7 @@ async fn prompts_ask_for_drafts_and_attach_fenced_mail() {
                 .await;
         assert!(triage.contains("orders@shop.example") && triage.contains("Anna"), "{triage}");
         for name in ["draft_reply", "chase_documents"] {
-            let text = prompt(&client, name, json!({ "conversation": desk.conversation })).await;
+            let text = prompt(&client, name, json!({ "conversation": fixture.conversation })).await;
             assert!(
                 text.contains("without `send`") && text.contains("⟦untrusted "),
                 "{era:?} {name}: {text}"
@@ -263,22 +265,23 @@ async fn prompts_ask_for_drafts_and_attach_fenced_mail() {
 
 #[tokio::test]
 async fn a_bridge_that_only_reads_has_no_prompt_that_writes() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for (arguments, scopes) in [(&["--read-only"][..], None), (&[], Some([shared_inbox::Scope::Read]))] {
-        let mut command = desk.program();
+        let mut command = fixture.program();
         command.args(arguments);
         if let Some(scopes) = scopes {
-            command.env("SHARED_INBOX_API_KEY", desk.key(&scopes).await);
+            command.env("SHARED_INBOX_API_KEY", fixture.key(&scopes).await);
         }
-        let client = crate::desk::connect(command, &Person::who(Says::No), Older).await;
+        let client = crate::fixture::connect(command, &Person::who(Says::No), Older).await;
         let prompts = client.service.list_all_prompts().await.unwrap();
         let [triage] = &prompts[..] else { panic!("{prompts:?}") };
         let known: Vec<_> =
             triage.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
         assert_eq!((triage.name.as_str(), &known[..]), ("triage_inbox", &["mailbox"][..]));
-        for (name, given) in
-            [("draft_reply", ("conversation", desk.conversation.as_str())), ("triage_inbox", ("tag", "vip"))]
-        {
+        for (name, given) in [
+            ("draft_reply", ("conversation", fixture.conversation.as_str())),
+            ("triage_inbox", ("tag", "vip")),
+        ] {
             let Value::Object(given) = json!({ given.0: given.1 }) else { panic!("an object") };
             let request = GetPromptRequestParams::new(name).with_arguments(given);
             let refused = client.service.get_prompt(request).await.unwrap_err();
@@ -289,13 +292,13 @@ async fn a_bridge_that_only_reads_has_no_prompt_that_writes() {
 
 #[tokio::test]
 async fn a_name_with_something_hidden_reaches_no_prompt() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[]).await;
     let hidden = "refund\u{200b}now";
     client
         .call(
             "tag_conversation",
-            json!({ "id": desk.conversation, "add": [hidden, "refund", "![x](//e.example)"] }),
+            json!({ "id": fixture.conversation, "add": [hidden, "refund", "![x](//e.example)"] }),
         )
         .await;
     let found = complete(&client, Reference::for_prompt("triage_inbox"), "tag", "", None).await;
@@ -324,34 +327,35 @@ async fn complete(
 
 #[tokio::test]
 async fn completions_know_inboxes_tags_people_and_conversations() {
-    let desk = Desk::new().await;
-    desk.mock.control().create_user(NewUser::new("Berta")).await.unwrap();
-    let client = desk.sit_down(&Person::who(Says::No), Newer, &[]).await;
-    client.call("tag_conversation", json!({ "id": desk.conversation, "add": ["refund", "vip"] })).await;
+    let fixture = Fixture::new().await;
+    fixture.mock.control().create_user(NewUser::new("Berta")).await.unwrap();
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[]).await;
+    client.call("tag_conversation", json!({ "id": fixture.conversation, "add": ["refund", "vip"] })).await;
     let triage = || Reference::for_prompt("triage_inbox");
     assert_eq!(complete(&client, triage(), "mailbox", "ord", None).await, ["orders@shop.example"]);
     assert_eq!(complete(&client, triage(), "tag", "REF", None).await, ["refund"]);
     assert_eq!(complete(&client, triage(), "teammate", "bert", None).await, ["Berta"]);
     let named = CompletionContext::with_arguments(HashMap::from([(
         "conversation".into(),
-        desk.conversation.clone(),
+        fixture.conversation.clone(),
     )]));
     assert_eq!(complete(&client, triage(), "teammate", "bert", Some(named)).await, ["Berta"]);
     let of_mailbox = Reference::for_resource("inbox://mailboxes/{mailbox}/conversations");
     let found = complete(&client, of_mailbox, "mailbox", "orders", None).await;
     assert!(found.len() == 1 && found[0].starts_with("mbx_"), "{found:?}");
     let conversation = Reference::for_resource("inbox://conversations/{id}");
-    assert_eq!(complete(&client, conversation, "id", "1042", None).await, [desk.conversation.as_str()]);
+    assert_eq!(complete(&client, conversation, "id", "1042", None).await, [fixture.conversation.as_str()]);
     assert!(complete(&client, triage(), "nothing", "x", None).await.is_empty());
-    let closed = desk.sit_down(&Person::who(Says::No), Newer, &["--exclude-tools", "list_tags"]).await;
+    let closed =
+        fixture.start_program(&Person::who(Says::No), Newer, &["--exclude-tools", "list_tags"]).await;
     assert!(complete(&closed, triage(), "tag", "REF", None).await.is_empty(), "a hidden tool tells nothing");
 }
 
 #[tokio::test]
 async fn completions_take_only_what_the_rate_limit_has_to_spare() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
-    let control = desk.mock.control();
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
+    let control = fixture.mock.control();
     // How many requests it takes to complete a tag; nothing is remembered of these.
     let typed = async || {
         control.clear_requests().await;

@@ -8,37 +8,42 @@ use serde_json::{Value, json};
 use shared_inbox::{Scope, Status, retry::RetryPolicy};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, NewMailbox, NewUser};
 
-use crate::desk::{Client, Desk, ERAS, Newer, Older, Person, Says, connect, is_error, text};
+use crate::fixture::{Client, ERAS, Fixture, Newer, Older, Person, Says, connect, is_error, text};
 
 fn structured(result: &CallToolResult) -> &Value {
     result.structured_content.as_ref().unwrap()
 }
 
-async fn call(client: &Client, desk: &Desk, tool: &'static str, mut arguments: Value) -> CallToolResult {
-    arguments["id"] = desk.conversation.clone().into();
+async fn call(
+    client: &Client,
+    fixture: &Fixture,
+    tool: &'static str,
+    mut arguments: Value,
+) -> CallToolResult {
+    arguments["id"] = fixture.conversation.clone().into();
     client.call(tool, arguments).await
 }
 
 #[tokio::test]
 async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_done() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Newer, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
     for (tool, arguments, said) in [
         (
             "tag_conversation",
-            json!({ "id": desk.conversation, "tags": ["vip"] }),
+            json!({ "id": fixture.conversation, "tags": ["vip"] }),
             "`tags`; did you mean `add`?",
         ),
         ("list_conversations", json!({ "status": "closed" }), "`status`; did you mean `view`?"),
         ("search_documents", json!({ "query": "invoice" }), "`query`; did you mean `q`?"),
         (
             "add_note",
-            json!({ "id": desk.conversation, "body": "x", "text": "x" }),
+            json!({ "id": fixture.conversation, "body": "x", "text": "x" }),
             "`text`; did you mean `body`?",
         ),
         (
             "request_documents",
-            json!({ "id": desk.conversation, "documents": [{ "label": "x", "name": "Passport" }] }),
+            json!({ "id": fixture.conversation, "documents": [{ "label": "x", "name": "Passport" }] }),
             "`documents[0].name`; did you mean `documents[0].label`?",
         ),
     ] {
@@ -46,70 +51,75 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
         assert!(is_error(&result) && text(&result).contains(said), "{tool}: {}", text(&result));
         assert!(text(&result).contains("Nothing was done"), "{tool}: {}", text(&result));
     }
-    assert_eq!(desk.notes().await.len(), 0);
+    assert_eq!(fixture.notes().await.len(), 0);
     // What strict modes of model vendors send for "not given".
     assert!(!is_error(&client.call("list_tags", json!({ "q": null })).await));
 }
 
 #[tokio::test]
 async fn a_call_that_would_change_nothing_does_not_say_that_it_did() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Newer, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
     for nothing in [json!({}), json!({ "add": [], "remove": [] }), json!({ "add": null })] {
-        let result = call(&client, &desk, "tag_conversation", nothing).await;
+        let result = call(&client, &fixture, "tag_conversation", nothing).await;
         assert!(is_error(&result) && text(&result).contains("`add` or `remove`"), "{}", text(&result));
     }
 }
 
 #[tokio::test]
 async fn a_change_of_tags_names_the_tags_as_they_are_now() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Newer, &[]).await;
-    let result = call(&client, &desk, "tag_conversation", json!({ "add": ["vip", "needs review"] })).await;
-    let said = format!("{} has \"vip\", \"needs review\" now.", desk.conversation);
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let result = call(&client, &fixture, "tag_conversation", json!({ "add": ["vip", "needs review"] })).await;
+    let said = format!("{} has \"vip\", \"needs review\" now.", fixture.conversation);
     assert_eq!(text(&result), said, "what it had before was not read");
     assert_eq!(structured(&result)["added"], json!(["vip", "needs review"]));
 
-    client.call("get_conversation", json!({ "id": desk.conversation })).await;
+    client.call("get_conversation", json!({ "id": fixture.conversation })).await;
     let result =
-        call(&client, &desk, "tag_conversation", json!({ "add": ["late"], "remove": ["vip"] })).await;
-    assert_eq!(text(&result), format!("Tags of {} now: \"needs review\", \"late\".", desk.conversation));
+        call(&client, &fixture, "tag_conversation", json!({ "add": ["late"], "remove": ["vip"] })).await;
+    assert_eq!(text(&result), format!("Tags of {} now: \"needs review\", \"late\".", fixture.conversation));
     assert_eq!(structured(&result)["tags"], json!(["needs review", "late"]));
-    let now = desk.mock.client().conversation(&desk.conversation.parse().unwrap()).get().await.unwrap();
+    let now = fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap();
     assert_eq!(now.tags, ["needs review", "late"]);
     let result =
-        call(&client, &desk, "tag_conversation", json!({ "remove": ["late", "needs review"] })).await;
-    assert_eq!(text(&result), format!("Tags of {} now: none.", desk.conversation));
+        call(&client, &fixture, "tag_conversation", json!({ "remove": ["late", "needs review"] })).await;
+    assert_eq!(text(&result), format!("Tags of {} now: none.", fixture.conversation));
 }
 
 #[tokio::test]
 async fn a_change_of_status_names_the_status() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Newer, &[]).await;
-    let result = call(&client, &desk, "set_status", json!({ "status": "closed" })).await;
-    assert!(text(&result).starts_with(&format!("{} is closed now.", desk.conversation)), "{}", text(&result));
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
+    let result = call(&client, &fixture, "set_status", json!({ "status": "closed" })).await;
+    assert!(
+        text(&result).starts_with(&format!("{} is closed now.", fixture.conversation)),
+        "{}",
+        text(&result)
+    );
     assert_eq!(structured(&result)["status"], "closed");
 }
 
 #[tokio::test]
 async fn a_conversation_is_assigned_to_whoever_is_called_so() {
-    let desk = Desk::new().await;
-    let control = desk.mock.control();
+    let fixture = Fixture::new().await;
+    let control = fixture.mock.control();
     let anna = control.create_user(NewUser::new("Anna Berg")).await.unwrap().id;
     control.create_user(NewUser::new("Anna Lund")).await.unwrap();
     control.create_user(NewUser::new("Ben Berg")).await.unwrap();
-    let client = desk.sit_down_inside(&Person::who(Says::No), Newer, &[]).await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
     for (to, name) in [
         ("Ben".to_owned(), "Ben Berg"),
         ("anna lund".to_owned(), "Anna Lund"),
         (anna.to_string(), "Anna Berg"),
         (format!("user:{anna}"), "Anna Berg"),
     ] {
-        let result = call(&client, &desk, "assign_conversation", json!({ "to": to })).await;
-        let said = format!("{} is assigned to \"{name}\" now.", desk.conversation);
+        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
+        let said = format!("{} is assigned to \"{name}\" now.", fixture.conversation);
         assert!(text(&result).starts_with(&said), "{to}: {}", text(&result));
         assert_eq!(structured(&result)["assignee"]["name"], name, "{to}");
-        let now = desk.mock.client().conversation(&desk.conversation.parse().unwrap()).get().await.unwrap();
+        let now =
+            fixture.mock.client().conversation(&fixture.conversation.parse().unwrap()).get().await.unwrap();
         assert_eq!(now.assignee.unwrap().name, name, "{to}");
     }
     for (to, said) in [
@@ -117,27 +127,27 @@ async fn a_conversation_is_assigned_to_whoever_is_called_so() {
         ("Berg", &["\"Anna Berg\"", "\"Ben Berg\""]),
         ("Zoe", &["nobody on the team is called \"Zoe\"", "\"Ben Berg\" (user:usr_"]),
     ] {
-        let result = call(&client, &desk, "assign_conversation", json!({ "to": to })).await;
+        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
         assert!(
             is_error(&result) && said.iter().all(|part| text(&result).contains(part)),
             "{}",
             text(&result)
         );
     }
-    let result = call(&client, &desk, "assign_conversation", json!({ "to": "none" })).await;
+    let result = call(&client, &fixture, "assign_conversation", json!({ "to": "none" })).await;
     assert!(text(&result).contains("is assigned to nobody now."), "{}", text(&result));
     assert_eq!(structured(&result)["assignee"], Value::Null);
-    let result = call(&client, &desk, "assign_conversation", json!({ "to": "me" })).await;
+    let result = call(&client, &fixture, "assign_conversation", json!({ "to": "me" })).await;
     assert!(text(&result).contains("is assigned to you, the agent \""), "{}", text(&result));
     for to in [json!(null), json!("")] {
-        let result = call(&client, &desk, "assign_conversation", json!({ "to": to })).await;
+        let result = call(&client, &fixture, "assign_conversation", json!({ "to": to })).await;
         assert!(is_error(&result) && text(&result).contains("to: "), "{}", text(&result));
     }
 }
 
-/// Conversations beside the desk's own, each newer than the one before.
-async fn mails(desk: &Desk, n: usize) -> Vec<String> {
-    let control = desk.mock.control();
+/// Conversations beside the fixture's own, each newer than the one before.
+async fn mails(fixture: &Fixture, n: usize) -> Vec<String> {
+    let control = fixture.mock.control();
     let mut ids = Vec::new();
     for i in 0..n {
         control.advance(Duration::from_secs(60)).await.unwrap();
@@ -154,10 +164,10 @@ async fn mails(desk: &Desk, n: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn a_list_that_is_cut_says_how_many_more_there_are_and_a_whole_one_does_not() {
-    let desk = Desk::new().await;
-    mails(&desk, 4).await;
+    let fixture = Fixture::new().await;
+    mails(&fixture, 4).await;
     for arguments in [&[][..], &["--mailbox=orders@shop.example"]] {
-        let client = desk.sit_down_inside(&Person::who(Says::No), Newer, arguments).await;
+        let client = fixture.start_in_process(&Person::who(Says::No), Newer, arguments).await;
         for (limit, said) in [(4, "4 of at least 5 conversations. Narrow with q"), (5, "5 conversations.\n")]
         {
             let result = client.call("list_conversations", json!({ "limit": limit })).await;
@@ -169,14 +179,14 @@ async fn a_list_that_is_cut_says_how_many_more_there_are_and_a_whole_one_does_no
 
 #[tokio::test]
 async fn every_status_is_listed_at_once_with_view_any() {
-    let desk = Desk::new().await;
-    let ids = mails(&desk, 3).await;
-    let service = desk.mock.client();
+    let fixture = Fixture::new().await;
+    let ids = mails(&fixture, 3).await;
+    let service = fixture.mock.client();
     for (id, status) in [(&ids[0], Status::Closed), (&ids[1], Status::Waiting)] {
         service.conversation(&id.parse().unwrap()).set_status(status).await.unwrap();
     }
     for arguments in [&[][..], &["--mailbox=orders@shop.example"]] {
-        let client = desk.sit_down_inside(&Person::who(Says::No), Newer, arguments).await;
+        let client = fixture.start_in_process(&Person::who(Says::No), Newer, arguments).await;
         let result = client.call("list_conversations", json!({ "view": "any" })).await;
         let listed: Vec<_> = structured(&result)["items"]
             .as_array()
@@ -184,7 +194,7 @@ async fn every_status_is_listed_at_once_with_view_any() {
             .iter()
             .map(|c| c["id"].as_str().unwrap())
             .collect();
-        assert_eq!(listed, [&*ids[2], &ids[1], &ids[0], &desk.conversation], "newest first");
+        assert_eq!(listed, [&*ids[2], &ids[1], &ids[0], &fixture.conversation], "newest first");
         let result =
             client.call("list_conversations", json!({ "view": "any", "q": "Question 0", "limit": 1 })).await;
         assert!(text(&result).contains(&ids[0]), "{}", text(&result));
@@ -195,42 +205,42 @@ async fn every_status_is_listed_at_once_with_view_any() {
 
 #[tokio::test]
 async fn a_list_tells_the_customers_words_from_ours() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down_inside(&Person::who(Says::No), Newer, &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_in_process(&Person::who(Says::No), Newer, &[]).await;
     let whose = async || {
         let result = client.call("list_conversations", json!({})).await;
         (structured(&result)["items"][0]["lastWords"].clone(), text(&result).to_owned())
     };
     assert_eq!(whose().await.0, "the customer's");
-    call(&client, &desk, "reply", json!({ "body": "It is on\nits way." })).await;
+    call(&client, &fixture, "reply", json!({ "body": "It is on\nits way." })).await;
     let (last, listed) = whose().await;
     assert_eq!(last, "ours");
     assert!(listed.contains("· last words, ours: \"It is on its way.\""), "{listed}");
     let mut mail = InboundMail::new("orders@shop.example", "kim@customer.example", "Thanks!");
-    mail.conversation_id = Some(desk.conversation.clone());
-    desk.mock.control().inbound(mail).await.unwrap();
+    mail.conversation_id = Some(fixture.conversation.clone());
+    fixture.mock.control().inbound(mail).await.unwrap();
     assert_eq!(whose().await.0, Value::Null, "nobody has read it since");
-    client.call("get_conversation", json!({ "id": desk.conversation })).await;
+    client.call("get_conversation", json!({ "id": fixture.conversation })).await;
     assert_eq!(whose().await.0, "the customer's");
 }
 
 #[tokio::test]
 async fn errors_speak_of_tools_and_never_of_paths() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     // A 500 would be tried again for many seconds.
-    let service = desk.client().retry(RetryPolicy::never()).build().unwrap();
-    let client = desk.sit_down_over(Some(service), &Person::who(Says::No), Newer, &[]).await;
+    let service = fixture.client().retry(RetryPolicy::never()).build().unwrap();
+    let client = fixture.start_over(Some(service), &Person::who(Says::No), Newer, &[]).await;
     let missing = client.call("add_note", json!({ "id": "cnv_0000", "body": "x" })).await;
     assert!(text(&missing).starts_with("There is no such conversation"), "{}", text(&missing));
-    let control = desk.mock.control();
+    let control = fixture.mock.control();
     for (status, said) in [(500, "500"), (401, "key"), (403, "403"), (418, "418")] {
         control.clear_faults().await;
         control.add_fault(FaultRule::new(Effect::status(status)).always()).await.unwrap();
         let calls = [
             ("list_conversations", json!({})),
-            ("get_conversation", json!({ "id": desk.conversation })),
-            ("set_status", json!({ "id": desk.conversation, "status": "open" })),
-            ("tag_conversation", json!({ "id": desk.conversation, "add": ["x"] })),
+            ("get_conversation", json!({ "id": fixture.conversation })),
+            ("set_status", json!({ "id": fixture.conversation, "status": "open" })),
+            ("tag_conversation", json!({ "id": fixture.conversation, "add": ["x"] })),
             ("list_tags", json!({})),
         ];
         for (tool, arguments) in calls {
@@ -246,11 +256,11 @@ async fn errors_speak_of_tools_and_never_of_paths() {
 
 #[tokio::test]
 async fn the_first_result_says_what_a_model_should_know_from_the_start() {
-    let desk = Desk::new().await;
-    desk.mock.control().create_mailbox(NewMailbox::new("help@shop.example", "Help")).await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.mock.control().create_mailbox(NewMailbox::new("help@shop.example", "Help")).await.unwrap();
     let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
     for era in ERAS {
-        let client = desk.sit_down_inside(&Person::who(Says::No), era, &[]).await;
+        let client = fixture.start_in_process(&Person::who(Says::No), era, &[]).await;
         let failed = client.call("set_status", json!({})).await;
         assert_eq!(failed.content.len(), 1, "an error is no place for it");
         let first = client.call("list_tags", json!({})).await;
@@ -276,10 +286,10 @@ async fn the_first_result_says_what_a_model_should_know_from_the_start() {
 
 #[tokio::test]
 async fn the_first_result_says_who_is_asked_and_shows_only_what_may_be_seen() {
-    let desk = Desk::new().await;
-    desk.mock.control().create_mailbox(NewMailbox::new("boss@shop.example", "Boss")).await.unwrap();
+    let fixture = Fixture::new().await;
+    fixture.mock.control().create_mailbox(NewMailbox::new("boss@shop.example", "Boss")).await.unwrap();
     let start = async |says, arguments: &[&str]| {
-        let client = desk.sit_down_inside(&Person::who(says), Newer, arguments).await;
+        let client = fixture.start_in_process(&Person::who(says), Newer, arguments).await;
         client.call("list_tags", json!({})).await.content[1].as_text().unwrap().text.clone()
     };
     for (says, arguments, said) in [
@@ -296,11 +306,11 @@ async fn the_first_result_says_who_is_asked_and_shows_only_what_may_be_seen() {
     assert!(kept.contains("orders@") && !kept.contains("boss@"), "{kept}");
     let hidden = start(Says::No, &["--exclude-tools=list_mailboxes"]).await;
     assert!(!hidden.contains("Inboxes"), "{hidden}");
-    let exact = desk.sit_down_inside(&Person::who(Says::No), Newer, &["--structured=exact"]).await;
+    let exact = fixture.start_in_process(&Person::who(Says::No), Newer, &["--structured=exact"]).await;
     assert!(structured(&exact.call("list_tags", json!({})).await).get("start").is_none());
 
-    let mut command = desk.program();
-    command.env("SHARED_INBOX_API_KEY", desk.key(&[Scope::Read, Scope::Draft]).await);
+    let mut command = fixture.program();
+    command.env("SHARED_INBOX_API_KEY", fixture.key(&[Scope::Read, Scope::Draft]).await);
     let client = connect(command, &Person::who(Says::No), Older).await;
     let first = client.call("list_tags", json!({})).await;
     let start = &first.content[1].as_text().unwrap().text;

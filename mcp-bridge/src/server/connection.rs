@@ -1,4 +1,4 @@
-//! The link to the service: made by the first call, and made anew when the service refuses the key and there is another.
+//! The connection to the service: made by the first call, and made again when the service refuses the key and there is another.
 
 use std::{error::Error as _, io, sync::Arc, time::Duration};
 
@@ -8,77 +8,76 @@ use tokio::sync::Mutex;
 use super::record;
 use crate::{digest::Digest, settings::ServiceAccess};
 
-/// How long a caller waits to hear whose key it is.
+/// How long a caller waits for `GET /me`, which says whose key it is.
 const ME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client, and whose key it uses.
-pub(super) struct Linked {
+pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) me: Me,
     /// Tells the key from another.
     pub(super) key: Option<Digest>,
 }
 
-impl Linked {
+impl Connection {
     pub(super) fn scopes(&self) -> &[Scope] {
         &self.me.scopes
     }
 }
 
-/// The link, made or not.
-pub(super) struct Link {
+/// Connects on demand, and keeps the connection.
+pub(super) struct Connector {
     access: ServiceAccess,
-    made: Mutex<Option<Arc<Linked>>>,
+    made: Mutex<Option<Arc<Connection>>>,
 }
 
-impl Link {
+impl Connector {
     pub(super) fn new(access: ServiceAccess) -> Self {
         Self { access, made: Mutex::default() }
     }
 
-    /// The link, which is made now if it was not before. The error is for people, and says what to do.
-    pub(super) async fn get(&self) -> Result<Arc<Linked>, String> {
+    /// Returns the connection, and connects first if need be. The error is for people, and says what to do.
+    pub(super) async fn get(&self) -> Result<Arc<Connection>, String> {
         let mut made = self.made.lock().await;
-        if let Some(linked) = &*made {
-            return Ok(linked.clone());
+        if let Some(connection) = &*made {
+            return Ok(connection.clone());
         }
-        let linked = self.make().await?;
-        Ok(made.insert(linked).clone())
+        let connection = self.make().await?;
+        Ok(made.insert(connection).clone())
     }
 
-    /// The link, if it was made.
-    pub(super) async fn made(&self) -> Option<Arc<Linked>> {
+    pub(super) async fn made(&self) -> Option<Arc<Connection>> {
         self.made.lock().await.clone()
     }
 
-    /// Makes the link anew after the service refused the key of this one. None: there is no other key, or it does not work
+    /// Connects again after the service refused the key of this connection. None: there is no other key, or it does not work
     /// either.
-    pub(super) async fn renew(&self, refused: &Linked) -> Option<Arc<Linked>> {
+    pub(super) async fn renew(&self, refused: &Connection) -> Option<Arc<Connection>> {
         let mut made = self.made.lock().await;
         match &*made {
             // Another call was first.
-            Some(linked) if linked.key != refused.key => return Some(linked.clone()),
+            Some(connection) if connection.key != refused.key => return Some(connection.clone()),
             _ if self.access.key_digest() == refused.key => return None,
             _ => {}
         }
-        let linked =
+        let connection =
             self.make().await.inspect_err(|why| tracing::warn!("the key was replaced: {why}")).ok()?;
-        Some(made.insert(linked).clone())
+        Some(made.insert(connection).clone())
     }
 
-    async fn make(&self) -> Result<Arc<Linked>, String> {
+    async fn make(&self) -> Result<Arc<Connection>, String> {
         // Read before the client is made: if the key is replaced in between, it is read again.
         let key = self.access.key_digest();
         let client = self.access.connect()?;
-        // Few attempts: a client that waits for the list of tools is better told soon, and the next call tries again.
+        // Few attempts: a client that waits for the list of tools should get an error soon, and the next call tries again.
         let call = client.me().deadline(ME_TIMEOUT).retry(RetryPolicy::default().attempts(2));
         let me = call.await.map_err(|error| explain(&error))?;
-        tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "linked to the service");
-        Ok(Arc::new(Linked { client, me, key }))
+        tracing::info!(agent = %me.agent.id, scopes = ?me.scopes, livemode = ?me.livemode, "connected to the service");
+        Ok(Arc::new(Connection { client, me, key }))
     }
 }
 
-/// What went wrong, and what a person can do about it.
+/// Returns what went wrong, and what a person can do about it.
 pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     let advice = if error.is_unauthorized() {
         // Every failure passes here on its way to the client.
@@ -121,7 +120,6 @@ fn without_requests(sentence: &str) -> String {
     kept.join(" ")
 }
 
-/// Why no connection could be made.
 fn no_connection(error: &shared_inbox::Error) -> &'static str {
     let mut source = error.source();
     while let Some(error) = source {

@@ -7,12 +7,12 @@ use super::Decision;
 
 /// The last page of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ending {
+pub(crate) struct ClosingPage {
     pub(crate) title: &'static str,
     pub(crate) text: String,
 }
 
-impl Ending {
+impl ClosingPage {
     fn new(title: &'static str, text: impl Into<String>) -> Self {
         Self { title, text: text.into() }
     }
@@ -60,7 +60,7 @@ impl Ending {
         }
     }
 
-    /// The person was not reached.
+    /// Returns the last page of a question that did not reach the person.
     pub(crate) fn not_asked() -> Self {
         Self::new(
             "This question is closed",
@@ -68,12 +68,12 @@ impl Ending {
         )
     }
 
-    /// The client did not want to know any more.
+    /// Returns the last page of a question that the client withdrew.
     pub(crate) fn taken_back() -> Self {
         Self::new("This question was taken back", "The client cancelled it. Nothing was sent.")
     }
 
-    /// The bridge failed before it could tell.
+    /// Returns the last page of a question whose result is not known.
     pub(super) fn unknown(agreed: bool) -> Self {
         let text = if agreed {
             "You agreed, and it is not known what came of it. Look at the conversation in the app."
@@ -84,7 +84,7 @@ impl Ending {
     }
 }
 
-/// A time as people write it; anything else stays as it is.
+/// Returns a time as people write it; anything else stays as it is.
 pub(super) fn in_utc(at: &str) -> String {
     match (Timestamp::parse(at).is_ok(), at.get(..10), at.get(11..19)) {
         (true, Some(date), Some(time)) => format!("{date} {time} UTC"),
@@ -107,15 +107,15 @@ mod tests {
     fn what_is_said_after_an_answer_is_for_the_person_and_true() {
         let failed = CallToolResult::error(vec![ContentBlock::text("The service is away.")]);
         for answer in [Decision::No, Decision::Dismissed, Decision::TooQuick] {
-            let said = Ending::of(answer, &failed).text;
+            let said = ClosingPage::of(answer, &failed).text;
             assert!(!said.contains("Ask them") && !said.contains("goes out"), "{said}");
         }
-        assert!(Ending::of(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
-        let ending = Ending::of(Decision::Yes, &failed);
+        assert!(ClosingPage::of(Decision::No, &failed).text.starts_with("You said no. Nothing was sent"));
+        let ending = ClosingPage::of(Decision::Yes, &failed);
         assert!(
             ending.title.contains("not sent") && ending.text.contains("The service is away."),
             "{ending:?}"
         );
-        assert!(!Ending::unknown(true).text.contains("Nothing was sent"));
+        assert!(!ClosingPage::unknown(true).text.contains("Nothing was sent"));
     }
 }

@@ -217,12 +217,12 @@ impl ClientHandler for Person {
 }
 
 /// A mock whose live inbox holds one mail.
-pub(crate) struct Desk {
+pub(crate) struct Fixture {
     pub(crate) mock: MockServer,
     pub(crate) conversation: String,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::with(|_| ()).await
     }
@@ -253,7 +253,7 @@ impl Desk {
     }
 
     /// The program, with this person at the client.
-    pub(crate) async fn sit_down(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
+    pub(crate) async fn start_program(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let mut command = self.program();
         command.args(arguments);
         connect(command, person, era).await
@@ -261,9 +261,9 @@ impl Desk {
 
     /// The bridge in this process with these arguments, by the person's clock, over a client that gives a create no time
     /// to show.
-    pub(crate) async fn sit_down_inside(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
+    pub(crate) async fn start_in_process(&self, person: &Person, era: Era, arguments: &[&str]) -> Client {
         let client = self.client().visibility_timeout(Duration::ZERO).build().unwrap();
-        self.sit_down_over(Some(client), person, era, arguments).await
+        self.start_over(Some(client), person, era, arguments).await
     }
 
     /// A client of the service, to be built.
@@ -272,7 +272,7 @@ impl Desk {
     }
 
     /// The bridge in this process over this client, or over one that the arguments describe.
-    pub(crate) async fn sit_down_over(
+    pub(crate) async fn start_over(
         &self,
         client: Option<shared_inbox::Client>,
         person: &Person,

@@ -11,39 +11,39 @@ use tokio::{
 };
 
 use crate::{
-    desk::{Desk, Older, Person, Says, connect, is_error, params, text, until},
+    fixture::{Fixture, Older, Person, Says, connect, is_error, params, text, until},
     raw::{Raw, slow, under_way},
 };
 
 #[tokio::test]
 async fn a_closed_stdin_ends_the_program_at_once() {
-    let desk = Desk::new().await;
-    let mut before_hello = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut before_hello = Raw::start(&fixture, &[]);
     before_hello.line(b"").await;
     assert_eq!(before_hello.hang_up().await.0, Some(0));
 
-    let mut idle = Raw::start(&desk, &[]);
+    let mut idle = Raw::start(&fixture, &[]);
     idle.greet().await;
     assert_eq!(idle.hang_up().await.0, Some(0));
 }
 
 #[tokio::test]
 async fn a_closed_stdin_ends_the_program_even_in_the_middle_of_a_call() {
-    let desk = Desk::new().await;
-    slow(&desk, "/tags").await;
-    let mut busy = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    slow(&fixture, "/tags").await;
+    let mut busy = Raw::start(&fixture, &[]);
     busy.greet().await;
     busy.call(2, "list_tags", json!({})).await;
-    under_way(&desk.mock).await;
+    under_way(&fixture.mock).await;
     assert_eq!(busy.hang_up().await.0, Some(0));
 }
 
 #[tokio::test]
 #[cfg(unix)]
 async fn a_signal_to_end_ends_the_program_cleanly() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for signal in ["-TERM", "-INT"] {
-        let mut raw = Raw::start(&desk, &[]);
+        let mut raw = Raw::start(&fixture, &[]);
         raw.greet().await;
         let pid = raw.child.id().unwrap().to_string();
         assert!(tokio::process::Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
@@ -53,8 +53,8 @@ async fn a_signal_to_end_ends_the_program_cleanly() {
 
 #[tokio::test]
 async fn what_was_asked_before_stdin_closed_is_still_answered() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &[]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &[]);
     raw.greet().await;
     raw.call(2, "list_mailboxes", json!({})).await;
     let Raw { mut child, stdin, mut stdout } = raw;
@@ -66,20 +66,20 @@ async fn what_was_asked_before_stdin_closed_is_still_answered() {
 
 #[tokio::test]
 async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
-    let desk = Desk::new().await;
-    slow(&desk, "/tags").await;
-    slow(&desk, "/conversations/*/notes").await;
+    let fixture = Fixture::new().await;
+    slow(&fixture, "/tags").await;
+    slow(&fixture, "/conversations/*/notes").await;
     let person = Person::who(Says::No);
-    let client = desk.sit_down_inside(&person, Older, &[]).await;
+    let client = fixture.start_in_process(&person, Older, &[]).await;
     for (tool, arguments) in
-        [("list_tags", json!({})), ("add_note", json!({ "id": desk.conversation, "body": "Once" }))]
+        [("list_tags", json!({})), ("add_note", json!({ "id": fixture.conversation, "body": "Once" }))]
     {
         let late = async {
             let path = if tool == "list_tags" { "/tags" } else { "notes" };
             let hangs = |fault: &shared_inbox_mock::Fault| {
                 fault.fired > 0 && fault.rule.path.as_deref().is_some_and(|p| p.ends_with(path))
             };
-            until(async || desk.mock.control().faults().await.iter().any(hangs)).await;
+            until(async || fixture.mock.control().faults().await.iter().any(hangs)).await;
             person.clock.forward(Duration::from_secs(54));
             client.service.list_all_resources().await.unwrap();
             person.clock.forward(Duration::from_secs(1));
@@ -96,14 +96,14 @@ async fn a_call_is_answered_within_55_seconds_and_told_what_to_do() {
 
 #[tokio::test]
 async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
-    let desk = Desk::new().await;
-    slow(&desk, "/conversations/*/status").await;
-    let service = desk.client().retry(RetryPolicy::default().attempts(2)).build().unwrap();
-    let client = desk.sit_down_over(Some(service), &Person::who(Says::No), Older, &[]).await;
+    let fixture = Fixture::new().await;
+    slow(&fixture, "/conversations/*/status").await;
+    let service = fixture.client().retry(RetryPolicy::default().attempts(2)).build().unwrap();
+    let client = fixture.start_over(Some(service), &Person::who(Says::No), Older, &[]).await;
     assert!(!is_error(&client.call("list_tags", json!({})).await));
-    let note = json!({ "id": desk.conversation, "body": "Before" });
+    let note = json!({ "id": fixture.conversation, "body": "Before" });
     assert!(!is_error(&client.call("add_note", note).await));
-    let Desk { mock, conversation } = desk;
+    let Fixture { mock, conversation } = fixture;
     let dies = async {
         under_way(&mock).await;
         drop(mock);
@@ -116,10 +116,10 @@ async fn a_service_that_dies_in_the_middle_of_a_call_is_explained() {
 
 #[tokio::test]
 async fn a_broken_answer_is_explained_and_the_next_call_works() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let broken = FaultRule::new(Effect::body("<html>".to_owned())).path("/tags").times(1);
-    desk.mock.control().add_fault(broken).await.unwrap();
-    let client = desk.sit_down(&Person::who(Says::No), Older, &[]).await;
+    fixture.mock.control().add_fault(broken).await.unwrap();
+    let client = fixture.start_program(&Person::who(Says::No), Older, &[]).await;
     let result = client.call("list_tags", json!({})).await;
     assert!(is_error(&result) && text(&result).contains("not the JSON"), "{}", text(&result));
     assert!(!is_error(&client.call("list_tags", json!({})).await));
@@ -148,9 +148,9 @@ async fn silent_service(listener: TcpListener) -> TcpStream {
 
 #[tokio::test]
 async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut command = desk.program();
+    let mut command = fixture.program();
     command.env("SHARED_INBOX_BASE_URL", format!("http://{}/api/v1", listener.local_addr().unwrap()));
     let person = Person::who(Says::No);
     let service = tokio::spawn(silent_service(listener));
@@ -168,20 +168,20 @@ async fn a_long_wait_sends_progress_and_a_cancelled_call_ends_its_request() {
 
 #[tokio::test]
 async fn logs_hold_no_mail_no_names_and_no_key() {
-    let desk = Desk::new().await;
-    let mut raw = Raw::start(&desk, &["-vv"]);
+    let fixture = Fixture::new().await;
+    let mut raw = Raw::start(&fixture, &["-vv"]);
     raw.greet().await;
-    raw.call(2, "get_conversation", json!({ "id": desk.conversation })).await;
+    raw.call(2, "get_conversation", json!({ "id": fixture.conversation })).await;
     raw.answer(2).await;
-    raw.call(3, "reply", json!({ "id": desk.conversation, "body": "A secret word: xylophone" })).await;
+    raw.call(3, "reply", json!({ "id": fixture.conversation, "body": "A secret word: xylophone" })).await;
     raw.answer(3).await;
-    raw.call(4, "add_note", json!({ "id": desk.conversation })).await;
+    raw.call(4, "add_note", json!({ "id": fixture.conversation })).await;
     raw.answer(4).await;
     raw.call(5, "xylophone", json!({})).await;
     raw.answer(5).await;
     raw.send(json!({ "jsonrpc": "2.0", "id": 6, "method": "xylophone/list" })).await;
     raw.answer(6).await;
-    let key = desk.mock.live_key().to_owned();
+    let key = fixture.mock.live_key().to_owned();
     let (_, said) = raw.hang_up().await;
     for request in ["tools/call get_conversation", "tools/call reply", "initialize", "how=\"result\""] {
         assert!(said.contains(request), "{request} is logged: {said}");

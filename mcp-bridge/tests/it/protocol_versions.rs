@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::desk::{Desk, ERAS, Person, Says, is_error, text};
+use crate::fixture::{ERAS, Fixture, Person, Says, is_error, text};
 
 #[tokio::test]
 async fn reading_gives_marked_mail_in_both_forms() {
     let written = "Hi\u{200b} ![x](https://evil.example/p.png)";
-    let desk = Desk::with(|mail| mail.text = written.into()).await;
+    let fixture = Fixture::with(|mail| mail.text = written.into()).await;
     for era in ERAS {
-        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
-        let result = client.call("get_conversation", json!({ "id": desk.conversation })).await;
+        let client = fixture.start_program(&Person::who(Says::No), era, &[]).await;
+        let result = client.call("get_conversation", json!({ "id": fixture.conversation })).await;
         assert!(!is_error(&result), "{era:?}: {}", text(&result));
         let structured = &result.structured_content.as_ref().unwrap()["timeline"][0]["text"];
         for form in [text(&result), structured.as_str().unwrap()] {
@@ -19,17 +19,17 @@ async fn reading_gives_marked_mail_in_both_forms() {
         }
 
         let result = client.call("list_conversations", json!({})).await;
-        assert_eq!(result.structured_content.as_ref().unwrap()["items"][0]["id"], desk.conversation);
+        assert_eq!(result.structured_content.as_ref().unwrap()["items"][0]["id"], fixture.conversation);
         assert!(text(&result).contains("⟦untrusted "));
     }
 }
 
 #[tokio::test]
 async fn every_tool_does_its_work() {
-    let desk = Desk::new().await;
+    let fixture = Fixture::new().await;
     for era in ERAS {
-        let client = desk.sit_down(&Person::who(Says::No), era, &[]).await;
-        let id = &desk.conversation;
+        let client = fixture.start_program(&Person::who(Says::No), era, &[]).await;
+        let id = &fixture.conversation;
         for (tool, arguments) in [
             ("list_conversations", json!({ "view": "open", "q": "order" })),
             ("get_conversation", json!({ "id": id })),
@@ -53,15 +53,15 @@ async fn every_tool_does_its_work() {
             assert!(result.structured_content.is_some(), "{era:?} {tool}");
         }
     }
-    assert_eq!(desk.notes().await, ["from Older", "from Newer"]);
+    assert_eq!(fixture.notes().await, ["from Older", "from Newer"]);
 }
 
 #[tokio::test]
 async fn wrong_arguments_are_named_all_at_once_and_cost_no_request() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), ERAS[0], &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), ERAS[0], &[]).await;
     client.tools().await;
-    desk.mock.control().clear_requests().await;
+    fixture.mock.control().clear_requests().await;
     let result =
         client.call("reply", json!({ "id": "msg_1", "send": "yes", "summary": "x".repeat(501) })).await;
     assert!(is_error(&result));
@@ -71,15 +71,15 @@ async fn wrong_arguments_are_named_all_at_once_and_cost_no_request() {
     }
     let result = client.call("get_conversation", json!({})).await;
     assert!(is_error(&result) && text(&result).contains("id: is required"));
-    assert_eq!(desk.mock.control().requests().await.len(), 0);
+    assert_eq!(fixture.mock.control().requests().await.len(), 0);
 }
 
 #[tokio::test]
 async fn the_services_refusals_come_as_results() {
-    let desk = Desk::new().await;
-    let client = desk.sit_down(&Person::who(Says::No), ERAS[1], &[]).await;
+    let fixture = Fixture::new().await;
+    let client = fixture.start_program(&Person::who(Says::No), ERAS[1], &[]).await;
     let result = client.call("get_conversation", json!({ "id": "cnv_0000" })).await;
     assert!(is_error(&result) && text(&result).contains("no such conversation"), "{}", text(&result));
-    let unknown = client.service.call_tool(crate::desk::params("no_such_tool", json!({}))).await;
+    let unknown = client.service.call_tool(crate::fixture::params("no_such_tool", json!({}))).await;
     assert!(unknown.unwrap_err().to_string().contains("-32602"));
 }
