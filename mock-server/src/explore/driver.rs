@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
@@ -141,7 +140,7 @@ impl Run<'_> {
             let pending = self.schedule.steps.iter().any(comes_later);
             round += 1;
             if trouble {
-                let waits = !(same && went_well) && self.rules_wait().await?;
+                let waits = !(same && went_well) && self.rules_wait().await;
                 if round < MAX_TROUBLED_ROUNDS && (pending || waits) {
                     continue;
                 }
@@ -160,9 +159,9 @@ impl Run<'_> {
                 continue;
             }
             // What is due later, such as a reminder.
-            if later < MAX_LATER_JOBS && self.due_later().await? {
+            if later < MAX_LATER_JOBS && self.world.has_jobs().await {
                 (later, calm_rounds) = (later + 1, 0);
-                self.world.post("/clock", &json!({ "nextJob": true })).await?;
+                self.world.run_next_job().await?;
                 self.note_outbox().await?;
                 before = self.fingerprint().await?;
                 continue;
@@ -176,7 +175,7 @@ impl Run<'_> {
     /// The app runs, people look at drafts, time passes.
     async fn round(&mut self, round: u32) -> Result<(), String> {
         self.quiet(Moment::Run, round).await?;
-        let before = self.requests().await?.len();
+        let before = self.world.count_requests().await?;
         self.events.push((before, Event::RunStarts(round + 1)));
         let kills = self.rules.iter().filter(|(n, _)| self.schedule.steps[*n].what == What::Kill).count();
         let killed = async {
@@ -212,8 +211,8 @@ impl Run<'_> {
                 continue;
             }
             let Some((path, body)) = self.control_call(act, mail) else { continue };
-            let (status, _) = self.world.call(Method::POST, &path, Some(&body)).await?;
-            let requests = self.requests().await?.len();
+            let (status, _) = self.world.call(&path, &body).await?;
+            let requests = self.world.count_requests().await?;
             let effective = status < 400;
             self.fired[n] = Fired { at: Some(requests), effective };
             if effective {
@@ -227,7 +226,7 @@ impl Run<'_> {
     /// answered.
     async fn people(&mut self) -> Result<(), String> {
         let mut approved = 0;
-        for draft in self.world.list("/approvals").await? {
+        for draft in self.world.approvals().await {
             let (id, conversation) = (text(&draft["messageId"]), text(&draft["conversationId"]));
             if self.was_stopped(&draft).await? || self.answered_by_person(&conversation).await? {
                 continue;
@@ -238,7 +237,7 @@ impl Run<'_> {
             }
         }
         if approved > 0 {
-            let requests = self.requests().await?.len();
+            let requests = self.world.count_requests().await?;
             self.events.push((requests, Event::Approved(approved)));
         }
         Ok(())
@@ -254,14 +253,14 @@ impl Run<'_> {
                 && request["requestBody"]["send"] == true
                 && request["requestBody"]["body"] == draft["text"]
         };
-        Ok(self.approved.contains(&text(&draft["messageId"])) || self.requests().await?.iter().any(sent))
+        Ok(self.approved.contains(&text(&draft["messageId"])) || self.world.requests().await.iter().any(sent))
     }
 
     async fn answered_by_person(&self, conversation: &str) -> Result<bool, String> {
         if !self.schedule.acts().any(|(act, _)| act == Act::Answer) {
             return Ok(false);
         }
-        let view = self.world.get(&format!("/conversations/{conversation}")).await?;
+        let view = self.world.conversation(conversation).await?;
         let items = view["timeline"].as_array().cloned().unwrap_or_default();
         Ok(items
             .iter()
@@ -289,46 +288,44 @@ impl Run<'_> {
     }
 
     async fn fired_kills(&self) -> u32 {
-        let Ok(faults) = self.world.list("/faults").await else { return 0 };
+        let faults = self.world.faults().await;
         let fired = |(n, id): &&(usize, String)| {
             self.schedule.steps[*n].what == What::Kill
-                && faults.iter().any(|fault| text(&fault["id"]) == *id && fault["fired"] != 0)
+                && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
         };
         u32::try_from(self.rules.iter().filter(fired).count()).unwrap_or(u32::MAX)
     }
 
     /// Whether an armed step has not come yet.
-    async fn rules_wait(&self) -> Result<bool, String> {
-        Ok(self.world.list("/faults").await?.iter().any(|fault| fault["fired"] == 0))
+    async fn rules_wait(&self) -> bool {
+        self.world.faults().await.iter().any(|fault| fault.fired == 0)
     }
 
     /// Reads what the rules did, and takes them away.
     async fn end_trouble(&mut self) -> Result<(), String> {
-        let faults = self.world.list("/faults").await?;
+        let faults = self.world.faults().await;
         for (n, id) in &self.rules {
-            let Some(fault) = faults.iter().find(|fault| text(&fault["id"]) == *id) else { continue };
-            let acted = fault["acted"].as_array().cloned().unwrap_or_default();
-            let effective = fault["fired"] != 0 && acted.iter().all(|status| status.as_u64() < Some(400));
+            let Some(fault) = faults.iter().find(|fault| fault.id == *id) else { continue };
+            let effective = fault.fired != 0 && fault.acted.iter().all(|status| *status < 400);
             self.fired[*n] = Fired { at: None, effective };
         }
-        self.world.call(Method::DELETE, "/faults", None).await?;
-        let requests = self.requests().await?.len();
+        self.world.clear_faults().await;
+        let requests = self.world.count_requests().await?;
         if !self.schedule.steps.is_empty() {
             self.events.push((requests, Event::TroubleEnds));
         }
         Ok(())
     }
 
-    async fn requests(&self) -> Result<Vec<Value>, String> {
-        self.world.list("/requests").await
-    }
-
     /// How many requests there are, once those are in the journal that were cut short.
     async fn all_requests(&self) -> Result<usize, String> {
+        if self.rules.is_empty() {
+            return self.world.count_requests().await;
+        }
         let began = Instant::now();
         loop {
-            let requests = self.requests().await?;
-            let fired = self.world.list("/faults").await?.iter().filter(|fault| fault["fired"] != 0).count();
+            let requests = self.world.requests().await;
+            let fired = self.world.faults().await.iter().filter(|fault| fault.fired != 0).count();
             let there = |request| Asked::find(&requests, request).is_some();
             let steps = self.rules.iter().filter_map(|(n, _)| self.schedule.steps[*n].request());
             if steps.filter(|request| there(*request)).count() >= fired || began.elapsed() > JOURNAL_TIMEOUT {
@@ -340,8 +337,8 @@ impl Run<'_> {
 
     /// Notes the mails that have left since.
     async fn note_outbox(&mut self) -> Result<(), String> {
-        let outbox = self.world.list("/outbox").await?;
-        let requests = self.requests().await?.len();
+        let outbox = self.world.outbox().await;
+        let requests = self.world.count_requests().await?;
         for mail in outbox.iter().skip(self.outbox) {
             self.events.push((requests, Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) }));
         }
@@ -349,38 +346,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn due_later(&self) -> Result<bool, String> {
-        let jobs = self.world.list("/jobs").await?;
-        Ok(jobs.iter().any(|job| matches!(job["job"].as_str(), Some("send" | "reminder" | "wake"))))
-    }
-
     /// What the world is like, without its clock.
     async fn fingerprint(&self) -> Result<String, String> {
         let ends = self.ends().await?;
-        Ok(format!("{ends:?} {}", self.world.list("/outbox").await?.len()))
+        Ok(format!("{ends:?} {}", self.world.outbox().await.len()))
     }
 
     /// How each conversation is, the scenario's first, then those of others.
     async fn ends(&self) -> Result<Vec<End>, String> {
-        let outbox = self.world.list("/outbox").await?;
-        let mut all: Vec<String> = Vec::new();
-        for entry in self.world.list("/conversations?limit=1000").await? {
-            all.push(text(&entry["id"]));
-        }
-        all.reverse();
-        let mails: Vec<String> = self.conversations.iter().map(|(_, id)| id.clone()).collect();
-        all.retain(|id| !mails.contains(id));
+        let outbox = self.world.outbox().await;
         let mut ends = Vec::new();
-        for id in mails.iter().chain(&all) {
-            let view = self.world.get(&format!("/conversations/{id}")).await?;
-            let mail = self.conversations.iter().find(|(_, it)| it == id).map(|(mail, _)| *mail);
+        for view in self.world.conversations().await? {
+            let mail = self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
             ends.push(End::read(mail, &view, &outbox, &self.world.agent));
         }
+        ends.sort_by_key(|end| (end.mail.is_none(), end.mail));
         Ok(ends)
     }
 
     async fn finish(&mut self, settled: bool, rounds: u32) -> Result<Execution, String> {
-        let journal = self.requests().await?;
+        let journal = self.world.requests().await;
         for (n, _) in &self.rules {
             let step = &self.schedule.steps[*n];
             let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else {
@@ -393,7 +378,7 @@ impl Run<'_> {
         }
         let mut expectations = Vec::new();
         for expectation in &self.driver.scenario.expect {
-            let (status, body) = self.world.call(Method::POST, "/expect", Some(expectation)).await?;
+            let (status, body) = self.world.call("/expect", expectation).await?;
             expectations.push((status >= 400).then(|| text(&body["error"])));
         }
         Ok(Execution {

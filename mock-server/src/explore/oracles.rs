@@ -267,7 +267,9 @@ impl Judge<'_> {
         for end in &self.execution.ends {
             let all: Vec<_> = self.interference().collect();
             let about = |(act, mail, _): &&(Act, usize, usize)| act.touches() && Some(*mail) == end.mail;
-            if end.risk || all.iter().filter(about).any(|(act, ..)| act.is_persons_word()) {
+            // An automatic reply hides the mail before it from whoever looks at the last one.
+            let excused = |act: &Act| act.is_persons_word() || *act == Act::AutoReply;
+            if end.risk || all.iter().filter(about).any(|(act, ..)| excused(act)) {
                 continue;
             }
             // The last mail that came, and how it is answered when nothing goes wrong.

@@ -96,12 +96,13 @@ impl Generator {
                     Failure::Slow if !spot.request.op.creates() || slow.len() >= 2 => {}
                     Failure::Slow => slow.push(calm.with(fail(spot.request, failure))),
                     // What took effect and what did not is the same for a request that only reads.
-                    Failure::FailedAfter | Failure::LostAfter if spot.request.op.is_read() => {}
+                    Failure::FailedAfter | Failure::LostAfter | Failure::Refused if spot.request.op.is_read() => {}
                     _ => self.systematic.push_back(calm.with(fail(spot.request, failure))),
                 }
             }
-            for place in [Place::Before(spot.request), Place::After(spot.request)] {
-                if place == Place::After(spot.request) || !spot.request.op.is_read() {
+            // Killed at a read, an app has done what it has when it is killed at the next write.
+            if !spot.request.op.is_read() {
+                for place in [Place::Before(spot.request), Place::After(spot.request)] {
                     self.systematic.push_back(calm.with(Step { place, what: What::Kill }));
                 }
             }
@@ -110,7 +111,9 @@ impl Generator {
             for moment in [Moment::Run, Moment::End, Moment::People] {
                 for (act, _) in ACTS {
                     let early = moment == Moment::Run && round == 0;
-                    if act == Act::Advance || (act.needs_message() && early) {
+                    // An automatic reply answers a mail that has left.
+                    let needs = act.needs_message() || act == Act::AutoReply;
+                    if act == Act::Advance || (needs && early) {
                         continue;
                     }
                     for &mail in self.mails.iter().take(2) {
@@ -122,7 +125,7 @@ impl Generator {
         }
         for spot in spots {
             for (act, _) in ACTS {
-                if act.needs_message() && !spot.written {
+                if (act.needs_message() || act == Act::AutoReply) && !spot.written {
                     continue;
                 }
                 let step = Step { place: Place::Before(spot.request), what: What::Act(act, spot.mail) };

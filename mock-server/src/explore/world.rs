@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, Method};
+use reqwest::Client;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{ClockMode, Control, MockServer, NewWorld};
+use crate::{ClockMode, Control, Controlled, Fault, MockServer, NewWorld, RequestFilter};
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,24 +37,25 @@ impl Server {
     /// A new world, with a key of these scopes.
     pub(super) async fn world(&self, scopes: &[String]) -> Result<World, String> {
         let main = self.mock.control().clone();
-        let made = main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await;
-        let ready = made.map_err(|refused| refused.message)?.ready();
+        let control = told(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
+        let ready = control.ready();
+        let inbox = told(control.mailboxes().await)?.first().map(|inbox| inbox.address.clone());
+        let person = control.users().await.first().map(|user| user.id.to_string());
         let mut world = World {
             http: self.http.clone(),
             main,
+            control,
             id: ready.id.unwrap_or_default(),
             url: ready.control_url,
             base_url: ready.base_url,
             key: String::new(),
             agent: String::new(),
-            inbox: String::new(),
-            person: String::new(),
+            inbox: inbox.unwrap_or_default(),
+            person: person.unwrap_or_default(),
         };
         let key = json!({ "name": KEY_NAME, "scopes": scopes, "livemode": true });
         let key = world.post("/keys", &key).await?;
         (world.key, world.agent) = (text(&key["key"]), text(&key["agentId"]));
-        world.inbox = text(&world.get("/mailboxes").await?[0]["address"]);
-        world.person = text(&world.get("/users").await?[0]["id"]);
         Ok(world)
     }
 }
@@ -61,10 +63,11 @@ impl Server {
 /// The name of the app's key, and so of its notes' author.
 pub(super) const KEY_NAME: &str = "app";
 
-/// A world. It ends when it is dropped.
+/// A world.
 pub(super) struct World {
     http: Client,
     main: Control,
+    control: Control,
     id: String,
     url: String,
     pub(super) base_url: String,
@@ -77,50 +80,84 @@ pub(super) struct World {
     pub(super) person: String,
 }
 
+fn json_of(value: impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn told<T>(done: Controlled<T>) -> Result<T, String> {
+    done.map_err(|refused| refused.message)
+}
+
 impl World {
-    /// A control call; its status and body.
-    pub(super) async fn call(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<(u16, Value), String> {
+    /// A `POST` of the control API; its status and body.
+    pub(super) async fn call(&self, path: &str, body: &Value) -> Result<(u16, Value), String> {
         let failed = |error: reqwest::Error| format!("the mock server does not answer: {error}");
-        let mut request = self.http.request(method, format!("{}{path}", self.url));
-        if let Some(body) = body {
-            request = request.body(body.to_string());
-        }
+        let request = self.http.post(format!("{}{path}", self.url)).body(body.to_string());
         let response = request.send().await.map_err(failed)?;
         let status = response.status().as_u16();
         let body = response.bytes().await.map_err(failed)?;
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
-    pub(super) async fn get(&self, path: &str) -> Result<Value, String> {
-        self.done(self.call(Method::GET, path, None).await?)
-    }
-
+    /// A `POST` of the control API that must go well.
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
-        self.done(self.call(Method::POST, path, Some(body)).await?)
-    }
-
-    fn done(&self, (status, body): (u16, Value)) -> Result<Value, String> {
-        match status {
-            200..300 => Ok(body),
-            _ => Err(body["error"].as_str().unwrap_or("a control call failed").to_owned()),
+        match self.call(path, body).await? {
+            (200..300, body) => Ok(body),
+            (_, body) => Err(body["error"].as_str().unwrap_or("a control call failed").to_owned()),
         }
     }
 
-    /// The list behind a path.
-    pub(super) async fn list(&self, path: &str) -> Result<Vec<Value>, String> {
-        Ok(match self.get(path).await? {
-            Value::Array(list) => list,
-            _ => Vec::new(),
-        })
+    pub(super) async fn requests(&self) -> Vec<Value> {
+        self.control.requests().await.iter().map(json_of).collect()
+    }
+
+    pub(super) async fn count_requests(&self) -> Result<usize, String> {
+        let filter = RequestFilter::default().without_responses();
+        Ok(told(self.control.find_requests(filter, Default::default()).await)?.total)
+    }
+
+    pub(super) async fn faults(&self) -> Vec<Fault> {
+        self.control.faults().await
+    }
+
+    pub(super) async fn clear_faults(&self) {
+        self.control.clear_faults().await;
+    }
+
+    pub(super) async fn outbox(&self) -> Vec<Value> {
+        self.control.outbox().await.iter().map(json_of).collect()
+    }
+
+    pub(super) async fn approvals(&self) -> Vec<Value> {
+        self.control.approvals().await.iter().map(json_of).collect()
+    }
+
+    /// Every conversation, the oldest first.
+    pub(super) async fn conversations(&self) -> Result<Vec<Value>, String> {
+        let listed = told(self.control.conversations(Default::default(), Default::default()).await)?;
+        let mut views = Vec::new();
+        for entry in listed.items.iter().rev() {
+            views.push(self.conversation(entry.summary.id.as_str()).await?);
+        }
+        Ok(views)
+    }
+
+    pub(super) async fn conversation(&self, id: &str) -> Result<Value, String> {
+        told(self.control.conversation(id).await).map(json_of)
+    }
+
+    /// Whether something is due that customers or the app would see.
+    pub(super) async fn has_jobs(&self) -> bool {
+        let jobs = self.control.jobs().await;
+        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake"))
     }
 
     pub(super) async fn advance(&self, seconds: u64) -> Result<(), String> {
-        self.post("/clock", &json!({ "advanceSeconds": seconds })).await.map(drop)
+        told(self.control.advance(Duration::from_secs(seconds)).await).map(drop)
+    }
+
+    pub(super) async fn run_next_job(&self) -> Result<(), String> {
+        told(self.control.run_next_job().await).map(drop)
     }
 
     /// Ends the world.

@@ -1,4 +1,242 @@
-use super::Test;
-pub(super) fn write(_: &Test) -> String {
-    String::new()
+//! For `cargo test`, with `serde_json` and `tokio` beside the mock.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{Claim, Line, Test, literal, quote, template};
+use crate::explore::schedule::Act;
+
+pub(super) fn write(test: &Test) -> String {
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        let _ = writeln!(out, "{text}");
+    };
+    line(&format!("// {}", test.summary.replace('\n', " ")));
+    line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
+    line(HEAD);
+    line(&format!("const COMMAND: &[&str] = &{};\n", value(&json!(test.command))));
+    line(HELPERS);
+    line("#[tokio::test]");
+    line(&format!("async fn {}() {{", test.name));
+    line("    let mock = MockServer::builder().empty().manual_clock().start().await;");
+    line("    let control = mock.control();");
+    line("    let inbox = control.mailboxes().await.expect(\"inboxes\")[0].address.clone();");
+    if test.person {
+        line("    let person = control.users().await[0].id.clone();");
+    }
+    let scopes = value(&json!(test.scopes));
+    line(&format!("    let key = from(json!({{ \"name\": \"app\", \"scopes\": {scopes}, \"livemode\": true }}));"));
+    line("    let key = control.create_key(key).await.expect(\"a key\");");
+    line("    let state = std::env::temp_dir().join(format!(\"app-{}\", std::process::id()));");
+    line("    std::fs::create_dir_all(&state).expect(\"a folder\");");
+    line("    let app = App { mock: &mock, key: key.key.clone(), agent: key.agent_id.to_string(), state };");
+    line("    let (mut kills, mut approved) = (Vec::<String>::new(), Vec::new());");
+    for item in &test.lines {
+        for text in statement(item, test) {
+            line(&format!("    {text}"));
+        }
+    }
+    line("    let _ = (&mut kills, &mut approved);");
+    line("}");
+    out.replace("TIMEOUT_MS", &format!("{:.0}", test.timeout * 1000.0))
+}
+
+const HEAD: &str = "use std::{path::PathBuf, process::Command, time::{Duration, Instant}};
+
+use serde_json::{Value, json};
+use shared_inbox_mock::{Control, MockServer};
+";
+
+const HELPERS: &str = r#"fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("what the control API takes")
+}
+
+struct App<'m> {
+    mock: &'m MockServer,
+    key: String,
+    agent: String,
+    state: PathBuf,
+}
+
+impl App<'_> {
+    fn control(&self) -> &Control {
+        self.mock.control()
+    }
+
+    async fn fired(&self, kills: &[String]) -> u64 {
+        self.control().faults().await.iter().filter(|it| kills.contains(&it.id)).map(|it| it.fired).sum()
+    }
+
+    async fn run(&self, kills: &[String]) -> Option<i32> {
+        let before = self.fired(kills).await;
+        let mut app = Command::new(COMMAND[0])
+            .args(&COMMAND[1..])
+            .env("SHARED_INBOX_BASE_URL", self.mock.base_url())
+            .env("SHARED_INBOX_API_KEY", &self.key)
+            .env("SHARED_INBOX_STATE_DIR", &self.state)
+            .spawn()
+            .expect("it starts");
+        let end = Instant::now() + Duration::from_millis(TIMEOUT_MS);
+        loop {
+            if let Some(status) = app.try_wait().expect("a status") {
+                return status.code();
+            }
+            if Instant::now() > end || self.fired(kills).await > before {
+                app.kill().expect("killed");
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn view(&self, customer: &str) -> Value {
+        let all = self.control().conversations(Default::default(), Default::default()).await.expect("a list");
+        let of = |it: &&_| serde_json::to_value(it).expect("JSON")["contact"]["email"] == customer;
+        let Some(found) = all.items.iter().find(of) else { return Value::Null };
+        let view = self.control().conversation(found.summary.id.as_str()).await.expect("a conversation");
+        serde_json::to_value(view).expect("JSON")
+    }
+
+    async fn timeline(&self, customer: &str) -> Vec<Value> {
+        self.view(customer).await["timeline"].as_array().cloned().unwrap_or_default()
+    }
+
+    async fn messages(&self, customer: &str) -> Vec<Value> {
+        let mut items = self.timeline(customer).await;
+        items.retain(|it| it["type"] == "message" && it["author"] == self.agent.as_str());
+        items
+    }
+
+    async fn people_approve(&self, approved: &mut Vec<String>) {
+        for draft in self.control().approvals().await {
+            let view = self.control().conversation(draft.conversation_id.as_str()).await.expect("a conversation");
+            let view = serde_json::to_value(view).expect("JSON");
+            let by_hand = view["timeline"].as_array().expect("a timeline").iter().any(|it| {
+                it["type"] == "message" && it["author"].as_str().is_some_and(|author| author.starts_with("usr_"))
+            });
+            if !by_hand && !approved.contains(&draft.message_id.to_string()) {
+                approved.push(draft.message_id.to_string());
+                self.control().approve(&draft.message_id, from(json!({}))).await.expect("approved");
+            }
+        }
+    }
+}
+"#;
+
+fn value(value: &Value) -> String {
+    let text = |said: &str| {
+        let written = template(said, &quote, "\"", ["{", "}"]);
+        if written.contains('{') && said.contains(super::MARK) { format!("format!({written})") } else { written }
+    };
+    literal(value, &text, ["null", "true", "false"])
+}
+
+fn statement(line: &Line, test: &Test) -> Vec<String> {
+    match line {
+        Line::Comment(text) => vec![format!("// {text}")],
+        Line::Mail { name, body } => vec![format!(
+            "let {name} = control.inbound(from(json!({}))).await.expect(\"a mail\").conversation_id;",
+            value(body)
+        )],
+        Line::Fault { rule, kills } => {
+            let add = format!("control.add_fault(from(json!({}))).await.expect(\"a rule\")", value(rule));
+            vec![if *kills { format!("kills.push({add}.id);") } else { format!("{add};") }]
+        }
+        Line::Call { act, conversation, body } => {
+            let body = format!("from(json!({}))", value(body));
+            let of = |call: &str| format!("let _ = control.{call}({conversation}.as_str(), {body}).await;");
+            vec![match act {
+                Act::Approve | Act::Edit => of("approve"),
+                Act::Stop => of("stop"),
+                Act::Discard => of("discard"),
+                Act::Assign => of("assign"),
+                Act::Answer => of("reply"),
+                Act::Advance => advance(super::ROUND_SECONDS),
+                Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => {
+                    format!("control.inbound({body}).await.expect(\"a mail\");")
+                }
+            }]
+        }
+        Line::Run => vec!["let status = app.run(&kills).await;".to_owned()],
+        Line::People => vec!["app.people_approve(&mut approved).await;".to_owned()],
+        Line::Advance(seconds) => vec![advance(*seconds)],
+        Line::ClearFaults => vec!["control.clear_faults().await;".to_owned()],
+        Line::Claim(claim) => assertion(claim, test),
+    }
+}
+
+fn advance(seconds: u64) -> String {
+    format!("control.advance(Duration::from_secs({seconds})).await.expect(\"time passes\");")
+}
+
+fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
+    let values_of = |values: &[String]| value(&json!(values));
+    let sorted = |list: &str, values: &str| {
+        vec![
+            format!("let mut is: Vec<Value> = {list}.collect();"),
+            "is.sort_by_key(Value::to_string);".to_owned(),
+            format!("assert_eq!(json!(is), json!({values}));"),
+        ]
+    };
+    let mut lines = match claim {
+        Claim::TextAtMost { customer, text, times } => vec![
+            format!("let said = app.messages({}).await.iter().filter(|it| it[\"text\"] == {}).count();", quote(customer), quote(text)),
+            format!("assert!(said <= {times}, \"{{said}} times\");"),
+        ],
+        Claim::NoteAtMost { customer, text, times } => vec![
+            format!("let notes = app.timeline({}).await.iter().filter(|it| it[\"body\"] == {}).count();", quote(customer), quote(text)),
+            format!("assert!(notes <= {times}, \"{{notes}} times\");"),
+        ],
+        Claim::MessagesAtMost { customer, times } => {
+            vec![format!("assert!(app.messages({}).await.len() <= {times});", quote(customer))]
+        }
+        Claim::Answered { customer } => vec![
+            format!("let items = app.timeline({}).await;", quote(customer)),
+            "let last = items.iter().rposition(|it| it[\"direction\"] == \"inbound\").expect(\"a mail\");".to_owned(),
+            "assert!(items[last..].iter().any(|it| it[\"author\"] == app.agent.as_str()));".to_owned(),
+        ],
+        Claim::Part { customer, part, values } => {
+            let (customer, values) = (quote(customer), values_of(values));
+            match *part {
+                "outbox" => vec![
+                    format!("let mut sent: Vec<_> = control.outbox().await.into_iter().filter(|it| it.to == {customer}).map(|it| it.text).collect();"),
+                    "sent.sort();".to_owned(),
+                    format!("let mut drafts: Vec<_> = app.messages({customer}).await.iter().filter(|it| it[\"status\"] == \"draft\").map(|it| it[\"text\"].as_str().unwrap_or_default().to_owned()).collect();"),
+                    "drafts.sort();".to_owned(),
+                    "sent.extend(drafts);".to_owned(),
+                    format!("assert_eq!(json!(sent), json!({values}));"),
+                ],
+                "notes" => sorted(&format!("app.timeline({customer}).await.iter().filter(|it| it[\"type\"] == \"note\").map(|it| it[\"body\"].clone())"), &values),
+                "tags" => sorted(&format!("app.view({customer}).await[\"tags\"].as_array().expect(\"tags\").iter().cloned()"), &values),
+                "status" => vec![format!("assert_eq!(json!([app.view({customer}).await[\"status\"]]), json!({values}));")],
+                "assignee" => vec![
+                    format!("let assignee = app.view({customer}).await[\"assignee\"].clone();"),
+                    "let named = if assignee[\"id\"] == app.agent.as_str() { \"app\" } else { assignee[\"type\"].as_str().unwrap_or(\"nobody\") };".to_owned(),
+                    format!("assert_eq!(json!([named]), json!({values}));"),
+                ],
+                _ => vec![
+                    format!("let view = app.view({customer}).await;"),
+                    "let labels = |it: &Value| it[\"items\"].as_array().expect(\"items\").iter().map(|of| of[\"label\"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>().join(\", \");".to_owned(),
+                    "let mut is: Vec<String> = view[\"documentRequests\"].as_array().expect(\"requests\").iter().map(labels).collect();".to_owned(),
+                    "is.sort();".to_owned(),
+                    format!("assert_eq!(json!(is), json!({values}));"),
+                ],
+            }
+        }
+        Claim::NoResponse { status } => vec![format!("assert!(control.requests().await.iter().all(|it| it.status != Some({status})));")],
+        Claim::EndsWell => vec!["assert_eq!(status, Some(0));".to_owned()],
+        Claim::Settles => vec![
+            "let before = control.state().await.expect(\"a world\");".to_owned(),
+            "app.run(&kills).await;".to_owned(),
+            "assert_eq!(control.state().await.expect(\"a world\"), before);".to_owned(),
+        ],
+        Claim::Expectation(n) => vec![format!(
+            "control.expect(from(json!({}))).await.expect(\"it holds\");",
+            test.expectations.get(*n).map(value).unwrap_or_default()
+        )],
+    };
+    if *claim != Claim::EndsWell {
+        lines.push("let _ = status;".to_owned());
+    }
+    lines
 }

@@ -1,4 +1,166 @@
-use super::Test;
-pub(super) fn write(_: &Test) -> String {
-    String::new()
+//! For vitest, with the fixture `world`.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{Claim, Line, Test, literal, quote, template};
+use crate::explore::schedule::Act;
+
+pub(super) fn write(test: &Test) -> String {
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        let _ = writeln!(out, "{text}");
+    };
+    line(&format!("// {}", test.summary.replace('\n', " ")));
+    line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
+    line(HEAD);
+    line(&format!("const COMMAND: string[] = {};", value(&json!(test.command))));
+    line("const test = base.override({ worldOptions: { empty: true } });\n");
+    line(&format!("test('{}', async ({{ world }}) => {{", test.name.replace('_', " ")));
+    line("    const { control } = world;");
+    line("    const inbox = await world.inbox();");
+    if test.person {
+        line("    const person = (await control.listUsers())[0].id;");
+    }
+    let scopes = value(&json!(test.scopes));
+    line(&format!("    const key = await control.createKey({{ name: 'app', scopes: {scopes}, livemode: true }});"));
+    line(RUN);
+    for item in &test.lines {
+        for text in statement(item, test) {
+            line(&format!("    {text}"));
+        }
+    }
+    line("}, 120_000);");
+    out.replace("TIMEOUT_MS", &format!("{:.0}", test.timeout * 1000.0))
+}
+
+const HEAD: &str = "import { spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { test as base } from 'shared-inbox-mock/vitest';
+";
+
+const RUN: &str = r"    const variables = {
+        SHARED_INBOX_BASE_URL: world.baseUrl,
+        SHARED_INBOX_API_KEY: key.key,
+        SHARED_INBOX_STATE_DIR: mkdtempSync(join(tmpdir(), 'app-')),
+    };
+    const kills: string[] = [];
+    const approved: string[] = [];
+    let status: number | null = null;
+    const fired = async () => {
+        const faults = kills.length ? await control.listFaults() : [];
+        return faults.filter((it) => kills.includes(it.id)).reduce((sum, it) => sum + it.fired, 0);
+    };
+    const run = async () => {
+        const before = await fired();
+        const app = spawn(COMMAND[0], COMMAND.slice(1), { env: { ...process.env, ...variables }, stdio: 'ignore' });
+        const end = Date.now() + TIMEOUT_MS;
+        while (app.exitCode === null && app.signalCode === null) {
+            if (Date.now() > end || (await fired()) > before) app.kill('SIGKILL');
+            await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        return app.exitCode;
+    };
+    const timeline = async (customer: string): Promise<any[]> => {
+        const found = (await control.listConversations()).find((it) => it.contact.email === customer);
+        return found ? (await control.getConversation(found.id)).timeline : [];
+    };
+    const messages = async (customer: string): Promise<string[]> =>
+        (await timeline(customer)).filter((it) => it.type === 'message' && it.author === key.agentId).map((it) => it.text);
+    const peopleApprove = async () => {
+        for (const draft of await control.listApprovals()) {
+            const items: any[] = (await control.getConversation(draft.conversationId)).timeline;
+            const byHand = items.some((it) => it.type === 'message' && it.author?.startsWith('usr_'));
+            if (byHand || approved.includes(draft.messageId)) continue;
+            approved.push(draft.messageId);
+            await control.approve(draft.messageId);
+        }
+    };
+";
+
+fn value(value: &Value) -> String {
+    let text = |said: &str| template(said, &quote, "`", ["${", "}"]);
+    literal(value, &text, ["null", "true", "false"])
+}
+
+fn statement(line: &Line, test: &Test) -> Vec<String> {
+    match line {
+        Line::Comment(text) => vec![format!("// {text}")],
+        Line::Mail { name, body } => vec![format!("const {name} = (await control.inbound({})).conversationId;", value(body))],
+        Line::Fault { rule, kills: true } => vec![format!("kills.push((await control.addFault({})).id);", value(rule))],
+        Line::Fault { rule, .. } => vec![format!("await control.addFault({});", value(rule))],
+        Line::Call { act, conversation, body } => {
+            let body = value(body);
+            vec![match act {
+                Act::Approve | Act::Edit => format!("await control.approve({conversation}, {body});"),
+                Act::Stop => format!("await control.stop({conversation});"),
+                Act::Discard => format!("await control.discard({conversation});"),
+                Act::Assign => format!("await control.assign({conversation}, {body});"),
+                Act::Answer => format!("await control.reply({conversation}, {body});"),
+                Act::Advance => format!("await control.moveClock({body});"),
+                Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => format!("await control.inbound({body});"),
+            }]
+        }
+        Line::Run => vec!["status = await run();".to_owned()],
+        Line::People => vec!["await peopleApprove();".to_owned()],
+        Line::Advance(seconds) => vec![format!("await control.moveClock({{ advanceSeconds: {seconds} }});")],
+        Line::ClearFaults => vec!["await control.clearFaults();".to_owned()],
+        Line::Claim(claim) => assertion(claim, test),
+    }
+}
+
+fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
+    match claim {
+        Claim::TextAtMost { customer, text, times } => vec![
+            format!("const said = (await messages({})).filter((it) => it === {});", quote(customer), quote(text)),
+            format!("expect(said.length).toBeLessThanOrEqual({times});"),
+        ],
+        Claim::NoteAtMost { customer, text, times } => vec![
+            format!("const notes = (await timeline({})).filter((it) => it.type === 'note' && it.body === {});", quote(customer), quote(text)),
+            format!("expect(notes.length).toBeLessThanOrEqual({times});"),
+        ],
+        Claim::MessagesAtMost { customer, times } => {
+            vec![format!("expect((await messages({})).length).toBeLessThanOrEqual({times});", quote(customer))]
+        }
+        Claim::Answered { customer } => vec![
+            format!("const items = (await timeline({})).filter((it) => it.type === 'message');", quote(customer)),
+            "const last = items.findLastIndex((it) => it.direction === 'inbound');".to_owned(),
+            "expect(items.slice(last).some((it) => it.author === key.agentId)).toBe(true);".to_owned(),
+        ],
+        Claim::Part { customer, part, values } => {
+            let (customer, values) = (quote(customer), value(&json!(values)));
+            let find = format!("const id = (await control.listConversations()).find((it) => it.contact.email === {customer})!.id;");
+            let view = "const view: any = await control.getConversation(id);".to_owned();
+            match *part {
+                "outbox" => vec![
+                    format!("const sent = (await control.listOutbox()).filter((it) => it.to === {customer} && it.outcome === 'sent').map((it) => it.text).sort();"),
+                    format!("const drafts = (await timeline({customer})).filter((it) => it.status === 'draft' && it.author === key.agentId).map((it) => it.text).sort();"),
+                    format!("expect([...sent, ...drafts]).toEqual({values});"),
+                ],
+                "notes" => vec![format!("expect((await timeline({customer})).filter((it) => it.type === 'note').map((it) => it.body).sort()).toEqual({values});")],
+                "tags" => vec![find, view, format!("expect([...view.tags].sort()).toEqual({values});")],
+                "status" => vec![find, view, format!("expect([view.status]).toEqual({values});")],
+                "assignee" => vec![
+                    find,
+                    view,
+                    "const named = view.assignee?.id === key.agentId ? 'app' : (view.assignee?.type ?? 'nobody');".to_owned(),
+                    format!("expect([named]).toEqual({values});"),
+                ],
+                _ => vec![find, view, format!("expect(view.documentRequests.map((it: any) => it.items.map((of: any) => of.label).join(', ')).sort()).toEqual({values});")],
+            }
+        }
+        Claim::NoResponse { status } => vec![format!("expect((await control.listRequests()).map((it) => it.status)).not.toContain({status});")],
+        Claim::EndsWell => vec!["expect(status).toBe(0);".to_owned()],
+        Claim::Settles => vec![
+            "const all = async () => JSON.stringify(await Promise.all((await control.listConversations()).map((it) => control.getConversation(it.id))));".to_owned(),
+            "const before = await all();".to_owned(),
+            "await run();".to_owned(),
+            "expect(await all()).toBe(before);".to_owned(),
+        ],
+        Claim::Expectation(n) => vec![format!("await control.expect({});", test.expectations.get(*n).map(value).unwrap_or_default())],
+    }
 }

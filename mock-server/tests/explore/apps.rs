@@ -1,0 +1,131 @@
+//! What small apps are made of: raw requests, as a program in any language would send them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shared_inbox_mock::explore::AppContext;
+
+/// What an app does, or why it failed.
+pub(crate) type Done<T = ()> = Result<T, String>;
+
+/// Why a request failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// The service answered so.
+    Status(u16),
+    /// There was no whole response.
+    Lost,
+}
+
+impl From<Failed> for String {
+    fn from(failed: Failed) -> Self {
+        format!("{failed:?}")
+    }
+}
+
+/// The service as the app sees it.
+pub(crate) struct Api {
+    http: reqwest::Client,
+    context: AppContext,
+}
+
+impl Api {
+    pub(crate) fn new(context: AppContext) -> Self {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            // Loading the system's certificates takes longer than all requests.
+            .tls_certs_only([])
+            .retry(reqwest::retry::never())
+            .timeout(Duration::from_secs(5))
+            .build()
+            .expect("a client");
+        Self { http, context }
+    }
+
+    async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, Failed> {
+        let response = request.bearer_auth(&self.context.key).send().await.map_err(|_| Failed::Lost)?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|_| Failed::Lost)?;
+        if !status.is_success() {
+            return Err(Failed::Status(status.as_u16()));
+        }
+        serde_json::from_slice(&body).map_err(|_| Failed::Lost)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Failed> {
+        self.ask(self.http.get(format!("{}{path}", self.context.base_url))).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, Failed> {
+        self.ask(self.http.post(format!("{}{path}", self.context.base_url)).json(&body)).await
+    }
+
+    /// Open conversations.
+    pub(crate) async fn open(&self) -> Result<Vec<Value>, Failed> {
+        Ok(items(&self.get("/conversations?limit=100").await?).to_vec())
+    }
+
+    pub(crate) async fn read(&self, id: &str) -> Result<Value, Failed> {
+        self.get(&format!("/conversations/{id}")).await
+    }
+
+    pub(crate) async fn draft(&self, id: &str, text: &str) -> Result<Value, Failed> {
+        self.post(&format!("/conversations/{id}/replies"), json!({ "body": text })).await
+    }
+
+    pub(crate) async fn send(&self, id: &str, text: &str) -> Result<Value, Failed> {
+        self.post(&format!("/conversations/{id}/replies"), json!({ "body": text, "send": true })).await
+    }
+
+    pub(crate) async fn set_status(&self, id: &str, status: &str) -> Result<Value, Failed> {
+        self.post(&format!("/conversations/{id}/status"), json!({ "status": status })).await
+    }
+
+    pub(crate) async fn note(&self, id: &str, text: &str) -> Result<Value, Failed> {
+        self.post(&format!("/conversations/{id}/notes"), json!({ "body": text })).await
+    }
+
+    pub(crate) async fn tag(&self, id: &str, tag: &str) -> Result<Value, Failed> {
+        self.post(&format!("/conversations/{id}/tags"), json!({ "add": [tag] })).await
+    }
+
+    /// A file of the app's state.
+    pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
+        self.context.state_dir.join(name)
+    }
+}
+
+pub(crate) fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+pub(crate) fn id(of: &Value) -> &str {
+    of["id"].as_str().expect("an id")
+}
+
+/// The order that a mail names.
+pub(crate) fn order(text: &Value) -> Option<&str> {
+    let mut words = text.as_str()?.split(|c: char| !c.is_ascii_digit());
+    words.find(|word| word.len() == 4 && word.starts_with("10"))
+}
+
+pub(crate) fn answer(order: &str) -> String {
+    format!("Your order {order} is on its way.")
+}
+
+/// Whether the team should leave it to a person.
+pub(crate) fn is_for_people(conversation: &Value) -> bool {
+    conversation["assignee"]["type"] == "user" || !conversation["risk"].is_null()
+}
+
+/// What happened after the customer's last mail, and that mail.
+pub(crate) fn since_last_mail(conversation: &Value) -> (Option<&Value>, &[Value]) {
+    let timeline = items(&conversation["timeline"]);
+    let last = timeline.iter().rposition(|item| item["direction"] == "inbound");
+    last.map_or((None, timeline), |last| (Some(&timeline[last]), &timeline[last + 1..]))
+}
+
+/// Whether somebody has answered, or a person did not want the app's answer.
+pub(crate) fn is_dealt_with(since: &[Value]) -> bool {
+    since.iter().any(|item| item["direction"] == "outbound" || item["event"] == "draft-discarded")
+}

@@ -1,0 +1,136 @@
+//! Correct apps: whatever happens, nothing is found.
+
+use serde_json::json;
+use shared_inbox::{Client, Error, Status};
+use shared_inbox_mock::explore::{AppContext, Explore, Scenario};
+
+use crate::apps::{Api, Done, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
+
+/// Reads a conversation before it drafts, and sets the status last. What fails is made good by the next run.
+async fn drafts(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for entry in api.open().await? {
+        let conversation = api.read(id(&entry)).await?;
+        let (mail, since) = since_last_mail(&conversation);
+        let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
+        if is_for_people(&conversation) {
+            continue;
+        }
+        if !is_dealt_with(since) {
+            api.draft(id(&entry), &answer(order)).await?;
+        }
+        api.set_status(id(&entry), "waiting").await?;
+    }
+    Ok(())
+}
+
+/// Sends, tags and leaves a note, each only if it is not there yet.
+async fn sends(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for view in ["open", "waiting"] {
+        for entry in items(&api.get(&format!("/conversations?limit=100&view={view}")).await?) {
+            let conversation = api.read(id(entry)).await?;
+            let (mail, since) = since_last_mail(&conversation);
+            let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
+            if is_for_people(&conversation) {
+                continue;
+            }
+            if !is_dealt_with(since) {
+                api.send(id(entry), &answer(order)).await?;
+            }
+            let said = format!("Told them about {order}");
+            let has_note = items(&conversation["timeline"]).iter().any(|item| item["body"] == said.as_str());
+            if !has_note {
+                api.note(id(entry), &said).await?;
+            }
+            if !items(&conversation["tags"]).contains(&json!("order")) {
+                api.tag(id(entry), "order").await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same with the client of this project, which checks before it retries.
+async fn with_the_sdk(context: AppContext) -> Done {
+    let told = |error: Error| error.to_string();
+    let inbox = Client::builder(&context.base_url, &context.key).build().map_err(told)?;
+    for entry in inbox.conversations().limit(100).await.map_err(told)? {
+        let handle = inbox.conversation(&entry.id);
+        let conversation = handle.get().await.map_err(told)?;
+        let json = serde_json::to_value(&conversation.timeline).map_err(|error| error.to_string())?;
+        let person = conversation.assignee.as_ref().is_some_and(|it| it.id.to_string().starts_with("usr_"));
+        let last = items(&json).iter().rposition(|item| item["direction"] == "inbound");
+        let Some(last) = last else { continue };
+        let Some(order) = order(&json[last]["text"]) else { continue };
+        if person || conversation.risk.is_some() {
+            continue;
+        }
+        if !is_dealt_with(&items(&json)[last + 1..]) {
+            handle.reply(answer(order)).await.map_err(told)?;
+        }
+        handle.set_status(Status::Waiting).await.map_err(told)?;
+    }
+    Ok(())
+}
+
+/// Takes the conversation first, asks for a document, and closes nothing.
+async fn asks_for_documents(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for entry in api.open().await? {
+        let conversation = api.read(id(&entry)).await?;
+        let (mail, since) = since_last_mail(&conversation);
+        if mail.and_then(|mail| order(&mail["text"])).is_none() || is_for_people(&conversation) {
+            continue;
+        }
+        if conversation["assignee"].is_null() {
+            api.post(&format!("/conversations/{}/assign", id(&entry)), json!({ "to": "me" })).await?;
+        }
+        if !is_dealt_with(since) {
+            let body = json!({ "documents": [{ "label": "Receipt" }], "message": "Please send us the receipt." });
+            api.post(&format!("/conversations/{}/document-requests", id(&entry)), body).await?;
+        }
+    }
+    Ok(())
+}
+
+fn scenario() -> Scenario {
+    Scenario::new(["Where is my order 1042?", "Order 1043 is broken", "Hello there"])
+}
+
+/// Schedules of each app; the variable is for a long run by hand.
+fn schedules() -> u64 {
+    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(60)
+}
+
+async fn holds(explore: Explore) {
+    let began = std::time::Instant::now();
+    let report = explore.max_schedules(schedules()).seconds(7200.0).run().await.expect("it ran");
+    println!("{} schedules, {} states, {:?}", report.schedules, report.states, began.elapsed());
+    assert!(report.held(), "{report}");
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_reads_before_it_drafts() {
+    holds(Explore::function(scenario(), drafts)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_reads_before_it_drafts_when_nobody_approves() {
+    holds(Explore::function(scenario().nobody_approves(), drafts).seed(2)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_sends_tags_and_notes() {
+    holds(Explore::function(scenario(), sends).seed(3)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_with_the_client() {
+    holds(Explore::function(scenario(), with_the_sdk).seed(4)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_asks_for_documents() {
+    holds(Explore::function(scenario(), asks_for_documents).seed(5)).await;
+}
