@@ -140,6 +140,8 @@ impl WorldRuntime {
         // Tries that waited for a slow receiver come after what fell due later.
         fired.sort_by_key(|job| job.at);
         self.notify_change(&mut state, Cause::Clock, "advance");
+        // A clock that runs on has come nearer to the next job than the driver planned for.
+        self.wake.notify_one();
         Ok(Advanced { now: state.clock.now(), fired })
     }
 

@@ -19,6 +19,31 @@ fn means(pattern: &str, id: &str) -> bool {
     }
 }
 
+/// Whether `file::name` is a test of this repository.
+fn is_a_test(test: &str) -> bool {
+    let Some((file, name)) = test.split_once("::") else { return false };
+    let source = fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(file));
+    source.is_ok_and(|source| source.contains(&format!("fn {name}(")))
+}
+
+/// Every part of the document that demands something.
+const SECTIONS: &[&str] = &[
+    "1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8", "2.9", "3.1", "3.2", "3.3", "4.1", "4.2",
+    "4.3", "4.4", "4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15", "4.16",
+    "5", "6.1", "6.2", "7", "8", "8.3", "9",
+];
+
+#[test]
+fn every_section_has_its_rows() {
+    let page = page("conform-rules.md");
+    for section in SECTIONS {
+        assert!(page.lines().any(|line| line.starts_with(&format!("| {section} | "))), "no row of {section}");
+    }
+    for rule in Conform::rules() {
+        assert!(SECTIONS.contains(&rule.section.as_str()), "{rule:?}");
+    }
+}
+
 #[test]
 fn every_rule_has_its_sentence_and_every_sentence_its_rules_or_a_reason() {
     let rules = Conform::rules();
@@ -30,6 +55,9 @@ fn every_rule_has_its_sentence_and_every_sentence_its_rules_or_a_reason() {
         assert!(!sentence.is_empty(), "{row}");
         if let Some(why) = how.strip_prefix("not tried: ") {
             assert!(why.len() > 15, "a reason: {row}");
+            for test in why.split(['`', ' ']).filter(|it| it.contains("::")) {
+                assert!(is_a_test(test), "no test {test}: {row}");
+            }
             continue;
         }
         for pattern in how.split_whitespace().map(|it| it.trim_matches('`')) {

@@ -168,7 +168,7 @@ fn keys_that_are_made_at_the_same_time_all_work_at_once() {
                     runtime().block_on(async move {
                         let http = reqwest::Client::new();
                         let mut refused = 0;
-                        for _ in 0..100 {
+                        for _ in 0..25 {
                             let made = control
                                 .create_key(NewKey::live("Maker", [Scope::Read]))
                                 .await

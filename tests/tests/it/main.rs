@@ -1,7 +1,6 @@
 //! The crates together, over real sockets.
 
 mod chaos;
-mod checklist;
 mod conformance;
 mod hand_in_hand;
 mod one_build;

@@ -6,6 +6,7 @@ use super::errors::limited;
 use crate::conform::{
     http::Call,
     rule::{DRAFT, READS, Table, WORLD, WRITE},
+    stop::Stop,
 };
 
 pub(super) fn add(table: &mut Table) {
@@ -171,7 +172,9 @@ fn order(table: &mut Table) {
         ("order.plan-rate", "The free plan and too many requests", "403", true),
     ] {
         table.observe(id, says, mock, WORLD, move |s| async move {
-            let (api, ..) = limited(&s).await?;
+            let (api, _, Some(_)) = limited(&s).await? else {
+                return Err(Stop::not_tried("no 429 was to be had"));
+            };
             let call = if free {
                 s.control()?.put("/plan", json!({ "plan": "free" })).await?;
                 Call::get("/me")

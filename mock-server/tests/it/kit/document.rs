@@ -12,13 +12,19 @@ use shared_inbox_mock::{MockServer, NewWorld};
 
 use super::Reply;
 
+/// The validators made from a document so far, by the schema's place in it.
+type Validators = Arc<Mutex<HashMap<String, Arc<Validator>>>>;
+
+/// Those of each document that a server of this process has served. Making one takes longer than most tests.
+static MADE: Mutex<Vec<(Value, Validators)>> = Mutex::new(Vec::new());
+
 /// The document, and the validators made from it so far.
 #[derive(Clone)]
 pub(crate) struct Document {
     value: Arc<Value>,
     /// That of the control API.
     control: Option<Arc<Document>>,
-    validators: Arc<Mutex<HashMap<String, Arc<Validator>>>>,
+    validators: Validators,
 }
 
 impl Document {
@@ -31,8 +37,21 @@ impl Document {
         let value = Reply::of(response).await.expect(200);
         mock.control().delete_world(ready.id.as_deref().expect("an id")).await.expect("it was there");
         let control = serde_json::from_str(&mock.control().openapi()).expect("a document");
-        let control = Self { value: Arc::new(control), control: None, validators: Arc::default() };
-        Self { value: Arc::new(value), control: Some(Arc::new(control)), validators: Arc::default() }
+        Self { control: Some(Arc::new(Self::new(control))), ..Self::new(value) }
+    }
+
+    fn new(value: Value) -> Self {
+        // Where it is served means nothing to a schema.
+        let mut anywhere = value.clone();
+        anywhere["servers"] = Value::Null;
+        let mut made = MADE.lock().expect("no test panics while it holds this");
+        let found = made.iter().find(|(document, _)| *document == anywhere);
+        let validators = found.map(|(_, validators)| Arc::clone(validators)).unwrap_or_else(|| {
+            let new = Validators::default();
+            made.push((anywhere, Arc::clone(&new)));
+            new
+        });
+        Self { value: Arc::new(value), control: None, validators }
     }
 
     /// The document of the control API.

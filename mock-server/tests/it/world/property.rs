@@ -462,15 +462,24 @@ fn restored(document: &Value) -> World {
     world
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn what_must_always_hold_holds_after_every_step(steps in prop::collection::vec(step(), 1..40)) {
+fn holds_after_every_step(cases: u32) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(steps in prop::collection::vec(step(), 1..40))| {
         let mut run = Run::new();
         for step in &steps {
             run.take(step);
             run.check();
         }
-    }
+    });
+}
+
+#[test]
+fn what_must_always_hold_holds_after_every_step() {
+    holds_after_every_step(8);
+}
+
+#[test]
+#[ignore = "needs minutes"]
+fn what_must_always_hold_holds_after_every_step_of_many_runs() {
+    holds_after_every_step(64);
 }
