@@ -211,22 +211,24 @@ fn one_long_file_name_hides_no_document() {
 fn one_long_item_of_a_timeline_is_shortened_and_the_others_stay() {
     let at = "2026-03-01T10:00:00.000Z";
     let long = "\"\n".repeat(4_000);
+    // Many of these are long together.
+    let part = "\"\n".repeat(1_000);
     let item = |i: usize| match i % 4 {
         0 => json!({ "type": "note", "id": format!("not_{i}"), "at": at, "author": long, "body": long }),
         1 => {
-            json!({ "type": "event", "at": at, "actor": long, "event": long, "data": { "x": long, "y": vec![&long; 5] } })
+            json!({ "type": "event", "at": at, "actor": long, "event": long, "data": { "x": long, "y": vec![&part; 20] } })
         }
-        2 => json!({ "type": "poll", "question": long, "more": vec![&long; 5] }),
+        2 => json!({ "type": "poll", "question": long, "more": vec![&part; 20] }),
         _ => {
             json!({ "type": "message", "id": format!("msg_{i}"), "at": at, "direction": "inbound", "status": null,
             "from": { "name": long, "email": long }, "text": long,
-            "attachments": vec![json!({ "filename": long, "contentType": long, "size": 1 }); 4] })
+            "attachments": vec![json!({ "filename": part, "contentType": part, "size": 1 }); 8] })
         }
     };
     let mut c = serde_json::to_value(mail("Kim", "Long", "first")).unwrap();
     c["team"]["people"] = vec![json!({ "id": "x".repeat(200), "name": "y".repeat(200) }); 400].into();
     c["tags"] = vec![json!("z".repeat(200)); 200].into();
-    c["riskReasons"] = vec![json!(long); 5].into();
+    c["riskReasons"] = vec![json!(part); 5].into();
     c["timeline"] = (0..8).map(item).collect();
     let c: Conversation = serde_json::from_value(c).unwrap();
     for (max, least) in [(50_000, 2), (10_000, 2), (4_000, 1)] {
