@@ -135,7 +135,7 @@ async fn plain_http_is_for_this_machine_alone_also_when_the_name_cannot_be_found
         "public.example" => vec!["203.0.113.7".parse::<IpAddr>().expect("an address")],
         _ => Vec::new(),
     };
-    let targets = Targets::loopback().names(names);
+    let targets = WebhookTargets::loopback().names(names);
     let mock = Mock::with(MockServer::builder().manual_clock().empty().webhook_targets(targets)).await;
     for url in [
         "http://public.example/in",
