@@ -357,7 +357,8 @@ impl Run<'_> {
         let outbox = self.world.outbox().await;
         let mut ends = Vec::new();
         for view in self.world.conversations().await? {
-            let mail = self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
+            let mail =
+                self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
             ends.push(End::read(mail, &view, &outbox, &self.world.agent));
         }
         ends.sort_by_key(|end| (end.mail.is_none(), end.mail));

@@ -96,7 +96,8 @@ impl Generator {
                     Failure::Slow if !spot.request.op.creates() || slow.len() >= 2 => {}
                     Failure::Slow => slow.push(calm.with(fail(spot.request, failure))),
                     // What took effect and what did not is the same for a request that only reads.
-                    Failure::FailedAfter | Failure::LostAfter | Failure::Refused if spot.request.op.is_read() => {}
+                    Failure::FailedAfter | Failure::LostAfter | Failure::Refused
+                        if spot.request.op.is_read() => {}
                     _ => self.systematic.push_back(calm.with(fail(spot.request, failure))),
                 }
             }

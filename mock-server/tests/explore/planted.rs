@@ -5,7 +5,9 @@ use std::{fs, future::Future};
 use serde_json::json;
 use shared_inbox_mock::explore::{AppContext, Explore, Finding, Oracle, Scenario};
 
-use crate::apps::{Api, Done, Failed, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail};
+use crate::apps::{
+    Api, Done, Failed, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail,
+};
 
 fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken"])
@@ -23,7 +25,12 @@ where
     let [finding] = &report.findings[..] else { panic!("nothing found: {report}") };
     println!(
         "{}: {} schedules, {} of {} steps, {}, {:?}",
-        finding.replay, report.schedules, finding.steps.len(), finding.shrunk_from, finding.reproduced, began.elapsed()
+        finding.replay,
+        report.schedules,
+        finding.steps.len(),
+        finding.shrunk_from,
+        finding.reproduced,
+        began.elapsed()
     );
     assert_eq!(finding.oracle, oracle, "{report}");
     assert_eq!(finding.reproduced, "5 of 5");

@@ -115,6 +115,25 @@ fn nothing_is_presented_as_released() {
     }
 }
 
+/// Each stop of the walks in CONTRIBUTING is a file, and no walk is longer than a newcomer can follow.
+#[test]
+fn the_walks_through_the_code_lead_to_files() {
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("it is there");
+    let walks = page.split("## Three walks through the code").nth(1).expect("the walks");
+    let walks = walks.split("\n## ").next().expect("their end");
+    let walks: Vec<_> = walks.split("\n**").skip(1).collect();
+    assert_eq!(walks.len(), 3);
+    for (walk, most) in walks.into_iter().zip([12, 12, 15]) {
+        let folder = walk.split("(`").nth(1).and_then(|rest| rest.split('`').next()).expect("a folder");
+        let stops: Vec<_> =
+            walk.lines().filter_map(|line| line.split_once(". `")?.1.split_once("`: ")).collect();
+        assert!((8..=most).contains(&stops.len()), "{} stops in {folder}", stops.len());
+        for (file, what) in stops {
+            assert!(root().join(folder).join(file).is_file() && !what.is_empty(), "{folder}/{file}");
+        }
+    }
+}
+
 /// What takes long to build and what the tour has no use for: a TLS library in C, stores, a second web framework.
 #[test]
 fn a_newcomer_builds_nothing_that_the_tour_does_not_need() {
