@@ -3,12 +3,12 @@
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
 
-use super::{Control, Controlled};
+use super::{Control, Controlled, call::calls};
 use crate::{
     runtime::journal::{JournalEntry, RequestFilter},
     world::{
-        ConversationEntry, ConversationFilter, ConversationView, DeliveryDetail, DeliveryFilter,
-        DeliveryView, DocumentFilter, Page, Refusal, Section, StepKind, TraceStep,
+        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section, StepKind,
+        TraceStep,
     },
 };
 
@@ -23,73 +23,47 @@ pub struct Trace {
     pub steps: Vec<TraceStep>,
 }
 
+calls! {
+    paged "/conversations" "list_conversations" "Conversations of all inboxes, newest first"
+        about "Private ones and the sandbox included, in every view unless one is named."
+        errors "400 for a section or a view that there is not."
+    fn conversations(query filter: ConversationFilter) -> ConversationEntry as Shown {
+        |it, section| it.read(|world, _| world.browse(&filter, section))
+    }
+
+    get "/conversations/{id}" "get_conversation" "A conversation, whole"
+        about "With uncut texts, what only the service knows of a message, its documents, requests and bookings."
+        errors "404 when there is none."
+    fn conversation(id conversation) -> ConversationView as Shown {
+        |it| it.read(|world, _| world.view(conversation.as_ref()))
+    }
+
+    paged "/documents" "list_documents" "Documents of all inboxes, newest first"
+        errors "400 for a section or a kind that there is not."
+    fn documents(query filter: DocumentFilter) -> Document as Shown {
+        |it, section| it.read(|world, _| world.browse_documents(&filter, section))
+    }
+
+    list "/tags" "list_tags" "All tags, counted over all inboxes"
+    fn tags() -> Tag as Shown { |it| it.read(|world, _| world.all_tags()) }
+}
+
 impl Control {
-    /// Conversations of all inboxes, private ones and the sandbox included, newest first.
-    ///
-    /// # Errors
-    ///
-    /// 400 for a part or a view that there is not.
-    pub async fn conversations(
-        &self,
-        filter: ConversationFilter,
-        part: Section,
-    ) -> Controlled<Page<ConversationEntry>> {
-        self.read(|world, _| world.browse(&filter, part))
-    }
-
-    /// A conversation of any inbox, with everything in it.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is none.
-    pub async fn conversation(&self, id: impl AsRef<str>) -> Controlled<ConversationView> {
-        self.read(|world, _| world.view(id.as_ref()))
-    }
-
-    /// Documents of all inboxes, newest first.
-    ///
-    /// # Errors
-    ///
-    /// 400 for a part or a kind that there is not.
-    pub async fn documents(&self, filter: DocumentFilter, part: Section) -> Controlled<Page<Document>> {
-        self.read(|world, _| world.browse_documents(&filter, part))
-    }
-
-    /// All tags, with the number of conversations of all inboxes that have them.
-    pub async fn tags(&self) -> Vec<Tag> {
-        self.read(|world, _| world.all_tags())
-    }
-
-    /// A part of the journal, or all of it.
-    ///
-    /// # Errors
-    ///
-    /// 400 for a part or a status that there is not.
-    pub async fn find_requests(
-        &self,
-        filter: RequestFilter,
-        part: Section,
-    ) -> Controlled<Page<JournalEntry>> {
-        part.check()?;
-        filter.check()?;
-        self.look_at_requests(filter, part.or_whole()).await
-    }
-
     /// What was asked is made presentable apart when there is much of it.
     pub(super) async fn look_at_requests(
         &self,
         filter: RequestFilter,
-        part: Section,
+        section: Section,
     ) -> Controlled<Page<JournalEntry>> {
         const MANY: usize = 200;
         let requests = self.runtime.journal(|journal| journal.requests());
-        let mut page = self.apart(requests.len() > MANY, move || requests.browse(&filter, part)).await?;
+        let mut page = self.apart(requests.len() > MANY, move || requests.browse(&filter, section)).await?;
         self.recognize(&mut page.items);
         Ok(page)
     }
 
     /// Adds who and what the conversations of requests are about.
-    fn recognize(&self, requests: &mut [JournalEntry]) {
+    pub(super) fn recognize(&self, requests: &mut [JournalEntry]) {
         self.read(|world, _| {
             for request in requests {
                 let id = request.conversation_id.as_ref();
@@ -98,47 +72,6 @@ impl Control {
                 }
             }
         });
-    }
-
-    /// One request of the journal.
-    ///
-    /// # Errors
-    ///
-    /// 404 when the journal does not have it, or no longer.
-    pub async fn request(&self, id: &str) -> Controlled<JournalEntry> {
-        let found = self.runtime.journal(|journal| journal.find(id));
-        let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
-        self.recognize(std::slice::from_mut(&mut found));
-        Ok(found)
-    }
-
-    /// A part of the log of a webhook, or all of it, newest first.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is no such webhook, 400 for a part that there is not.
-    pub async fn find_deliveries(
-        &self,
-        webhook: impl AsRef<str>,
-        filter: DeliveryFilter,
-        part: Section,
-    ) -> Controlled<Page<DeliveryView>> {
-        part.check()?;
-        let found = self.deliveries(webhook, filter).await?;
-        Ok(part.or_whole().of(&found, Clone::clone))
-    }
-
-    /// One delivery, with exactly what was sent.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is no such webhook or event.
-    pub async fn delivery(
-        &self,
-        webhook: impl AsRef<str>,
-        event: impl AsRef<str>,
-    ) -> Controlled<DeliveryDetail> {
-        self.read(|world, now| world.delivery(webhook.as_ref(), event.as_ref(), now))
     }
 
     /// What led to something, and what it led to: a request, a message, a note, an event, a booking, a conversation.

@@ -1,7 +1,7 @@
 //! One call of the control API: how it is asked for, what it takes, what it answers, and what is done.
 //!
-//! Each call is written down once, in the table of [`calls`](super::calls). The routes, the reading of inputs and the
-//! OpenAPI document are all made from it.
+//! Each call is written down once, in [`calls!`] of its family. The routes, the methods of [`Control`], the reading of inputs and
+//! the OpenAPI document are all made from it.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -105,7 +105,7 @@ answers! {
 }
 
 /// It was done, and there is nothing to say about it.
-pub(super) struct Done;
+pub(super) struct Done(pub(super) ());
 
 /// `{"ok": true}`.
 #[derive(Serialize, JsonSchema)]
@@ -125,7 +125,7 @@ impl Give for Done {
 }
 
 /// It is gone.
-pub(super) struct Gone;
+pub(super) struct Gone(pub(super) ());
 
 impl Give for Gone {
     fn given(_: &mut SchemaGenerator) -> Given {
@@ -336,3 +336,113 @@ fn asked(ids: &RawPathParams, request: Request) -> Asked {
     let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
     Asked { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
 }
+
+/// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
+/// [`Control`] with what it takes, what it gives and how that is answered over HTTP. The entry in the table and the
+/// method are made from it. What needs more than that stands behind `also`, made by hand.
+///
+/// A parameter is an `id` of the path, the `body` or the `query`. A method of a `list` cannot fail, one of a `paged` list
+/// takes a section too.
+macro_rules! calls {
+    ($(
+        $(#[$meta:meta])*
+        $verb:ident $path:literal $name:literal $summary:literal
+        $(about $about:literal)?
+        $(conflict $conflict:literal)?
+        $(errors $errors:literal)?
+        fn $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) -> $out:ty as $give:ident {
+            |$it:ident $(, $section:ident)?| $body:expr
+        }
+    )*
+    $(; also [$($call:expr),* $(,)?])?) => {
+        impl $crate::control::Control {$(
+            $crate::control::call::calls! {
+                @method $verb [#[doc = concat!($summary, ".")] $(#[$meta])* $(
+                    #[doc = "\n# Errors\n"]
+                    #[doc = $errors]
+                )?]
+                $method($($kind $arg $(: $type)?),*) $out, $it $($section)? => $body
+            }
+        )*}
+
+        /// The calls of this family.
+        pub(super) fn calls() -> Vec<$crate::control::call::Call> {
+            vec![
+                $($crate::control::call::calls!(
+                    @call $verb $path $name $summary $method($($kind $arg),*) $give
+                )$(.about($about))?$(.conflict($conflict))?,)*
+                $($($call,)*)?
+            ]
+        }
+    };
+
+    (@method list [$($doc:tt)*] $method:ident() $out:ty, $it:ident => $body:expr) => {
+        $($doc)*
+        pub async fn $method(&self) -> Vec<$out> {
+            let $it = self;
+            $body
+        }
+    };
+    (@method paged [$($doc:tt)*] $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) $out:ty, $it:ident $section:ident => $body:expr) => {
+        $($doc)*
+        pub async fn $method(
+            &self,
+            $($arg: $crate::control::call::calls!(@type $kind $($type)?),)*
+            $section: $crate::world::Section,
+        ) -> $crate::control::Controlled<$crate::world::Page<$out>> {
+            let $it = self;
+            $body
+        }
+    };
+    (@method $verb:ident [$($doc:tt)*] $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) $out:ty, $it:ident => $body:expr) => {
+        $($doc)*
+        pub async fn $method(
+            &self,
+            $($arg: $crate::control::call::calls!(@type $kind $($type)?)),*
+        ) -> $crate::control::Controlled<$out> {
+            let $it = self;
+            $body
+        }
+    };
+
+    (@type id) => { impl AsRef<str> };
+    (@type $kind:ident $type:ty) => { $type };
+
+    (@call list $path:literal $name:literal $summary:literal $method:ident() $give:ident) => {
+        $crate::control::call::list($path, $name, $summary, |it: $crate::control::Control, ()| async move {
+            Ok(it.$method().await)
+        })
+    };
+    (@call paged $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
+        $crate::control::call::paged(
+            $path,
+            $name,
+            $summary,
+            |it: $crate::control::Control, $crate::control::call::calls!(@pattern $($kind $arg),*), section| async move {
+                it.$method($($arg,)* section).await
+            },
+        )
+    };
+    (@call $verb:ident $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
+        $crate::control::call::$verb(
+            $path,
+            $name,
+            $summary,
+            |it: $crate::control::Control, $crate::control::call::calls!(@pattern $($kind $arg),*)| async move {
+                it.$method($($arg),*).await.map($crate::control::call::$give)
+            },
+        )
+    };
+
+    (@pattern) => { () };
+    (@pattern id $arg:ident) => { $crate::control::input::Id($arg) };
+    (@pattern body $arg:ident) => { $crate::control::input::Input($arg) };
+    (@pattern query $arg:ident) => { $crate::control::input::Search($arg) };
+    (@pattern $kind:ident $arg:ident, $other_kind:ident $other:ident) => {
+        (
+            $crate::control::call::calls!(@pattern $kind $arg),
+            $crate::control::call::calls!(@pattern $other_kind $other),
+        )
+    };
+}
+pub(super) use calls;

@@ -7,13 +7,13 @@
 mod actions;
 mod browse;
 mod call;
-pub(crate) mod calls;
 mod expect;
 mod faults;
 pub(crate) mod input;
 pub(crate) mod openapi;
 mod people;
 mod snapshots;
+pub(crate) mod table;
 mod webhooks;
 mod world;
 

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::{
     call::{Call, Given},
-    calls::{self, Family},
     input::Taken,
+    table::{self, Family},
 };
 use crate::{json::schema_names, ready::CONTROL_PREFIX};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(calls::all()));
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table::all()));
 
 /// The document.
 pub(crate) fn document() -> &'static Value {

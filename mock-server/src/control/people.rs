@@ -1,60 +1,66 @@
 //! People, inboxes, keys and the plan.
 
-use super::{Control, Controlled};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Control, Controlled,
+    call::{Done, calls, list, put},
+    input::Input,
+};
 use crate::world::{CreatedKey, KeyEntry, MailboxEntry, NewKey, NewMailbox, NewUser, Plan, User};
 
+calls! {
+    list "/users" "list_users" "Everyone on the team"
+    fn users() -> User as Shown { |it| it.read(|world, _| world.users().to_vec()) }
+
+    post "/users" "create_user" "A new person on the team"
+        errors "400 for a name that is empty."
+    fn create_user(body new: NewUser) -> User as Made {
+        |it| it.act("users", |world, _| world.create_user(new))
+    }
+
+    post "/mailboxes" "create_mailbox" "A new inbox"
+        about "With an `owner` it is that person's private inbox."
+        conflict "There is an inbox with this address already."
+        errors "400 for a bad address, 404 for an unknown owner, 409 for an address that is taken."
+    fn create_mailbox(body new: NewMailbox) -> MailboxEntry as Made {
+        |it| it.act("mailboxes", |world, _| world.create_mailbox(new))
+    }
+
+    list "/keys" "list_keys" "All keys, without what is secret about them"
+    fn keys() -> KeyEntry as Shown { |it| it.read(|world, _| world.keys()) }
+
+    post "/keys" "create_key" "A new key, shown this once"
+        errors "400 for bad input, 404 for an unknown maker."
+    fn create_key(body new: NewKey) -> CreatedKey as Made {
+        |it| {
+            let created = it.act("keys", |world, _| world.create_key(new))?;
+            it.registry.index(&it.runtime);
+            Ok(created)
+        }
+    }
+
+    delete "/keys/{id}" "revoke_key" "Revokes the key of an agent"
+        errors "404 when there is no such agent."
+    fn revoke_key(id agent) -> () as Gone {
+        |it| it.act("keys", |world, _| world.revoke_key(agent.as_ref()))
+    }
+
+    ; also [
+        list("/mailboxes", "list_mailboxes", "All inboxes", |it: Control, ()| async move { it.mailboxes().await })
+            .about("Private ones and the sandbox included."),
+        put("/plan", "set_plan", "Changes the workspace's plan", |it: Control, Input(to): Input<PlanChange>| async move {
+            it.set_plan(to.plan).await.map(Done)
+        })
+        .about("On `free` the service API answers 403 and webhooks are not sent."),
+    ]
+}
+
 impl Control {
-    /// A new person on the team.
-    ///
-    /// # Errors
-    ///
-    /// 400 for a name that is empty.
-    pub async fn create_user(&self, new: NewUser) -> Controlled<User> {
-        self.act("users", |world, _| world.create_user(new))
-    }
-
-    /// Everyone on the team.
-    pub async fn users(&self) -> Vec<User> {
-        self.read(|world, _| world.users().to_vec())
-    }
-
-    /// A new inbox.
-    ///
-    /// # Errors
-    ///
-    /// 400 for a bad address, 404 for an unknown owner, 409 for an address that is taken.
-    pub async fn create_mailbox(&self, new: NewMailbox) -> Controlled<MailboxEntry> {
-        self.act("mailboxes", |world, _| world.create_mailbox(new))
-    }
-
     /// All inboxes, private ones and the sandbox included.
     pub async fn mailboxes(&self) -> Controlled<Vec<MailboxEntry>> {
         Ok(self.read(|world, _| world.mailboxes()))
-    }
-
-    /// A new key, shown this once.
-    ///
-    /// # Errors
-    ///
-    /// 400 for bad input, 404 for an unknown maker.
-    pub async fn create_key(&self, new: NewKey) -> Controlled<CreatedKey> {
-        let made = self.act("keys", |world, _| world.create_key(new))?;
-        self.registry.index(&self.runtime);
-        Ok(made)
-    }
-
-    /// All keys, without what is secret about them.
-    pub async fn keys(&self) -> Vec<KeyEntry> {
-        self.read(|world, _| world.keys())
-    }
-
-    /// Revokes the key of an agent.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is no such agent.
-    pub async fn revoke_key(&self, agent: impl AsRef<str>) -> Controlled<()> {
-        self.act("keys", |world, _| world.revoke_key(agent.as_ref()))
     }
 
     /// Changes the workspace's plan.
@@ -64,4 +70,11 @@ impl Control {
             Ok(())
         })
     }
+}
+
+/// What the workspace pays for from now on.
+#[derive(Deserialize, JsonSchema)]
+struct PlanChange {
+    /// The plan.
+    plan: Plan,
 }

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
-use super::{Control, Controlled};
+use super::{
+    Control, Controlled,
+    call::{Made, Shown, WorldDocument, calls, get, post},
+    input::{Id, Input, Search},
+};
 use crate::{
     json::difference::{self, Changed},
     runtime::plan::LARGE_DOCUMENT,
@@ -52,6 +56,43 @@ pub struct WorldDifference {
     pub text: String,
 }
 
+calls! {
+    list "/snapshots" "list_snapshots" "The snapshots of this world"
+    fn snapshots() -> SnapshotEntry as Shown {
+        |it| it.runtime.snapshots(|all| {
+            let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
+            all.list().map(entry).collect()
+        })
+    }
+
+    post "/snapshots/{id}/restore" "restore_snapshot" "Makes the world what it was at a snapshot"
+        errors "404 when there is none of this name."
+    fn restore_snapshot(id name) -> () as Done {
+        |it| {
+            let document = it.runtime.snapshots(|all| all.get(name.as_ref()))?;
+            it.put(document).await
+        }
+    }
+
+    delete "/snapshots/{id}" "delete_snapshot" "Forgets a snapshot"
+        errors "404 when there is none of this name."
+    fn delete_snapshot(id name) -> () as Gone { |it| it.runtime.snapshots(|all| all.remove(name.as_ref())) }
+
+    ; also [
+        post("/snapshots", "take_snapshot", "Keeps the world as it is now under a name", |it: Control, Input(new): Input<NewSnapshot>| async move {
+            it.take_snapshot(&new.name).await.map(Made)
+        })
+        .about("An older one of this name is replaced. Snapshots outlive a reset.")
+        .conflict("There are 100 snapshots already."),
+        get("/snapshots/{id}", "get_snapshot", "The world document of a snapshot", |it: Control, Id(name)| async move {
+            it.snapshot(&name).await.map(|document| WorldDocument(document.into_bytes()))
+        }),
+        get("/snapshots/{id}/diff", "compare_snapshots", "What is different since a snapshot", |it: Control, (Id(name), Search(to)): (Id, Search<Other>)| async move {
+            it.compare(&name, to.to.as_deref()).await.map(Shown)
+        }),
+    ]
+}
+
 impl Control {
     /// Keeps the world as it is now under a name; an older one of this name is replaced.
     ///
@@ -70,14 +111,6 @@ impl Control {
         Ok(entry)
     }
 
-    /// The snapshots, by name.
-    pub async fn snapshots(&self) -> Vec<SnapshotEntry> {
-        self.runtime.snapshots(|all| {
-            let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
-            all.list().map(entry).collect()
-        })
-    }
-
     /// The document of a snapshot.
     ///
     /// # Errors
@@ -86,16 +119,6 @@ impl Control {
     pub async fn snapshot(&self, name: &str) -> Controlled<String> {
         let document = self.runtime.snapshots(|all| all.get(name))?;
         String::from_utf8(document.to_vec()).map_err(|_| Refusal::new(500, "The world is not text."))
-    }
-
-    /// The world becomes what it was when a snapshot was taken.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is none of this name.
-    pub async fn restore_snapshot(&self, name: &str) -> Controlled<()> {
-        let document = self.runtime.snapshots(|all| all.get(name))?;
-        self.put(document).await
     }
 
     /// What is different in a second snapshot, or in the world as it is now.
@@ -118,13 +141,19 @@ impl Control {
         let compared = self.apart(long, compare).await?;
         compared.map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
     }
+}
 
-    /// Forgets a snapshot.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is none of this name.
-    pub async fn delete_snapshot(&self, name: &str) -> Controlled<()> {
-        self.runtime.snapshots(|all| all.remove(name))
-    }
+/// A snapshot to take.
+#[derive(Deserialize, JsonSchema)]
+struct NewSnapshot {
+    /// Its name: 1 to 80 letters, digits, `-`, `_` and `.`.
+    name: String,
+}
+
+/// What to compare with.
+#[derive(Clone, Deserialize, JsonSchema)]
+struct Other {
+    /// Another snapshot; the world as it is now when there is none.
+    #[serde(default)]
+    to: Option<String>,
 }

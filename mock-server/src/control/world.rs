@@ -12,8 +12,13 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Control, Controlled};
+use super::{
+    Control, Controlled,
+    call::{Done, Gone, Made, Raw, Shown, WorldDocument, calls, delete, get, post, put},
+    input::{ControlDocument, Id, Input, Search, Stopping, Whole},
+};
 use crate::{
+    http::events,
     ready::Ready,
     runtime::{
         WorldRuntime,
@@ -76,21 +81,120 @@ impl NewWorld {
     }
 }
 
+calls! {
+    post "/reset" "reset" "Puts the world back to its start"
+        about "The world as it was at the start, the same keys, the clock too; faults and journal are cleared."
+        errors "None that a world that has started could give."
+    fn reset() -> () as Done {
+        |it| {
+            it.runtime.reset()?;
+            it.registry.index(&it.runtime);
+            Ok(())
+        }
+    }
+
+    paged "/requests" "list_requests" "The requests to the service so far, oldest first"
+        about "The last 10,000, or a part of them. Keys never appear."
+        errors "400 for a section or a status that there is not."
+    fn find_requests(query filter: RequestFilter) -> JournalEntry as Shown {
+        |it, section| {
+            section.check()?;
+            filter.check()?;
+            it.look_at_requests(filter, section.or_whole()).await
+        }
+    }
+
+    get "/requests/{id}" "get_request" "One request"
+        errors "404 when the journal does not have it, or no longer."
+    fn request(id request) -> JournalEntry as Shown {
+        |it| {
+            let found = it.runtime.journal(|journal| journal.find(request.as_ref()));
+            let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
+            it.recognize(std::slice::from_mut(&mut found));
+            Ok(found)
+        }
+    }
+
+    list "/jobs" "list_jobs" "What is due and when, soonest first"
+    fn jobs() -> JobEntry as Shown { |it| it.read(|world, _| world.jobs()) }
+
+    list "/worlds" "list_worlds" "The worlds of this server, the main one first"
+    fn worlds() -> Ready as Shown {
+        |it| {
+            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.number(), runtime.keys());
+            it.registry.all().into_iter().map(ready).collect()
+        }
+    }
+
+    delete "/worlds/{id}" "delete_world" "Ends a world"
+        about "Its keys answer 401 from now on."
+        errors "404 when there is none."
+    fn delete_world(id world) -> () as Gone { |it| it.registry.delete(world.as_ref()) }
+
+    ; also [
+        get("/health", "health", "Whether the server is there", |_, ()| async { Ok(Shown(Health::new())) })
+            .about("The one call that needs no token, so that a container can be probed."),
+        get("/openapi.json", "openapi", "This document", |_: Control, ControlDocument(document)| async move {
+            Ok(Shown(document().as_object().cloned().unwrap_or_default()))
+        }),
+        get("/state", "get_state", "The whole world as one document", |it: Control, ()| async move {
+            it.document().await.map(WorldDocument)
+        }),
+        put("/state", "put_state", "Makes the world what a document says", |it: Control, Whole(document)| async move {
+            it.put(document).await.map(Done)
+        }),
+        get("/clock", "get_clock", "What the clock shows", |it: Control, ()| async move {
+            Ok(Shown(it.clock().await))
+        }),
+        post("/clock", "move_clock", "Moves the clock ahead", |it: Control, Input(to): Input<MoveClock>| async move {
+            it.move_clock(to.until()?).await.map(Shown)
+        })
+        .about(
+            "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that falls due on the \
+             way happens in order, each at its own time, webhook tries included; the answer comes when every try that \
+             fell due or was under way has ended. A real clock runs on from the later time.",
+        )
+        .conflict("The world was replaced or reset meanwhile."),
+        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, Id(id)| async move {
+            Ok(Shown(it.trace(id).await))
+        })
+        .about(
+            "For the id of a request, a message, a note, an event, a document request, a booking or a conversation: \
+             the request or control call that began it, what it made, the jobs that it left behind, the events that \
+             they caused, and each try to deliver them. Empty for what was there from the start of the world.",
+        ),
+        get("/ready", "ready", "The addresses and the two keys of this world", |it: Control, ()| async move {
+            Ok(Shown(it.ready()))
+        }),
+        delete("/requests", "clear_requests", "Forgets the requests so far", |it: Control, ()| async move {
+            it.clear_requests().await;
+            Ok(Gone(()))
+        }),
+        get(
+            "/events",
+            "follow",
+            "Follows the world's changes",
+            |it: Control, (Search(following), Stopping(stop)): (Search<events::Following>, _)| async move {
+                let requests = following.requests.then(|| it.ended_requests());
+                Ok(Raw(events::follow(it.changes(), requests, stop)))
+            },
+        )
+        .about("Server-sent events, one for each change, for pages and tools that follow the world."),
+        post("/worlds", "create_world", "A new world beside this one", |it: Control, Input(new)| async move {
+            it.create_world(new).await.map(|world| Made(world.ready()))
+        })
+        .about(
+            "With its own keys, data, clock, faults, journal and rate limits. The service API stays at the same \
+             address, the key says which world is meant; its control API is at its own `control_url`.",
+        )
+        .conflict("There are 10,000 worlds already."),
+    ]
+}
+
 impl Control {
     /// The addresses and keys of this world.
     pub fn ready(&self) -> Ready {
         self.addresses.ready(self.runtime.number(), self.runtime.keys())
-    }
-
-    /// The world as it was at the start, its clock too; no faults, an empty journal.
-    ///
-    /// # Errors
-    ///
-    /// None that a world that has started could give.
-    pub async fn reset(&self) -> Controlled<()> {
-        self.runtime.reset()?;
-        self.registry.index(&self.runtime);
-        Ok(())
     }
 
     /// The whole world as one document.
@@ -191,11 +295,6 @@ impl Control {
         self.runtime.notify_control_change("requests");
     }
 
-    /// What is due and when, soonest first.
-    pub async fn jobs(&self) -> Vec<JobEntry> {
-        self.read(|world, _| world.jobs())
-    }
-
     /// Every change of the world from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.runtime.follow()
@@ -222,12 +321,6 @@ impl Control {
         Ok(Self { runtime, ..self.clone() })
     }
 
-    /// The addresses and keys of all worlds of this server, the main one first.
-    pub async fn worlds(&self) -> Vec<Ready> {
-        let ready = |runtime: Arc<WorldRuntime>| self.addresses.ready(runtime.number(), runtime.keys());
-        self.registry.all().into_iter().map(ready).collect()
-    }
-
     /// The OpenAPI document of the control API itself, as JSON.
     pub fn openapi(&self) -> String {
         super::openapi::document().to_string()
@@ -241,13 +334,59 @@ impl Control {
     pub fn world(&self, id: &str) -> Controlled<Control> {
         Ok(Self { runtime: self.registry.world(id)?, ..self.clone() })
     }
+}
 
-    /// Ends a world beside the main one; its keys are wrong from now on.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is none.
-    pub async fn delete_world(&self, id: &str) -> Controlled<()> {
-        self.registry.delete(id)
+/// That the server is there.
+#[derive(Serialize, JsonSchema)]
+struct Health {
+    /// `ok`.
+    status: &'static str,
+    /// The server's version.
+    version: &'static str,
+}
+
+impl Health {
+    fn new() -> Self {
+        Self { status: "ok", version: env!("CARGO_PKG_VERSION") }
+    }
+}
+
+/// How far to move the clock: one of the three.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MoveClock {
+    /// By so many seconds.
+    #[serde(default)]
+    advance_seconds: Option<f64>,
+    /// To this time, which must not have passed.
+    #[serde(default)]
+    to: Option<Timestamp>,
+    /// To the time of the next job, with all that is due at that time; stays where it is when there is none.
+    #[serde(default)]
+    next_job: Option<bool>,
+}
+
+/// A hundred years; the clock's own range ends in 9999.
+const MOST_SECONDS: u64 = 3_155_760_000;
+
+impl MoveClock {
+    fn until(self) -> Result<Until, Refusal> {
+        match (self.advance_seconds, self.to, self.next_job) {
+            (Some(seconds), None, None) => Duration::try_from_secs_f64(seconds)
+                .ok()
+                .filter(|by| by.as_secs() <= MOST_SECONDS)
+                .map(Until::By)
+                .ok_or_else(|| {
+                    Refusal::field("advanceSeconds", "must be from 0 to 3155760000, a hundred years")
+                }),
+            (None, Some(to), None) => Ok(Until::Time(to)),
+            (None, None, Some(true)) => Ok(Until::NextJob),
+            (None, None, Some(false)) => Err(Refusal::field("nextJob", "must be true")),
+            (None, None, None) => Err(Refusal::field("advanceSeconds", "is required, or `to`, or `nextJob`")),
+            _ => Err(Refusal::field(
+                "advanceSeconds",
+                "goes with neither `to` nor `nextJob`: give one of the three",
+            )),
+        }
     }
 }

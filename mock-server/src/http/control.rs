@@ -9,9 +9,9 @@ use http::request::Parts;
 use super::{app::App, body, response};
 use crate::{
     control::{
-        Control, calls,
+        Control,
         input::{ControlDocument, Whole},
-        openapi,
+        openapi, table,
     },
     faults::ControlCall,
     ready::CONTROL_PREFIX,
@@ -89,7 +89,7 @@ fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str), Refusal>
 
 /// Everything below the prefix, for one world: each call of the table at its place.
 pub(crate) fn routes() -> Router {
-    let calls = calls::all().into_iter().flat_map(|family| family.calls);
+    let calls = table::all().into_iter().flat_map(|family| family.calls);
     calls
         .fold(Router::new(), |routes, call| routes.route(call.path, call.route))
         .fallback(|| async { Refusal::new(404, "There is nothing at this path.") })

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::{Timestamp, WebhookId};
 
-use super::{Control, Controlled};
+use super::{Control, Controlled, call::calls};
 use crate::{
     runtime::{advance::Until, clock::ClockMode},
     world::{DeliveryFilter, Refusal},
@@ -231,46 +231,51 @@ impl Expectation {
     }
 }
 
-impl Control {
-    /// Waits until something has happened that must happen.
-    ///
-    /// # Errors
-    ///
-    /// 409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long.
-    pub async fn expect(&self, expectation: Expectation) -> Controlled<ExpectationMet> {
-        let mode = self.runtime.clock().mode;
-        let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
-        let time = expectation.time.unwrap_or(unsaid);
-        let longest = LONGEST[usize::from(time == ExpectTime::Virtual)];
-        let span = Duration::try_from_secs_f64(expectation.within_seconds)
-            .ok()
-            .filter(|span| span.as_secs_f64() <= longest)
-            .ok_or_else(|| {
-                Refusal::field("withinSeconds", format!("must be from 0 to {longest} in {time:?} time"))
-            })?;
-        let control = self.clone();
-        self.runtime
-            .run(async move {
-                let found = match time {
-                    ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
-                    ExpectTime::Real => {
-                        let look = || async { Ok(control.items(&expectation).await) };
-                        control
-                            .wait_for(span, look, |found| expectation.judge(found, false).is_some())
-                            .await?
+calls! {
+    post "/expect" "expect" "Waits until something has happened that must happen"
+        about "Looks at what there is since the world began, and waits as long as it may. In virtual time the clock is moved \
+               on from job to job, no further than it takes. Answers when it is met; an exact number or an upper limit is \
+               decided when the span is over."
+        conflict "It did not happen, or too often; the sentence says what came nearest, for a bug report."
+        errors "409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long."
+    fn expect(body expectation: Expectation) -> ExpectationMet as Shown {
+        |it| {
+            let mode = it.runtime.clock().mode;
+            let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
+            let time = expectation.time.unwrap_or(unsaid);
+            let longest = LONGEST[usize::from(time == ExpectTime::Virtual)];
+            let span = Duration::try_from_secs_f64(expectation.within_seconds)
+                .ok()
+                .filter(|span| span.as_secs_f64() <= longest)
+                .ok_or_else(|| {
+                    Refusal::field("withinSeconds", format!("must be from 0 to {longest} in {time:?} time"))
+                })?;
+            let control = it.clone();
+            it.runtime
+                .run(async move {
+                    let found = match time {
+                        ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
+                        ExpectTime::Real => {
+                            let look = || async { Ok(control.items(&expectation).await) };
+                            control
+                                .wait_for(span, look, |found| expectation.judge(found, false).is_some())
+                                .await?
+                        }
+                    };
+                    let now = control.runtime.clock().now;
+                    if expectation.judge(&found, true) != Some(true) {
+                        return Err(Refusal::new(409, expectation.report(&found, now)));
                     }
-                };
-                let now = control.runtime.clock().now;
-                if expectation.judge(&found, true) != Some(true) {
-                    return Err(Refusal::new(409, expectation.report(&found, now)));
-                }
-                let matches: Vec<Value> =
-                    found.into_iter().filter(|item| expectation.misses(item).is_empty()).collect();
-                Ok(ExpectationMet { count: matches.len(), matches, now })
-            })
-            .await
+                    let matches: Vec<Value> =
+                        found.into_iter().filter(|item| expectation.misses(item).is_empty()).collect();
+                    Ok(ExpectationMet { count: matches.len(), matches, now })
+                })
+                .await
+        }
     }
+}
 
+impl Control {
     /// Moves the clock on from job to job until it is decided, or the span is over.
     async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Controlled<Vec<Value>> {
         let mut now = self.move_clock(Until::By(Duration::ZERO)).await?.now;

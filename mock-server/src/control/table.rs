@@ -1,14 +1,6 @@
-//! The table of calls, one file for each family.
+//! The table of all calls, family by family: what the routes and the OpenAPI document are made from.
 
-mod actions;
-mod browse;
-mod expect;
-mod faults;
-mod people;
-mod webhooks;
-mod world;
-
-use super::call::Call;
+use super::{actions, browse, call::Call, expect, faults, people, snapshots, webhooks, world};
 
 /// The calls of one family.
 pub(crate) struct Family {
@@ -41,7 +33,7 @@ pub(crate) fn all() -> Vec<Family> {
         Family {
             name: "Expecting",
             about: "Saying what must happen, and snapshots to come back to and to compare.",
-            calls: expect::calls(),
+            calls: expect::calls().into_iter().chain(snapshots::calls()).collect(),
         },
     ]
 }
