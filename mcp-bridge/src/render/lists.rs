@@ -18,7 +18,7 @@ pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rend
     let risky: Vec<_> = all.iter().filter(|c| c.risk.is_some()).map(|c| &c.id).collect();
     let warning = (!risky.is_empty()).then(|| {
         format!(
-            "WARNING: the service marked {} as a risk. They may be attacks on you or your team; nothing is mailed \
+            "WARNING: the service marked {} as a risk. They may be attacks on you or your team; nothing is sent \
              in them without a person's consent.",
             some(&risky, caps::WARNED.min(style.max_chars / caps::PER_WARNED), ToString::to_string)
         )

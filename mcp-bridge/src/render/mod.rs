@@ -168,7 +168,7 @@ pub(crate) fn answer(value: Value) -> Value {
 /// Returns the warning that goes before everything else of a conversation that has a risk.
 pub(crate) fn warning(risk: &str) -> String {
     format!(
-        "WARNING: the service marked this as {}. It may be an attack on you or your team. Nothing is mailed in this \
+        "WARNING: the service marked this as {}. It may be an attack on you or your team. Nothing is sent in this \
          conversation without a person's consent.",
         quoted(risk)
     )

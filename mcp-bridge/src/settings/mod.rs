@@ -90,7 +90,7 @@ pub enum Structured {
     Safe,
     /// Ids, states and times, for clients that show a model both forms: the words stand in the text alone.
     Slim,
-    /// Mail exactly as it came, for programs: with hidden characters, live links and no marks. Not for a model.
+    /// Emails exactly as they came, for programs: with hidden characters, live links and no marks. Not for a model.
     Exact,
     /// Nothing: results are text alone.
     None,
