@@ -100,7 +100,8 @@ impl ExploreCli {
         let report = explored.as_ref().map_or_else(|why| could_not_run(self.seed, why), Clone::clone);
         if let Some(file) = &self.json {
             let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n";
-            fs::write(file, json).map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
+            fs::write(file, json)
+                .map_err(|error| format!("--json {}: cannot be written: {error}", file.display()))?;
         }
         let report = explored?;
         let _ = write!(io::stdout(), "{report}");
@@ -127,7 +128,9 @@ fn show() -> impl FnMut(Progress) {
         if !shown {
             return;
         }
-        let left = progress.seconds_left.map_or("shrinking what was found".to_owned(), |left| format!("{left} s left"));
+        let left = progress
+            .seconds_left
+            .map_or("shrinking what was found".to_owned(), |left| format!("{left} s left"));
         let Progress { schedules, states, .. } = progress;
         let _ = write!(io::stderr(), "\r\x1b[K{schedules} schedules, {states} states, {left}");
     }

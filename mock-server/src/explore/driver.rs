@@ -17,6 +17,8 @@ use super::{
 
 /// How much time passes between two runs of a job: more than the undo window.
 pub(super) const ROUND_SECONDS: u64 = 660;
+/// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts meanwhile.
+pub(super) const RETRY_SECONDS: u64 = 60;
 /// Time between two mails, so that none is as old as another.
 const BETWEEN_MAILS_SECONDS: u64 = 60;
 /// Rounds with trouble, and rounds after it has ended.
@@ -102,7 +104,8 @@ impl StateDir {
     fn new() -> Result<Self, String> {
         use std::sync::atomic::{AtomicU64, Ordering};
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("shared-inbox-explore-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("shared-inbox-explore-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path)
             .map_err(|error| format!("{}: cannot be made: {error}", path.display()))?;
@@ -120,7 +123,8 @@ impl Run<'_> {
     async fn execute(&mut self) -> Result<Execution, String> {
         for &mail in &self.schedule.mails {
             let body = self.driver.scenario.mails[mail].inbound(&self.world.inbox);
-            let came = self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
+            let came =
+                self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
             self.conversations.push((mail, text(&came["conversationId"])));
             self.events.push((0, Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }));
             self.world.advance(BETWEEN_MAILS_SECONDS).await?;
@@ -190,19 +194,23 @@ impl Run<'_> {
         self.events.push((now, Event::RunEnds(round + 1, ended.clone())));
         self.runs.push(ended);
         self.quiet(Moment::End, round).await?;
-        if self.driver.scenario.people_approve {
+        let went_well = self.runs.last() == Some(&RunEnd::Done);
+        if self.driver.scenario.people_approve && went_well {
             self.people().await?;
         }
         self.quiet(Moment::People, round).await?;
-        self.events.push((now, Event::TimePasses(ROUND_SECONDS)));
-        self.world.advance(ROUND_SECONDS).await?;
+        let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
+        self.events.push((now, Event::TimePasses(seconds)));
+        self.world.advance(seconds).await?;
         self.note_outbox().await
     }
 
     /// Steps of a quiet moment.
     async fn quiet(&mut self, moment: Moment, round: u32) -> Result<(), String> {
         for (n, step) in self.schedule.steps.iter().enumerate() {
-            let (Place::Quiet(at, in_round), What::Act(act, mail)) = (step.place, step.what) else { continue };
+            let (Place::Quiet(at, in_round), What::Act(act, mail)) = (step.place, step.what) else {
+                continue;
+            };
             if (at, in_round) != (moment, round) {
                 continue;
             }
@@ -258,7 +266,9 @@ impl Run<'_> {
         }
         let view = self.world.conversation(conversation).await?;
         let items = view["timeline"].as_array().cloned().unwrap_or_default();
-        Ok(items.iter().any(|item| item["direction"] == "outbound" && text(&item["author"]).starts_with("usr_")))
+        Ok(items
+            .iter()
+            .any(|item| item["direction"] == "outbound" && text(&item["author"]).starts_with("usr_")))
     }
 
     fn conversation(&self, mail: usize) -> Option<&str> {
@@ -351,7 +361,8 @@ impl Run<'_> {
         let outbox = self.world.outbox().await;
         let mut ends = Vec::new();
         for view in self.world.conversations().await? {
-            let mail = self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
+            let mail =
+                self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
             ends.push(End::read(mail, &view, &outbox, &self.world.agent));
         }
         ends.sort_by_key(|end| (end.mail.is_none(), end.mail));
@@ -362,7 +373,9 @@ impl Run<'_> {
         let journal = self.world.requests().await;
         for (n, _) in &self.rules {
             let step = &self.schedule.steps[*n];
-            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else { continue };
+            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else {
+                continue;
+            };
             if self.fired[*n].effective {
                 let after = matches!(step.place, Place::After(_)) && step.act().is_some();
                 self.fired[*n].at = Some(index + usize::from(after));
@@ -409,7 +422,9 @@ pub(super) fn rules(
                 effect
             }
             // The app is killed while it waits.
-            What::Kill if matches!(step.place, Place::After(_)) => json!({ "drop": "after", "delayMs": 60_000 }),
+            What::Kill if matches!(step.place, Place::After(_)) => {
+                json!({ "drop": "after", "delayMs": 60_000 })
+            }
             What::Kill => json!({ "drop": "before", "delayMs": 60_000 }),
             What::Fail(failure) => failure.effect(slow_ms),
         };

@@ -170,7 +170,8 @@ impl Explore {
         let mut stop = std::pin::pin!(stop);
         let (mut schedules, mut issued) = (0, 0);
         let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
-        let workers = std::thread::available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
+        let workers = std::thread::available_parallelism()
+            .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
         let mut running = FuturesOrdered::new();
         loop {
             while running.len() < workers && issued < limit && Instant::now() < until {
@@ -193,7 +194,8 @@ impl Explore {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
             progress(Progress { schedules, states: generator.states(), seconds_left: Some(left) });
             if let Some(broken) = broken {
-                let known = found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
+                let known =
+                    found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
                 if !known {
                     found.push((schedule, execution, broken));
                 }
@@ -267,7 +269,12 @@ impl Explore {
             scenario: self.scenario,
             app_timeout: self.app_timeout,
         };
-        Ok(Session { driver, references: Mutex::default(), calm: Mutex::default(), varying: Mutex::default() })
+        Ok(Session {
+            driver,
+            references: Mutex::default(),
+            calm: Mutex::default(),
+            varying: Mutex::default(),
+        })
     }
 }
 
@@ -292,7 +299,10 @@ impl Session {
     async fn begin(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
         let reference = self.reference(mails).await?;
         if let Some(broken) = judge_reference(&self.driver.scenario, &reference) {
-            return Err(format!("the run without trouble breaks a rule ({}): {}", broken.oracle, broken.summary));
+            return Err(format!(
+                "the run without trouble breaks a rule ({}): {}",
+                broken.oracle, broken.summary
+            ));
         }
         // What differs without any trouble says nothing when there is some.
         let again = self.driver.execute(&Schedule::calm(mails.to_vec())).await?;
@@ -321,7 +331,8 @@ impl Session {
         let mut scenario = self.driver.scenario.clone();
         scenario.ignore.extend(locked(&self.varying).iter().cloned());
         let judge = |calm: &[Execution]| {
-            Judge { scenario: &scenario, schedule, execution: &execution, reference: &reference, calm }.judge()
+            Judge { scenario: &scenario, schedule, execution: &execution, reference: &reference, calm }
+                .judge()
         };
         let mut broken = judge(&[]);
         if broken.is_some() && schedule.acts().next().is_some() {

@@ -57,7 +57,8 @@ pub(super) struct Judge<'a> {
 pub(super) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Broken> {
     let schedule = Schedule::calm(Vec::new());
     let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[] };
-    let responses = run.requests.iter().filter_map(|asked| asked.status).find(|status| matches!(status, 401 | 429));
+    let responses =
+        run.requests.iter().filter_map(|asked| asked.status).find(|status| matches!(status, 401 | 429));
     let refused = responses.map(|status| Broken {
         oracle: Oracle::WellBehaved,
         summary: format!("a request was answered with {status}"),
@@ -119,7 +120,8 @@ impl Judge<'_> {
 
     fn run_of(&self, index: usize) -> usize {
         use super::record::Event;
-        let started = |(before, event): &&(usize, Event)| matches!(event, Event::RunStarts(_)) && *before <= index;
+        let started =
+            |(before, event): &&(usize, Event)| matches!(event, Event::RunStarts(_)) && *before <= index;
         self.execution.events.iter().filter(started).count()
     }
 
@@ -182,9 +184,7 @@ impl Judge<'_> {
         let Some(written) = written else { return false };
         let told = self.execution.requests[written].succeeded();
         let read = |(index, asked): (usize, &Asked)| {
-            index < before
-                && asked.conversation.as_deref() == Some(conversation)
-                && asked.shows(conversation)
+            index < before && asked.conversation.as_deref() == Some(conversation) && asked.shows(conversation)
         };
         told || self.requests().skip(written + 1).any(read)
     }
@@ -217,7 +217,11 @@ impl Judge<'_> {
                 let (times, stands) = (allowed(|it| &it.messages, &text), count(&end.messages, &text));
                 return Some(Broken {
                     oracle: Oracle::NeverTwice,
-                    summary: format!("{customer} wrote {} and got the same text {stands} times: {}", mails(end.mails), quoted(&text)),
+                    summary: format!(
+                        "{customer} wrote {} and got the same text {stands} times: {}",
+                        mails(end.mails),
+                        quoted(&text)
+                    ),
                     claim: Claim::TextAtMost { customer, text, times },
                 });
             }
@@ -225,7 +229,10 @@ impl Judge<'_> {
                 let (times, stands) = (allowed(|it| &it.notes, &text), count(&end.notes, &text));
                 return Some(Broken {
                     oracle: Oracle::NeverTwice,
-                    summary: format!("In the conversation with {customer} the same note stands {stands} times: {}", quoted(&text)),
+                    summary: format!(
+                        "In the conversation with {customer} the same note stands {stands} times: {}",
+                        quoted(&text)
+                    ),
                     claim: Claim::NoteAtMost { customer, text, times },
                 });
             }
@@ -249,7 +256,9 @@ impl Judge<'_> {
             Some(RunEnd::Failed(how)) => {
                 broken(format!("The app still fails when all trouble has ended: {how}."), Claim::EndsWell)
             }
-            Some(RunEnd::TimedOut) => broken("The app does not end, though all trouble has ended.".into(), Claim::EndsWell),
+            Some(RunEnd::TimedOut) => {
+                broken("The app does not end, though all trouble has ended.".into(), Claim::EndsWell)
+            }
             _ => broken("The app never comes to rest: every run changes something.".into(), Claim::Settles),
         }
     }
@@ -266,11 +275,18 @@ impl Judge<'_> {
             // The last mail that came, and how it is answered when nothing goes wrong.
             let came = match end.mail {
                 Some(mail) => all.iter().filter(|it| it.0 == Act::Mail && it.1 == mail).map(|it| it.2).max(),
-                None => all.iter().find(|it| it.0 == Act::NewMail && another(it.1) == end.customer).map(|it| it.2),
+                None => {
+                    all.iter().find(|it| it.0 == Act::NewMail && another(it.1) == end.customer).map(|it| it.2)
+                }
             };
             let would = match came {
-                None => end.mail.is_some() && self.same_in(self.reference, end).is_some_and(|it| it.last_is_answered),
-                Some(_) => self.calm.iter().all(|run| self.same_in(run, end).is_none_or(|it| it.last_is_answered)),
+                None => {
+                    end.mail.is_some()
+                        && self.same_in(self.reference, end).is_some_and(|it| it.last_is_answered)
+                }
+                Some(_) => {
+                    self.calm.iter().all(|run| self.same_in(run, end).is_none_or(|it| it.last_is_answered))
+                }
             };
             let seen = came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
             let answered = if came.is_some() { end.last_is_answered } else { end.is_answered() };
@@ -288,7 +304,8 @@ impl Judge<'_> {
 
     /// Responses that the run without trouble did not get.
     fn responses(&self) -> Option<Broken> {
-        let same = |asked: &Asked, op: Option<Op>, status: u16| asked.op == op && asked.status == Some(status);
+        let same =
+            |asked: &Asked, op: Option<Op>, status: u16| asked.op == op && asked.status == Some(status);
         let injected = |index: usize| {
             let steps = self.schedule.steps.iter().zip(&self.execution.fired);
             steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(index))
@@ -304,7 +321,9 @@ impl Judge<'_> {
         let (asked, status) = found?;
         let summary = match status {
             429 => "The app made more than 120 requests in a minute.".to_owned(),
-            _ => format!("The service answered {} with {status}, as it does not without trouble.", asked.line),
+            _ => {
+                format!("The service answered {} with {status}, as it does not without trouble.", asked.line)
+            }
         };
         Some(Broken { oracle: Oracle::WellBehaved, summary, claim: Claim::NoResponse { status } })
     }
@@ -312,7 +331,8 @@ impl Judge<'_> {
     fn same_end(&self) -> Option<Broken> {
         for end in &self.execution.ends {
             let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
-            let invited = end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
+            let invited =
+                end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
             if touched || !invited || end.customer == stranger(end.mail.unwrap_or(0)) {
                 continue;
             }

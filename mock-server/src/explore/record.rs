@@ -43,7 +43,11 @@ impl Asked {
             conversation: entry["conversationId"].as_str().map(str::to_owned),
             status: entry["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
             body,
-            received: if entry["responseBody"].is_null() { String::new() } else { entry["responseBody"].to_string() },
+            received: if entry["responseBody"].is_null() {
+                String::new()
+            } else {
+                entry["responseBody"].to_string()
+            },
         }
     }
 
@@ -164,7 +168,9 @@ impl End {
         let mut own = Vec::new();
         for item in list(&view["timeline"]) {
             match (item["type"].as_str(), item["direction"].as_str()) {
-                (Some("note"), _) if item["author"] == KEY_NAME => end.notes.push(without_ids(&text(&item["body"]))),
+                (Some("note"), _) if item["author"] == KEY_NAME => {
+                    end.notes.push(without_ids(&text(&item["body"])))
+                }
                 (Some("message"), Some("inbound")) if !is_auto_reply(&text(&item["text"])) => {
                     end.mails += 1;
                     end.last_is_answered = false;
@@ -227,7 +233,9 @@ fn without_ids(text: &str) -> String {
     let plain = |word: &str| -> Option<String> {
         let core = word.trim_matches(|c: char| !c.is_alphanumeric());
         let id = core.split_once('_').filter(|(prefix, rest)| {
-            prefix.len() == 3 && rest.len() >= 8 && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+            prefix.len() == 3
+                && rest.len() >= 8
+                && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
         });
         let time = core.len() >= 16
             && core.as_bytes()[4] == b'-'
@@ -250,7 +258,8 @@ mod tests {
 
     #[test]
     fn ids_times_and_links_are_left_out_and_words_stay() {
-        let said = "Order 1042 (cnv_0lsg06cax5ux8, 2026-11-16T16:20:09.799Z): see https://upload.example/x or a_b.";
+        let said =
+            "Order 1042 (cnv_0lsg06cax5ux8, 2026-11-16T16:20:09.799Z): see https://upload.example/x or a_b.";
         assert_eq!(without_ids(said), "Order 1042 (cnv_…, (time) see (link) or a_b.");
     }
 }

@@ -138,7 +138,9 @@ impl fmt::Display for Report {
         };
         match &self.why {
             Some(why) => writeln!(f, "could not run: {why}"),
-            None => writeln!(f, "{found}: {schedules} schedules, {states} states, {seconds:.0} s, seed {seed}"),
+            None => {
+                writeln!(f, "{found}: {schedules} schedules, {states} states, {seconds:.0} s, seed {seed}")
+            }
         }
     }
 }
@@ -149,7 +151,13 @@ impl fmt::Display for Finding {
         for line in &self.timeline {
             writeln!(f, "  {line}")?;
         }
-        writeln!(f, "  {} of what was tried with {} steps; {}", self.steps.len(), self.shrunk_from, self.reproduced)?;
+        writeln!(
+            f,
+            "  {} of what was tried with {} steps; {}",
+            self.steps.len(),
+            self.shrunk_from,
+            self.reproduced
+        )?;
         writeln!(f, "  again: --replay {}", self.replay)?;
         writeln!(f, "\nA test to paste (--json has it in TypeScript and Rust too):\n\n{}", self.tests.python)
     }

@@ -77,7 +77,8 @@ impl Mail {
 
     /// Whether it is marked as a risk.
     pub(super) fn is_risk(&self) -> bool {
-        self.more.get("held") == Some(&json!(true)) || self.more.get("risk").is_some_and(|risk| !risk.is_null())
+        self.more.get("held") == Some(&json!(true))
+            || self.more.get("risk").is_some_and(|risk| !risk.is_null())
     }
 }
 
@@ -164,11 +165,13 @@ impl Scenario {
         }
         if let Some(path) = value("webhook_path")? {
             let path = path.as_str().filter(|path| path.starts_with('/'));
-            scenario.webhook_path = path.ok_or("webhook_path: must be a path such as \"/webhooks\"")?.to_owned();
+            scenario.webhook_path =
+                path.ok_or("webhook_path: must be a path such as \"/webhooks\"")?.to_owned();
         }
         if let Some(expect) = value("expect")? {
             let all = expect.as_array().filter(|all| all.iter().all(Value::is_object));
-            scenario.expect = all.ok_or("expect: must be a list of tables, as POST /_mock/expect takes them")?.clone();
+            scenario.expect =
+                all.ok_or("expect: must be a list of tables, as POST /_mock/expect takes them")?.clone();
         }
         Ok(scenario)
     }

@@ -39,7 +39,8 @@ impl Op {
 
     fn parse(text: &str) -> Option<Self> {
         let (mcp, name) = text.strip_prefix("mcp-").map_or((false, text), |name| (true, name));
-        let operation = Operation::KNOWN.into_iter().find(|it| Self { operation: *it, mcp }.name() == name)?;
+        let operation =
+            Operation::KNOWN.into_iter().find(|it| Self { operation: *it, mcp }.name() == name)?;
         Some(Self { operation, mcp })
     }
 

@@ -48,7 +48,10 @@ fn candidates(schedule: &Schedule) -> Vec<Schedule> {
             if steps.len() < schedule.steps.len() {
                 continue;
             }
-            all.push(Schedule { mails: mails.clone(), steps: steps.iter().map(|step| earlier(*step, 0)).collect() });
+            all.push(Schedule {
+                mails: mails.clone(),
+                steps: steps.iter().map(|step| earlier(*step, 0)).collect(),
+            });
             all.push(Schedule { mails, steps });
         }
     }
@@ -92,8 +95,12 @@ fn number(step: Step) -> u32 {
 /// The same step at an earlier request, or in an earlier round.
 fn earlier(step: Step, nth: u32) -> Step {
     let place = match step.place {
-        Place::Before(request) => Place::Before(super::schedule::Request { nth: nth.min(request.nth), ..request }),
-        Place::After(request) => Place::After(super::schedule::Request { nth: nth.min(request.nth), ..request }),
+        Place::Before(request) => {
+            Place::Before(super::schedule::Request { nth: nth.min(request.nth), ..request })
+        }
+        Place::After(request) => {
+            Place::After(super::schedule::Request { nth: nth.min(request.nth), ..request })
+        }
         Place::Quiet(moment, round) => Place::Quiet(moment, nth.min(round)),
     };
     Step { place, ..step }

@@ -47,7 +47,11 @@ fn request_line(asked: &Asked, struck: Option<&Step>, execution: &Execution) -> 
     format!("app       {line}{said} → {outcome}")
 }
 
-fn event_line<'c>(event: &Event, schedule: &Schedule, customer: &impl Fn(usize) -> &'c str) -> Option<String> {
+fn event_line<'c>(
+    event: &Event,
+    schedule: &Schedule,
+    customer: &impl Fn(usize) -> &'c str,
+) -> Option<String> {
     Some(match event {
         Event::Mail { from, text } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
@@ -57,6 +61,7 @@ fn event_line<'c>(event: &Event, schedule: &Schedule, customer: &impl Fn(usize) 
         Event::RunEnds(run, RunEnd::TimedOut) => format!("app       run {run} takes too long and is killed"),
         Event::Approved(1) => "person    approves a draft".to_owned(),
         Event::Approved(drafts) => format!("person    approves {drafts} drafts"),
+        Event::TimePasses(60) => "time      a minute passes".to_owned(),
         Event::TimePasses(seconds) => format!("time      {} minutes pass", seconds / 60),
         Event::Sent { to, text } => format!("service   mails {to}: {}", quoted(text)),
         Event::Step(n) => {

@@ -87,7 +87,8 @@ async fn asks_for_documents(context: AppContext) -> Done {
             api.post(&format!("/conversations/{}/assign", id(&entry)), json!({ "to": "me" })).await?;
         }
         if !is_dealt_with(since) {
-            let body = json!({ "documents": [{ "label": "Receipt" }], "message": "Please send us the receipt." });
+            let body =
+                json!({ "documents": [{ "label": "Receipt" }], "message": "Please send us the receipt." });
             api.post(&format!("/conversations/{}/document-requests", id(&entry)), body).await?;
         }
     }

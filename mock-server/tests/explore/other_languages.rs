@@ -20,7 +20,13 @@ async fn finding(command: &[&str], oracle: Oracle) -> Finding {
     let [finding] = &report.findings[..] else { panic!("{}: nothing found: {report}", command[2]) };
     println!(
         "{}: {} after {} schedules and {:.0} s, {} of {} steps, {}",
-        command[2], finding.replay, report.schedules, report.seconds, finding.steps.len(), finding.shrunk_from, finding.reproduced
+        command[2],
+        finding.replay,
+        report.schedules,
+        report.seconds,
+        finding.steps.len(),
+        finding.shrunk_from,
+        finding.reproduced
     );
     assert_eq!(finding.oracle, oracle, "{report}");
     assert!(finding.steps.len() <= 3, "{report}");
@@ -69,7 +75,11 @@ async fn each_fault_of_a_python_app_is_found_and_its_printed_test_fails_until_th
         let command = [program, file.as_str(), name];
         let finding = finding(&command, oracle).await;
         let (passes, said) = pytest(&python, &finding.tests.python, &command);
-        assert!(!passes && said.contains("AssertionError") || said.contains("assert "), "{name}: {said}\n{}", finding.tests.python);
+        assert!(
+            !passes && said.contains("AssertionError") || said.contains("assert "),
+            "{name}: {said}\n{}",
+            finding.tests.python
+        );
         let (passes, said) = pytest(&python, &finding.tests.python, &[program, file.as_str(), "correct"]);
         assert!(passes, "{name}: {said}\n{}", finding.tests.python);
     }

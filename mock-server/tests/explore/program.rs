@@ -70,7 +70,10 @@ fn an_app_that_fails_without_trouble_is_no_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let (status, said) = explore(folder.path(), "mails = [\"Hi\"]", &[], &["false"]);
     assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("the run without trouble breaks a rule") && said.contains("exit status 1"), "{said}");
+    assert!(
+        said.contains("the run without trouble breaks a rule") && said.contains("exit status 1"),
+        "{said}"
+    );
 }
 
 #[test]

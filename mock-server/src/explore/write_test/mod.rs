@@ -7,7 +7,8 @@ mod typescript;
 use serde_json::{Value, json};
 
 use super::{
-    driver::{Driver, ROUND_SECONDS, control_call, rules},
+    app::RunEnd,
+    driver::{Driver, RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     oracles::{Broken, Claim},
     record::{Event, Execution},
     report::Tests,
@@ -18,11 +19,21 @@ use super::{
 enum Line {
     Comment(String),
     /// A customer's mail; its conversation gets a name.
-    Mail { name: String, body: Value },
+    Mail {
+        name: String,
+        body: Value,
+    },
     /// A fault rule; at some the app is killed.
-    Fault { rule: Value, kills: bool },
+    Fault {
+        rule: Value,
+        kills: bool,
+    },
     /// What somebody does in a quiet moment.
-    Call { act: Act, conversation: String, body: Value },
+    Call {
+        act: Act,
+        conversation: String,
+        body: Value,
+    },
     Run,
     People,
     Advance(u64),
@@ -61,7 +72,9 @@ pub(super) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution,
         summary: broken.summary.clone(),
         token: schedule.token(),
         command: match &driver.app {
-            super::app::App::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            super::app::App::Command(words) => {
+                words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+            }
             super::app::App::Function(_) => vec!["the-command-of-your-app".to_owned()],
         },
         scopes: driver.scenario.scopes.clone(),
@@ -129,11 +142,14 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
         quiet(Moment::Run, &mut lines);
         lines.push(Line::Run);
         quiet(Moment::End, &mut lines);
-        if driver.scenario.people_approve {
+        // Who supervises a job that failed runs it again before people look at its drafts.
+        let run = usize::try_from(round).ok().and_then(|round| execution.runs.get(round));
+        let failed = run.is_some_and(|end| *end != RunEnd::Done);
+        if driver.scenario.people_approve && !failed {
             lines.push(Line::People);
         }
         quiet(Moment::People, &mut lines);
-        lines.push(Line::Advance(ROUND_SECONDS));
+        lines.push(Line::Advance(if failed { RETRY_SECONDS } else { ROUND_SECONDS }));
     }
     lines.push(Line::Claim(broken.claim.clone()));
     lines
@@ -157,7 +173,9 @@ fn literal(value: &Value, text: &dyn Fn(&str) -> String, words: [&str; 3]) -> St
             format!("[{}]", items.join(", "))
         }
         Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| format!("{}: {}", quote(name), literal(value, text, words));
+            let field = |(name, value): (&String, &Value)| {
+                format!("{}: {}", quote(name), literal(value, text, words))
+            };
             let fields: Vec<_> = fields.iter().map(field).collect();
             if fields.is_empty() { "{}".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
         }

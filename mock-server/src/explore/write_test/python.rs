@@ -22,7 +22,10 @@ pub(super) fn write(test: &Test) -> String {
     if test.person {
         line("    person = control.list_users()[0][\"id\"]");
     }
-    line(&format!("    key = control.create_key({{\"name\": \"app\", \"scopes\": {}, \"livemode\": True}})", value(&json!(test.scopes))));
+    line(&format!(
+        "    key = control.create_key({{\"name\": \"app\", \"scopes\": {}, \"livemode\": True}})",
+        value(&json!(test.scopes))
+    ));
     line("    variables = {");
     line("        \"SHARED_INBOX_BASE_URL\": shared_inbox.base_url,");
     line("        \"SHARED_INBOX_API_KEY\": key[\"key\"],");
@@ -75,8 +78,12 @@ fn value(value: &Value) -> String {
 fn statement(line: &Line, test: &Test) -> Vec<String> {
     match line {
         Line::Comment(text) => vec![format!("# {text}")],
-        Line::Mail { name, body } => vec![format!("{name} = control.inbound({})[\"conversationId\"]", value(body))],
-        Line::Fault { rule, kills: true } => vec![format!("kills.append(control.add_fault({})[\"id\"])", value(rule))],
+        Line::Mail { name, body } => {
+            vec![format!("{name} = control.inbound({})[\"conversationId\"]", value(body))]
+        }
+        Line::Fault { rule, kills: true } => {
+            vec![format!("kills.append(control.add_fault({})[\"id\"])", value(rule))]
+        }
         Line::Fault { rule, .. } => vec![format!("control.add_fault({})", value(rule))],
         Line::Call { act, conversation, body } => {
             let body = value(body);
@@ -104,7 +111,10 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
             vec![format!("assert messages({}).count({}) <= {times}", quote(customer), quote(text))]
         }
         Claim::NoteAtMost { customer, text, times } => vec![
-            format!("notes = [it[\"body\"] for it in timeline({}) if it[\"type\"] == \"note\"]", quote(customer)),
+            format!(
+                "notes = [it[\"body\"] for it in timeline({}) if it[\"type\"] == \"note\"]",
+                quote(customer)
+            ),
             format!("assert notes.count({}) <= {times}", quote(text)),
         ],
         Claim::MessagesAtMost { customer, times } => {
@@ -117,32 +127,52 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
         ],
         Claim::Part { customer, part, values } => {
             let (customer, values) = (quote(customer), value(&json!(values)));
-            let find = format!("[view] = [control.get_conversation(it[\"id\"]) for it in control.list_conversations() if it[\"contact\"][\"email\"] == {customer}]");
+            let find = format!(
+                "[view] = [control.get_conversation(it[\"id\"]) for it in control.list_conversations() if it[\"contact\"][\"email\"] == {customer}]"
+            );
             match *part {
                 "outbox" => vec![
-                    format!("sent = sorted(it[\"text\"] for it in control.list_outbox() if it[\"to\"] == {customer} and it[\"outcome\"] == \"sent\")"),
-                    format!("drafts = sorted(it[\"text\"] for it in timeline({customer}) if it.get(\"status\") == \"draft\" and it[\"author\"] == key[\"agentId\"])"),
+                    format!(
+                        "sent = sorted(it[\"text\"] for it in control.list_outbox() if it[\"to\"] == {customer} and it[\"outcome\"] == \"sent\")"
+                    ),
+                    format!(
+                        "drafts = sorted(it[\"text\"] for it in timeline({customer}) if it.get(\"status\") == \"draft\" and it[\"author\"] == key[\"agentId\"])"
+                    ),
                     format!("assert sent + drafts == {values}"),
                 ],
-                "notes" => vec![format!("assert sorted(it[\"body\"] for it in timeline({customer}) if it[\"type\"] == \"note\") == {values}")],
+                "notes" => vec![format!(
+                    "assert sorted(it[\"body\"] for it in timeline({customer}) if it[\"type\"] == \"note\") == {values}"
+                )],
                 "tags" => vec![find, format!("assert sorted(view[\"tags\"]) == {values}")],
                 "status" => vec![find, format!("assert [view[\"status\"]] == {values}")],
                 "assignee" => vec![
                     find,
                     "assignee = view[\"assignee\"] or {\"type\": \"nobody\", \"id\": None}".to_owned(),
-                    "named = \"app\" if assignee[\"id\"] == key[\"agentId\"] else assignee[\"type\"]".to_owned(),
+                    "named = \"app\" if assignee[\"id\"] == key[\"agentId\"] else assignee[\"type\"]"
+                        .to_owned(),
                     format!("assert [named] == {values}"),
                 ],
-                _ => vec![find, format!("assert sorted(\", \".join(item[\"label\"] for item in it[\"items\"]) for it in view[\"documentRequests\"]) == {values}")],
+                _ => vec![
+                    find,
+                    format!(
+                        "assert sorted(\", \".join(item[\"label\"] for item in it[\"items\"]) for it in view[\"documentRequests\"]) == {values}"
+                    ),
+                ],
             }
         }
-        Claim::NoResponse { status } => vec![format!("assert all(it[\"status\"] != {status} for it in control.list_requests())")],
+        Claim::NoResponse { status } => {
+            vec![format!("assert all(it[\"status\"] != {status} for it in control.list_requests())")]
+        }
         Claim::EndsWell => vec!["assert status == 0".to_owned()],
         Claim::Settles => vec![
-            "before = [control.get_conversation(it[\"id\"]) for it in control.list_conversations()]".to_owned(),
+            "before = [control.get_conversation(it[\"id\"]) for it in control.list_conversations()]"
+                .to_owned(),
             "run()".to_owned(),
-            "assert [control.get_conversation(it[\"id\"]) for it in control.list_conversations()] == before".to_owned(),
+            "assert [control.get_conversation(it[\"id\"]) for it in control.list_conversations()] == before"
+                .to_owned(),
         ],
-        Claim::Expectation(n) => vec![format!("control.expect({})", test.expectations.get(*n).map(value).unwrap_or_default())],
+        Claim::Expectation(n) => {
+            vec![format!("control.expect({})", test.expectations.get(*n).map(value).unwrap_or_default())]
+        }
     }
 }

@@ -26,7 +26,9 @@ pub(super) fn write(test: &Test) -> String {
         line("    let person = control.users().await[0].id.clone();");
     }
     let scopes = value(&json!(test.scopes));
-    line(&format!("    let key = from(json!({{ \"name\": \"app\", \"scopes\": {scopes}, \"livemode\": true }}));"));
+    line(&format!(
+        "    let key = from(json!({{ \"name\": \"app\", \"scopes\": {scopes}, \"livemode\": true }}));"
+    ));
     line("    let key = control.create_key(key).await.expect(\"a key\");");
     line("    let state = std::env::temp_dir().join(format!(\"app-{}\", std::process::id()));");
     line("    std::fs::create_dir_all(&state).expect(\"a folder\");");
@@ -126,7 +128,11 @@ impl App<'_> {
 fn value(value: &Value) -> String {
     let text = |said: &str| {
         let written = template(said, &quote, "\"", ["{", "}"]);
-        if written.contains('{') && said.contains(super::MARK) { format!("format!({written})") } else { written }
+        if written.contains('{') && said.contains(super::MARK) {
+            format!("format!({written})")
+        } else {
+            written
+        }
     };
     literal(value, &text, ["null", "true", "false"])
 }
@@ -180,11 +186,19 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
     };
     let mut lines = match claim {
         Claim::TextAtMost { customer, text, times } => vec![
-            format!("let said = app.messages({}).await.iter().filter(|it| it[\"text\"] == {}).count();", quote(customer), quote(text)),
+            format!(
+                "let said = app.messages({}).await.iter().filter(|it| it[\"text\"] == {}).count();",
+                quote(customer),
+                quote(text)
+            ),
             format!("assert!(said <= {times}, \"{{said}} times\");"),
         ],
         Claim::NoteAtMost { customer, text, times } => vec![
-            format!("let notes = app.timeline({}).await.iter().filter(|it| it[\"body\"] == {}).count();", quote(customer), quote(text)),
+            format!(
+                "let notes = app.timeline({}).await.iter().filter(|it| it[\"body\"] == {}).count();",
+                quote(customer),
+                quote(text)
+            ),
             format!("assert!(notes <= {times}, \"{{notes}} times\");"),
         ],
         Claim::MessagesAtMost { customer, times } => {
@@ -192,7 +206,8 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
         }
         Claim::Answered { customer } => vec![
             format!("let items = app.timeline({}).await;", quote(customer)),
-            "let last = items.iter().rposition(|it| it[\"direction\"] == \"inbound\").expect(\"a mail\");".to_owned(),
+            "let last = items.iter().rposition(|it| it[\"direction\"] == \"inbound\").expect(\"a mail\");"
+                .to_owned(),
             "assert!(items[last..].iter().any(|it| it[\"author\"] == app.agent.as_str()));".to_owned(),
         ],
         Claim::Part { customer, part, values } => {
@@ -223,7 +238,9 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
                 ],
             }
         }
-        Claim::NoResponse { status } => vec![format!("assert!(control.requests().await.iter().all(|it| it.status != Some({status})));")],
+        Claim::NoResponse { status } => {
+            vec![format!("assert!(control.requests().await.iter().all(|it| it.status != Some({status})));")]
+        }
         Claim::EndsWell => vec!["assert_eq!(status, Some(0));".to_owned()],
         Claim::Settles => vec![
             "let before = control.state().await.expect(\"a world\");".to_owned(),

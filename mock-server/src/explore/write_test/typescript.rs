@@ -24,7 +24,9 @@ pub(super) fn write(test: &Test) -> String {
         line("    const person = (await control.listUsers())[0].id;");
     }
     let scopes = value(&json!(test.scopes));
-    line(&format!("    const key = await control.createKey({{ name: 'app', scopes: {scopes}, livemode: true }});"));
+    line(&format!(
+        "    const key = await control.createKey({{ name: 'app', scopes: {scopes}, livemode: true }});"
+    ));
     line(RUN);
     for item in &test.lines {
         for text in statement(item, test) {
@@ -90,8 +92,12 @@ fn value(value: &Value) -> String {
 fn statement(line: &Line, test: &Test) -> Vec<String> {
     match line {
         Line::Comment(text) => vec![format!("// {text}")],
-        Line::Mail { name, body } => vec![format!("const {name} = (await control.inbound({})).conversationId;", value(body))],
-        Line::Fault { rule, kills: true } => vec![format!("kills.push((await control.addFault({})).id);", value(rule))],
+        Line::Mail { name, body } => {
+            vec![format!("const {name} = (await control.inbound({})).conversationId;", value(body))]
+        }
+        Line::Fault { rule, kills: true } => {
+            vec![format!("kills.push((await control.addFault({})).id);", value(rule))]
+        }
         Line::Fault { rule, .. } => vec![format!("await control.addFault({});", value(rule))],
         Line::Call { act, conversation, body } => {
             let body = value(body);
@@ -102,7 +108,9 @@ fn statement(line: &Line, test: &Test) -> Vec<String> {
                 Act::Assign => format!("await control.assign({conversation}, {body});"),
                 Act::Answer => format!("await control.reply({conversation}, {body});"),
                 Act::Advance => format!("await control.moveClock({body});"),
-                Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => format!("await control.inbound({body});"),
+                Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => {
+                    format!("await control.inbound({body});")
+                }
             }]
         }
         Line::Run => vec!["status = await run();".to_owned()],
