@@ -17,6 +17,8 @@ use super::{
 
 /// How much time passes between two runs of a job: more than the undo window.
 pub(super) const ROUND_SECONDS: u64 = 660;
+/// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts meanwhile.
+pub(super) const RETRY_SECONDS: u64 = 60;
 /// Time between two mails, so that none is as old as another.
 const BETWEEN_MAILS_SECONDS: u64 = 60;
 /// Rounds with trouble, and rounds after it has ended.
@@ -192,12 +194,14 @@ impl Run<'_> {
         self.events.push((now, Event::RunEnds(round + 1, ended.clone())));
         self.runs.push(ended);
         self.quiet(Moment::End, round).await?;
-        if self.driver.scenario.people_approve {
+        let went_well = self.runs.last() == Some(&RunEnd::Done);
+        if self.driver.scenario.people_approve && went_well {
             self.people().await?;
         }
         self.quiet(Moment::People, round).await?;
-        self.events.push((now, Event::TimePasses(ROUND_SECONDS)));
-        self.world.advance(ROUND_SECONDS).await?;
+        let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
+        self.events.push((now, Event::TimePasses(seconds)));
+        self.world.advance(seconds).await?;
         self.note_outbox().await
     }
 

@@ -85,7 +85,7 @@ impl Generator {
 
     /// Each request in each way, then each thing that somebody can do, at each place.
     fn plan_singles(&mut self, calm: &Schedule, spots: &[Spot], rounds: u32) {
-        let mut slow = Vec::new();
+        let (mut fails, mut quiet, mut between, mut slow) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let fail = |request, failure| Step { place: Place::Before(request), what: What::Fail(failure) };
         // What creates something is where most goes wrong.
         let (creates, others): (Vec<&Spot>, Vec<&Spot>) =
@@ -98,13 +98,13 @@ impl Generator {
                     // What took effect and what did not is the same for a request that only reads.
                     Failure::FailedAfter | Failure::LostAfter | Failure::Refused
                         if spot.request.op.is_read() => {}
-                    _ => self.systematic.push_back(calm.with(fail(spot.request, failure))),
+                    _ => fails.push(calm.with(fail(spot.request, failure))),
                 }
             }
             // Killed at a read, an app has done what it has when it is killed at the next write.
             if !spot.request.op.is_read() {
                 for place in [Place::Before(spot.request), Place::After(spot.request)] {
-                    self.systematic.push_back(calm.with(Step { place, what: What::Kill }));
+                    fails.push(calm.with(Step { place, what: What::Kill }));
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Generator {
                     }
                     for &mail in self.mails.iter().take(2) {
                         let step = Step { place: Place::Quiet(moment, round), what: What::Act(act, mail) };
-                        self.systematic.push_back(calm.with(step));
+                        quiet.push(calm.with(step));
                     }
                 }
             }
@@ -130,8 +130,13 @@ impl Generator {
                     continue;
                 }
                 let step = Step { place: Place::Before(spot.request), what: What::Act(act, spot.mail) };
-                self.systematic.push_back(calm.with(step));
+                between.push(calm.with(step));
             }
+        }
+        // Each kind in turn, so that none has to wait for the others.
+        let mut queues = [fails.into_iter(), quiet.into_iter(), between.into_iter()];
+        while queues.iter().any(|queue| queue.len() > 0) {
+            self.systematic.extend(queues.iter_mut().filter_map(Iterator::next));
         }
         self.systematic.extend(slow);
     }

@@ -61,6 +61,7 @@ fn event_line<'c>(
         Event::RunEnds(run, RunEnd::TimedOut) => format!("app       run {run} takes too long and is killed"),
         Event::Approved(1) => "person    approves a draft".to_owned(),
         Event::Approved(drafts) => format!("person    approves {drafts} drafts"),
+        Event::TimePasses(60) => "time      a minute passes".to_owned(),
         Event::TimePasses(seconds) => format!("time      {} minutes pass", seconds / 60),
         Event::Sent { to, text } => format!("service   mails {to}: {}", quoted(text)),
         Event::Step(n) => {

@@ -7,7 +7,8 @@ mod typescript;
 use serde_json::{Value, json};
 
 use super::{
-    driver::{Driver, ROUND_SECONDS, control_call, rules},
+    app::RunEnd,
+    driver::{Driver, RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     oracles::{Broken, Claim},
     record::{Event, Execution},
     report::Tests,
@@ -141,11 +142,14 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
         quiet(Moment::Run, &mut lines);
         lines.push(Line::Run);
         quiet(Moment::End, &mut lines);
-        if driver.scenario.people_approve {
+        // Who supervises a job that failed runs it again before people look at its drafts.
+        let run = usize::try_from(round).ok().and_then(|round| execution.runs.get(round));
+        let failed = run.is_some_and(|end| *end != RunEnd::Done);
+        if driver.scenario.people_approve && !failed {
             lines.push(Line::People);
         }
         quiet(Moment::People, &mut lines);
-        lines.push(Line::Advance(ROUND_SECONDS));
+        lines.push(Line::Advance(if failed { RETRY_SECONDS } else { ROUND_SECONDS }));
     }
     lines.push(Line::Claim(broken.claim.clone()));
     lines
