@@ -1,0 +1,222 @@
+//! Keys and visibility, refusals and limits, and the tools.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+
+use super::{LIST, Named, READ, as_text, counting, items, named};
+use crate::{
+    mutants::{after, before, edit, status, success},
+    proxy::{Answered, Asked, Way},
+};
+
+pub(super) fn access() -> Named {
+    let me = "GET /me";
+    let seen = |what| {
+        edit(what, |it: &mut Value| {
+            it.as_array_mut().expect("a list").push(json!({ "address": "ben@acme.example" }))
+        })
+    };
+    named([
+        ("auth.wrong", status(me, 401, 200)),
+        ("auth.malformed", status(me, 401, 400)),
+        ("auth.scheme", status(me, 401, 200)),
+        ("auth.revoked", status(me, 401, 200)),
+        ("auth.form", edit("POST /_mock/worlds/*/keys", |it| it["key"] = json!("sk_live_1"))),
+        ("auth.agent", edit(me, |it| it["agent"]["name"] = json!("Bot"))),
+        ("auth.author", items("note", |it| it["author"] = json!("Somebody"))),
+        ("auth.actor", items("event", |it| it["actor"] = json!("Somebody"))),
+        ("auth.drafter", items("message", |it| it["from"]["name"] = json!("Somebody"))),
+        ("auth.livemode", edit(me, |it| it["livemode"] = json!(false))),
+        ("auth.scopes", edit(me, |it| it["scopes"] = json!(["read", "write", "draft", "send"]))),
+        ("scope.read.enough", status("GET /documents", 200, 403)),
+        ("scope.read.needed", status(me, 403, 200)),
+        ("scope.read.needed", status("GET /documents", 403, 200)),
+        ("scope.no-effect", counting(READ)),
+        ("private.no-effect", counting(READ)),
+        ("private.lists.filters", seen(LIST)),
+        ("private.own", status(READ, 200, 404)),
+        ("private.team", status(READ, 200, 404)),
+        ("private.lists.conversations", seen(LIST)),
+        ("private.lists.search", seen(LIST)),
+        ("private.lists.documents", seen("GET /documents")),
+        ("private.lists.document-search", seen("GET /documents")),
+        ("private.lists.mailboxes", seen("GET /mailboxes")),
+        ("sandbox.lists", seen(LIST)),
+        ("sandbox.invisible", status(READ, 404, 200)),
+        ("sandbox.invisible", seen("GET /documents")),
+        (
+            "browser.origin",
+            after(me, |_, answered| {
+                answered.headers.insert("access-control-allow-origin", "*".parse().expect("a header"));
+            }),
+        ),
+        ("plan.free", status(me, 403, 200)),
+        ("plan.free.mcp", status("POST /mcp", 403, 200)),
+    ])
+}
+
+pub(super) fn errors() -> Named {
+    let more = |what, status: u16| {
+        after(what, move |_: &Asked, answered: &mut Answered| {
+            if answered.status == status {
+                answered.set_json(&json!({ "error": "Not so.", "code": 7 }));
+            }
+        })
+    };
+    let first_problem = |what| {
+        after(what, |_: &Asked, answered: &mut Answered| {
+            if answered.status == 400 {
+                let sentence = answered.json()["error"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .split(';')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                answered.set_json(&json!({ "error": sentence }));
+            }
+        })
+    };
+    let early = || {
+        let count = AtomicU32::new(0);
+        before("GET /me", move |_| match count.fetch_add(1, Ordering::Relaxed) {
+            // The first is the suite's own look at the key.
+            0..=60 => Way::On,
+            _ => Way::Not(Answered::new(429, &json!({ "error": "Slow down to 120 a minute." }))),
+        })
+    };
+    named([
+        ("error.400", more(LIST, 400)),
+        ("error.401", more("GET /me", 401)),
+        ("error.404", more(READ, 404)),
+        ("error.403", more("POST /conversations/*/notes", 403)),
+        ("input.all-problems.body", first_problem("POST /conversations/*/replies")),
+        ("input.all-problems.query", first_problem(LIST)),
+        ("input.no-effect", counting(READ)),
+        ("no-idempotency-header", {
+            let count = AtomicU32::new(0);
+            before("POST /conversations/*/notes", move |_| match count.fetch_add(1, Ordering::Relaxed) {
+                0 => Way::On,
+                _ => Way::Not(Answered::new(201, &success())),
+            })
+        }),
+        ("rate.limited", status("GET /me", 429, 200)),
+        ("rate.limited", early()),
+        ("rate.body", more("GET /me", 429)),
+        ("rate.per-key", {
+            let refused = AtomicU32::new(0);
+            after("GET /me", move |_, answered| {
+                if answered.status == 429 {
+                    refused.store(1, Ordering::Relaxed);
+                } else if refused.load(Ordering::Relaxed) == 1 {
+                    *answered = Answered::new(429, &json!({ "error": "Slow down." }));
+                }
+            })
+        }),
+        ("rate.minute", before("POST /_mock/worlds/*/clock", |_| Way::Not(Answered::new(200, &json!({}))))),
+        ("rate.shared", status("POST /mcp", 429, 200)),
+        ("rate.shared.tools", {
+            let count = AtomicU32::new(0);
+            // The count starts anew after the calls of tools.
+            after("GET /me", move |_, answered| {
+                if answered.status == 429 && count.fetch_add(1, Ordering::Relaxed) < 60 {
+                    *answered = Answered::new(200, &json!({}));
+                }
+            })
+        }),
+        ("rate.inbound", status("POST /sandbox/inbound", 429, 201)),
+        ("openapi.auth", status("GET /openapi.json", 401, 200)),
+        ("openapi.status", edit("GET /openapi.json", |it| it["openapi"] = json!("3.0.3"))),
+    ])
+}
+
+pub(super) fn mcp() -> Named {
+    let endpoint = "POST /mcp";
+    let result = |change: fn(&mut Value)| edit(endpoint, move |it: &mut Value| change(&mut it["result"]));
+    let mut list = named([
+        ("mcp.json", as_text(endpoint)),
+        (
+            "mcp.sessions",
+            after(endpoint, |_, answered| {
+                answered.headers.insert("mcp-session-id", "1".parse().expect("a header"));
+            }),
+        ),
+        ("mcp.auth", status(endpoint, 401, 200)),
+        ("mcp.auth.wrong", status(endpoint, 401, 200)),
+        ("mcp.auth.revoked", status(endpoint, 401, 200)),
+        ("mcp.inputs", result(|it| it["isError"] = json!(false))),
+        (
+            "mcp.effect",
+            before(endpoint, |asked| match asked.json()["method"] == "tools/call" {
+                true => Way::Not(Answered::new(
+                    200,
+                    &json!({ "jsonrpc": "2.0", "id": 1, "result": { "isError": false } }),
+                )),
+                false => Way::On,
+            }),
+        ),
+        ("mcp.send", result(|it| it["isError"] = json!(false))),
+        ("mcp.visibility", result(|it| it["isError"] = json!(false))),
+    ]);
+    for tool in [
+        "list_conversations",
+        "get_conversation",
+        "add_note",
+        "set_status",
+        "tag_conversation",
+        "assign_conversation",
+        "reply",
+        "request_documents",
+        "list_mailboxes",
+        "list_tags",
+        "search_documents",
+        "record_sent",
+    ] {
+        list.push((
+            format!("mcp.tool.{tool}"),
+            edit(endpoint, move |it| {
+                if let Some(tools) = it["result"]["tools"].as_array_mut() {
+                    tools.retain(|it| it["name"] != tool);
+                }
+            }),
+        ));
+        if !tool.starts_with("list") && !tool.starts_with("get") && !tool.starts_with("search") {
+            list.push((
+                format!("mcp.hidden.{tool}"),
+                edit(endpoint, move |it| {
+                    if let Some(tools) = it["result"]["tools"].as_array_mut() {
+                        tools.push(json!({ "name": tool }));
+                    }
+                }),
+            ));
+        }
+    }
+    for path in [
+        "get.me",
+        "get.conversations",
+        "get.conversations.id",
+        "post.conversations.id.notes",
+        "post.conversations.id.status",
+        "post.conversations.id.tags",
+        "post.conversations.id.assign",
+        "post.conversations.id.replies",
+        "post.conversations.id.document-requests",
+        "get.mailboxes",
+        "get.tags",
+        "get.documents",
+        "post.app-mail",
+        "post.sandbox.inbound",
+    ] {
+        list.push((
+            format!("openapi.{path}"),
+            edit("GET /openapi.json", move |it| {
+                let (_, name) = path.split_once('.').expect("a method");
+                let name =
+                    format!("/{}", name.replace('.', "/").replace("conversations/id", "conversations/{id}"));
+                it["paths"].as_object_mut().expect("paths").remove(&name);
+            }),
+        ));
+    }
+    list
+}
