@@ -5,7 +5,7 @@ use shared_inbox::{Document, Tag};
 
 use super::{Control, Controlled, call::calls};
 use crate::{
-    runtime::journal::{JournalEntry, RequestFilter},
+    runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
         ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section, StepKind,
         TraceStep,

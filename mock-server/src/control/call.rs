@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Control,
-    input::{Asked, Search, Take, Taken},
+    input::{CallRequest, Extract, InputSchema, Search},
 };
 use crate::{
     http::response,
@@ -37,13 +37,13 @@ pub(crate) struct Call {
     pub(super) about: &'static str,
     /// When the present state does not allow it.
     pub(super) conflict: Option<&'static str>,
-    pub(super) takes: fn(&mut Taken, &mut SchemaGenerator),
-    pub(super) gives: fn(&mut SchemaGenerator) -> Given,
+    pub(super) takes: fn(&mut InputSchema, &mut SchemaGenerator),
+    pub(super) gives: fn(&mut SchemaGenerator) -> OutputSchema,
     pub(crate) route: MethodRouter,
 }
 
 /// What a call answers, for the document.
-pub(super) struct Given {
+pub(super) struct OutputSchema {
     pub(super) status: u16,
     /// The content type and the schema, when there is a body.
     pub(super) body: Option<(&'static str, Schema)>,
@@ -63,13 +63,13 @@ impl Call {
 }
 
 /// What a call gives back.
-pub(super) trait Give: Send + 'static {
-    fn given(generator: &mut SchemaGenerator) -> Given;
-    fn give(self) -> Response;
+pub(super) trait Output: Send + 'static {
+    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema;
+    fn respond(self) -> Response;
 }
 
-fn json_given<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> Given {
-    Given { status, body: Some(("application/json", generator.subschema_for::<T>())) }
+fn json_schema_of<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> OutputSchema {
+    OutputSchema { status, body: Some(("application/json", generator.subschema_for::<T>())) }
 }
 
 fn json_response<T: Serialize>(status: u16, value: &T) -> Response {
@@ -84,11 +84,11 @@ macro_rules! answers {
         $(#[$doc])*
         pub(super) struct $name<T>(pub(super) T);
 
-        impl<T: Serialize + JsonSchema + Send + 'static> Give for $name<T> {
-            fn given(generator: &mut SchemaGenerator) -> Given {
-                json_given::<T>($status, generator)
+        impl<T: Serialize + JsonSchema + Send + 'static> Output for $name<T> {
+            fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
+                json_schema_of::<T>($status, generator)
             }
-            fn give(self) -> Response {
+            fn respond(self) -> Response {
                 json_response($status, &self.0)
             }
         }
@@ -115,11 +115,11 @@ struct Ok {
     ok: bool,
 }
 
-impl Give for Done {
-    fn given(generator: &mut SchemaGenerator) -> Given {
-        json_given::<Ok>(200, generator)
+impl Output for Done {
+    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
+        json_schema_of::<Ok>(200, generator)
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         json_response(200, &Ok { ok: true })
     }
 }
@@ -127,11 +127,11 @@ impl Give for Done {
 /// It is gone.
 pub(super) struct Gone(pub(super) ());
 
-impl Give for Gone {
-    fn given(_: &mut SchemaGenerator) -> Given {
-        Given { status: 204, body: None }
+impl Output for Gone {
+    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
+        OutputSchema { status: 204, body: None }
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         StatusCode::NO_CONTENT.into_response()
     }
 }
@@ -142,21 +142,21 @@ pub(super) struct Raw(pub(super) Response);
 /// The world as a document.
 pub(super) struct WorldDocument(pub(super) Vec<u8>);
 
-impl Give for WorldDocument {
-    fn given(_: &mut SchemaGenerator) -> Given {
-        Given { status: 200, body: Some(("application/json", super::input::world_document())) }
+impl Output for WorldDocument {
+    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
+        OutputSchema { status: 200, body: Some(("application/json", super::input::world_document())) }
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         response::json(200, self.0).map(Body::from)
     }
 }
 
-impl Give for Raw {
-    fn given(_: &mut SchemaGenerator) -> Given {
+impl Output for Raw {
+    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
         let schema = schemars::json_schema!({ "type": "string" });
-        Given { status: 200, body: Some(("text/event-stream", schema)) }
+        OutputSchema { status: 200, body: Some(("text/event-stream", schema)) }
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         self.0
     }
 }
@@ -170,15 +170,17 @@ pub(super) fn call<A, G, F, Fut>(
     act: F,
 ) -> Call
 where
-    A: Take,
-    G: Give,
+    A: Extract,
+    G: Output,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<G, Refusal>> + Send,
 {
-    let read = move |asked: &mut Asked| -> Result<Act, Refusal> {
-        let (act, taken) = (act.clone(), A::take(asked)?);
+    let read = move |asked: &mut CallRequest| -> Result<Act, Refusal> {
+        let (act, taken) = (act.clone(), A::extract(asked)?);
         Ok(Box::new(move |control| {
-            Box::pin(async move { act(control, taken).await.map_or_else(Refusal::into_response, Give::give) })
+            Box::pin(
+                async move { act(control, taken).await.map_or_else(Refusal::into_response, Output::respond) },
+            )
         }))
     };
     let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
@@ -190,7 +192,7 @@ where
         about: "",
         conflict: None,
         takes: A::describe,
-        gives: G::given,
+        gives: G::output_schema,
         route: route(filter, Arc::new(read)),
     }
 }
@@ -199,7 +201,7 @@ where
 type Act = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
 
 /// Reads what came with a call.
-type Read = dyn Fn(&mut Asked) -> Result<Act, Refusal> + Send + Sync;
+type Read = dyn Fn(&mut CallRequest) -> Result<Act, Refusal> + Send + Sync;
 
 /// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
 fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
@@ -217,8 +219,8 @@ macro_rules! methods {
     ($($name:ident $method:ident;)*) => {$(
         pub(super) fn $name<A, G, F, Fut>(path: &'static str, name: &'static str, summary: &'static str, act: F) -> Call
         where
-            A: Take,
-            G: Give,
+            A: Extract,
+            G: Output,
             F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
             Fut: Future<Output = Result<G, Refusal>> + Send,
         {
@@ -242,7 +244,7 @@ pub(super) fn list<A, T, F, Fut>(
     act: F,
 ) -> Call
 where
-    A: Take + Clone + Sync,
+    A: Extract + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Vec<T>, Refusal>> + Send,
@@ -269,13 +271,13 @@ pub(super) fn paged<A, T, F, Fut>(
     act: F,
 ) -> Call
 where
-    A: Take + Clone + Sync,
+    A: Extract + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
     F: Fn(Control, A, Section) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
 {
-    type Asked<A> = (A, (Search<Section>, Search<Wait>));
-    get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): Asked<A>| {
+    type CallRequest<A> = (A, (Search<Section>, Search<Wait>));
+    get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): CallRequest<A>| {
         let act = act.clone();
         async move {
             let enough = wait.least.unwrap_or(1);
@@ -292,11 +294,11 @@ where
 /// A part of a list.
 struct Paged<T>(Page<T>);
 
-impl<T: Serialize + JsonSchema + Send + 'static> Give for Paged<T> {
-    fn given(generator: &mut SchemaGenerator) -> Given {
-        json_given::<Vec<T>>(200, generator)
+impl<T: Serialize + JsonSchema + Send + 'static> Output for Paged<T> {
+    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
+        json_schema_of::<Vec<T>>(200, generator)
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         let mut response = json_response(200, &self.0.items);
         response.headers_mut().insert(TOTAL, self.0.total.into());
         response
@@ -318,23 +320,23 @@ pub(super) struct Wait {
 }
 
 /// The longest wait for a list.
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+const MAX_WAIT: Duration = Duration::from_secs(300);
 
 impl Wait {
     fn span(&self) -> Result<Option<Duration>, Refusal> {
         let Some(seconds) = self.wait else { return Ok(None) };
         Duration::try_from_secs_f64(seconds)
             .ok()
-            .filter(|span| *span <= LONGEST_WAIT)
+            .filter(|span| *span <= MAX_WAIT)
             .map(Some)
             .ok_or_else(|| Refusal::field("wait", "must be from 0 to 300 seconds"))
     }
 }
 
-fn asked(ids: &RawPathParams, request: Request) -> Asked {
+fn asked(ids: &RawPathParams, request: Request) -> CallRequest {
     let (parts, _) = request.into_parts();
     let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-    Asked { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
+    CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
 }
 
 /// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of

@@ -6,8 +6,8 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::Rec
 use serde_json::{Map, Value, json};
 
 use super::{
-    call::{Call, Given},
-    input::Taken,
+    call::{Call, OutputSchema},
+    input::InputSchema,
     table::{self, Family},
 };
 use crate::{json::schema_names, ready::CONTROL_PREFIX};
@@ -99,7 +99,7 @@ is a foreign one, is a 403. There is no rate limit, and nothing of it stands in 
 the owner of a private inbox, or else the first person of the workspace.";
 
 fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mut SchemaGenerator) -> Value {
-    let mut taken = Taken::default();
+    let mut taken = InputSchema::default();
     (call.takes)(&mut taken, taking);
     let mut described = json!({
         "tags": [family],
@@ -121,7 +121,7 @@ fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mu
     described
 }
 
-fn answers(call: &Call, taken: &Taken, given: Given) -> Value {
+fn answers(call: &Call, taken: &InputSchema, given: OutputSchema) -> Value {
     let mut done = json!({ "description": call.summary });
     if let Some((kind, schema)) = given.body {
         done["content"] = json!({ kind: { "schema": plain(schema) } });

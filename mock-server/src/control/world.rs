@@ -26,7 +26,7 @@ use crate::{
         change::Change,
         clock::ClockMode,
         document::Origin,
-        journal::{JournalEntry, RequestFilter},
+        journal::entry::{JournalEntry, RequestFilter},
     },
     world::{JobEntry, Refusal, Section},
 };
@@ -367,14 +367,14 @@ struct MoveClock {
 }
 
 /// A hundred years; the clock's own range ends in 9999.
-const MOST_SECONDS: u64 = 3_155_760_000;
+const MAX_ADVANCE_SECONDS: u64 = 3_155_760_000;
 
 impl MoveClock {
     fn until(self) -> Result<Until, Refusal> {
         match (self.advance_seconds, self.to, self.next_job) {
             (Some(seconds), None, None) => Duration::try_from_secs_f64(seconds)
                 .ok()
-                .filter(|by| by.as_secs() <= MOST_SECONDS)
+                .filter(|by| by.as_secs() <= MAX_ADVANCE_SECONDS)
                 .map(Until::By)
                 .ok_or_else(|| {
                     Refusal::field("advanceSeconds", "must be from 0 to 3155760000, a hundred years")

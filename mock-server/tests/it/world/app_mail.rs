@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::Operation;
-use shared_inbox_mock::world::{Dmarc, InboundMail};
+use shared_inbox_mock::{Dmarc, InboundMail};
 
 use super::kit::Kit;
 

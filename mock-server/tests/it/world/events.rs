@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{Operation, Timestamp};
-use shared_inbox_mock::world::{
-    Approval, Assignment, InboundMail, NewBooking, NewMailbox, NewUser, Plan, Upload, webhooks::CreateWebhook,
+use shared_inbox_mock::{
+    Approval, Assignment, CreateWebhook, InboundMail, NewBooking, NewMailbox, NewUser, Plan, Upload,
 };
 
 use super::kit::Kit;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{Operation, Timestamp};
-use shared_inbox_mock::world::{InboundMail, Snooze};
+use shared_inbox_mock::{InboundMail, Snooze};
 
 use super::kit::Kit;
 
@@ -133,7 +133,7 @@ fn a_reference_joins_only_for_someone_on_the_conversation() {
     let other = kit.inbound(mail("lee@example.com"));
     assert!(other.created);
     let mut forged = mail("kim@example.com");
-    forged.dmarc = shared_inbox_mock::world::Dmarc::Fail;
+    forged.dmarc = shared_inbox_mock::Dmarc::Fail;
     assert!(kit.inbound(forged).created, "whoever fails the check of the sender may be anybody");
 
     let live = kit.live.clone();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{Operation, Scope};
-use shared_inbox_mock::world::{CallInput, InboundMail, NewKey, NewMailbox, NewUser, Plan, Refusal};
+use shared_inbox_mock::{CallInput, InboundMail, NewKey, NewMailbox, NewUser, Plan, Refusal};
 
 use super::kit::Kit;
 
