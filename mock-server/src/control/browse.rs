@@ -3,7 +3,7 @@
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
 
-use super::{Control, Controlled, call::calls};
+use super::{Control, Controlled, calls::calls};
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{

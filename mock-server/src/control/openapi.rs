@@ -6,6 +6,7 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::Rec
 use serde_json::{Map, Value, json};
 
 use super::{
+    Control,
     call::{Call, OutputSchema},
     input::InputSchema,
     table::{self, Family},
@@ -19,6 +20,13 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table::all()));
 /// The document.
 pub(crate) fn document() -> &'static Value {
     &DOCUMENT
+}
+
+impl Control {
+    /// The OpenAPI document of the control API itself, as JSON.
+    pub fn openapi(&self) -> String {
+        document().to_string()
+    }
 }
 
 fn document_of(families: Vec<Family>) -> Value {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::{Timestamp, WebhookId};
 
-use super::{Control, Controlled, call::calls};
+use super::{Control, Controlled, calls::calls};
 use crate::{
     runtime::{advance::Until, clock::ClockMode},
     world::{DeliveryFilter, Refusal},
