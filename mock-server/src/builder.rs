@@ -53,7 +53,7 @@ pub struct MockServerBuilder {
     pub(crate) targets: WebhookTargets,
     pub(crate) webhook_answer_time: Duration,
     pub(crate) control_token: Option<String>,
-    pub(crate) patience: Duration,
+    pub(crate) client_timeout: Duration,
     pub(crate) log: bool,
     pub(crate) console: bool,
 }
@@ -115,7 +115,7 @@ impl Default for MockServerBuilder {
             targets: WebhookTargets::default(),
             webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
             control_token: None,
-            patience: Limits::default().patience,
+            client_timeout: Limits::default().client_timeout,
             log: false,
             console: true,
         }
@@ -191,8 +191,8 @@ impl MockServerBuilder {
 
     /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
     /// answered 408), for the next request on a connection that is kept, and to take its answer; 30 seconds unless set.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn client_timeout(mut self, client_timeout: Duration) -> Self {
+        self.client_timeout = client_timeout;
         self
     }
 
@@ -273,7 +273,7 @@ impl MockServerBuilder {
         let _context = runtime.enter();
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let limits = Limits { patience: self.patience, ..Limits::default() };
+        let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
         Ok((
             App::new(registry, bound, self.control_token.as_deref(), limits, self.log, self.console, stop),
             listener,

@@ -160,10 +160,10 @@ fn schema() -> Result<(), String> {
 
 /// One request by hand: an image with nothing but this program has no other to ask with.
 fn health(at: SocketAddr) -> Result<(), String> {
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
     let ask = || {
-        let mut stream = TcpStream::connect_timeout(&at, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut stream = TcpStream::connect_timeout(&at, HEALTH_TIMEOUT)?;
+        stream.set_read_timeout(Some(HEALTH_TIMEOUT))?;
         write!(stream, "GET /_mock/health HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n")?;
         let mut line = String::new();
         BufReader::new(stream.take(100)).read_line(&mut line)?;

@@ -45,7 +45,7 @@ mod lifetime;
 mod ready;
 mod receiver_check;
 mod runtime;
-pub mod world;
+mod world;
 
 use std::thread::JoinHandle;
 
@@ -66,18 +66,19 @@ pub use runtime::{
     advance::{Advanced, ClockReading},
     change::{Cause, Change},
     clock::ClockMode,
-    journal::{JournalEntry, Order, RequestFilter, Transport},
+    journal::entry::{JournalEntry, Order, RequestFilter, Transport},
     targets::WebhookTargets,
 };
 pub use world::{
-    Actor, Approval, Approved, Assignment, Attempt, AttemptSent, BookingRecord, ConversationEntry,
-    ConversationFilter, ConversationView, CreateWebhook, CreatedKey, CreatedWebhook, DeliveryDetail,
-    DeliveryFilter, DeliveryOutcome, DeliveryView, Discard, DocumentFilter, FiredJob, HelperDraft, HookScope,
-    HookState, InboundFile, InboundMail, JobEntry, KeyEntry, MailboxEntry, NewBooking, NewDocument, NewKey,
+    Actor, Approval, Approved, Assignment, Attempt, AttemptOutcome, AttemptRequest, AttemptSent,
+    BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,
+    CreatedKey, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, Discard,
+    Dmarc, DocumentFilter, Fired, FiredJob, HelperDraft, HookScope, HookState, InboundFile, InboundMail,
+    InvalidWorld, JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey,
     NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
-    RequestEntry, RotatedSecret, Section, SentMail, Signed, Snooze, Sorting, StatusChange, StepKind, Stop,
-    TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery, TraceStep, Upload, Uploaded,
-    User, Waiting, WebhookView, World,
+    RequestEntry, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting, StatusChange,
+    StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery,
+    TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
 };
 
 use http::connection::Phase;

@@ -6,7 +6,8 @@ use shared_inbox::{BookingId, DocumentId, ReplyResult};
 
 use super::{
     Control, Controlled,
-    call::{Made, Shown, calls, get, post},
+    call::{Made, Shown, get, post},
+    calls::calls,
     input::{Id, Input},
 };
 use crate::world::{

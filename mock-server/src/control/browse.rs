@@ -3,9 +3,9 @@
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
 
-use super::{Control, Controlled, call::calls};
+use super::{Control, Controlled, calls::calls};
 use crate::{
-    runtime::journal::{JournalEntry, RequestFilter},
+    runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
         ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section, StepKind,
         TraceStep,

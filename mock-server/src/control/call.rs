@@ -1,6 +1,6 @@
 //! One call of the control API: how it is asked for, what it takes, what it answers, and what is done.
 //!
-//! Each call is written down once, in [`calls!`] of its family. The routes, the methods of [`Control`], the reading of inputs and
+//! Each call is written down once, in `calls!` of its family. The routes, the methods of [`Control`], the reading of inputs and
 //! the OpenAPI document are all made from it.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Control,
-    input::{Asked, Search, Take, Taken},
+    input::{CallRequest, Extract, InputSchema, Search},
 };
 use crate::{
     http::response,
@@ -37,13 +37,13 @@ pub(crate) struct Call {
     pub(super) about: &'static str,
     /// When the present state does not allow it.
     pub(super) conflict: Option<&'static str>,
-    pub(super) takes: fn(&mut Taken, &mut SchemaGenerator),
-    pub(super) gives: fn(&mut SchemaGenerator) -> Given,
+    pub(super) takes: fn(&mut InputSchema, &mut SchemaGenerator),
+    pub(super) gives: fn(&mut SchemaGenerator) -> OutputSchema,
     pub(crate) route: MethodRouter,
 }
 
 /// What a call answers, for the document.
-pub(super) struct Given {
+pub(super) struct OutputSchema {
     pub(super) status: u16,
     /// The content type and the schema, when there is a body.
     pub(super) body: Option<(&'static str, Schema)>,
@@ -63,13 +63,13 @@ impl Call {
 }
 
 /// What a call gives back.
-pub(super) trait Give: Send + 'static {
-    fn given(generator: &mut SchemaGenerator) -> Given;
-    fn give(self) -> Response;
+pub(super) trait Output: Send + 'static {
+    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema;
+    fn respond(self) -> Response;
 }
 
-fn json_given<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> Given {
-    Given { status, body: Some(("application/json", generator.subschema_for::<T>())) }
+fn json_schema_of<T: JsonSchema>(status: u16, generator: &mut SchemaGenerator) -> OutputSchema {
+    OutputSchema { status, body: Some(("application/json", generator.subschema_for::<T>())) }
 }
 
 fn json_response<T: Serialize>(status: u16, value: &T) -> Response {
@@ -84,11 +84,11 @@ macro_rules! answers {
         $(#[$doc])*
         pub(super) struct $name<T>(pub(super) T);
 
-        impl<T: Serialize + JsonSchema + Send + 'static> Give for $name<T> {
-            fn given(generator: &mut SchemaGenerator) -> Given {
-                json_given::<T>($status, generator)
+        impl<T: Serialize + JsonSchema + Send + 'static> Output for $name<T> {
+            fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
+                json_schema_of::<T>($status, generator)
             }
-            fn give(self) -> Response {
+            fn respond(self) -> Response {
                 json_response($status, &self.0)
             }
         }
@@ -115,11 +115,11 @@ struct Ok {
     ok: bool,
 }
 
-impl Give for Done {
-    fn given(generator: &mut SchemaGenerator) -> Given {
-        json_given::<Ok>(200, generator)
+impl Output for Done {
+    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
+        json_schema_of::<Ok>(200, generator)
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         json_response(200, &Ok { ok: true })
     }
 }
@@ -127,11 +127,11 @@ impl Give for Done {
 /// It is gone.
 pub(super) struct Gone(pub(super) ());
 
-impl Give for Gone {
-    fn given(_: &mut SchemaGenerator) -> Given {
-        Given { status: 204, body: None }
+impl Output for Gone {
+    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
+        OutputSchema { status: 204, body: None }
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         StatusCode::NO_CONTENT.into_response()
     }
 }
@@ -142,21 +142,21 @@ pub(super) struct Raw(pub(super) Response);
 /// The world as a document.
 pub(super) struct WorldDocument(pub(super) Vec<u8>);
 
-impl Give for WorldDocument {
-    fn given(_: &mut SchemaGenerator) -> Given {
-        Given { status: 200, body: Some(("application/json", super::input::world_document())) }
+impl Output for WorldDocument {
+    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
+        OutputSchema { status: 200, body: Some(("application/json", super::input::world_document())) }
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         response::json(200, self.0).map(Body::from)
     }
 }
 
-impl Give for Raw {
-    fn given(_: &mut SchemaGenerator) -> Given {
+impl Output for Raw {
+    fn output_schema(_: &mut SchemaGenerator) -> OutputSchema {
         let schema = schemars::json_schema!({ "type": "string" });
-        Given { status: 200, body: Some(("text/event-stream", schema)) }
+        OutputSchema { status: 200, body: Some(("text/event-stream", schema)) }
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         self.0
     }
 }
@@ -170,15 +170,17 @@ pub(super) fn call<A, G, F, Fut>(
     act: F,
 ) -> Call
 where
-    A: Take,
-    G: Give,
+    A: Extract,
+    G: Output,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<G, Refusal>> + Send,
 {
-    let read = move |asked: &mut Asked| -> Result<Act, Refusal> {
-        let (act, taken) = (act.clone(), A::take(asked)?);
+    let read = move |asked: &mut CallRequest| -> Result<Act, Refusal> {
+        let (act, taken) = (act.clone(), A::extract(asked)?);
         Ok(Box::new(move |control| {
-            Box::pin(async move { act(control, taken).await.map_or_else(Refusal::into_response, Give::give) })
+            Box::pin(
+                async move { act(control, taken).await.map_or_else(Refusal::into_response, Output::respond) },
+            )
         }))
     };
     let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
@@ -190,7 +192,7 @@ where
         about: "",
         conflict: None,
         takes: A::describe,
-        gives: G::given,
+        gives: G::output_schema,
         route: route(filter, Arc::new(read)),
     }
 }
@@ -199,7 +201,7 @@ where
 type Act = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
 
 /// Reads what came with a call.
-type Read = dyn Fn(&mut Asked) -> Result<Act, Refusal> + Send + Sync;
+type Read = dyn Fn(&mut CallRequest) -> Result<Act, Refusal> + Send + Sync;
 
 /// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
 fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
@@ -217,8 +219,8 @@ macro_rules! methods {
     ($($name:ident $method:ident;)*) => {$(
         pub(super) fn $name<A, G, F, Fut>(path: &'static str, name: &'static str, summary: &'static str, act: F) -> Call
         where
-            A: Take,
-            G: Give,
+            A: Extract,
+            G: Output,
             F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
             Fut: Future<Output = Result<G, Refusal>> + Send,
         {
@@ -242,7 +244,7 @@ pub(super) fn list<A, T, F, Fut>(
     act: F,
 ) -> Call
 where
-    A: Take + Clone + Sync,
+    A: Extract + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Vec<T>, Refusal>> + Send,
@@ -269,13 +271,13 @@ pub(super) fn paged<A, T, F, Fut>(
     act: F,
 ) -> Call
 where
-    A: Take + Clone + Sync,
+    A: Extract + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
     F: Fn(Control, A, Section) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
 {
-    type Asked<A> = (A, (Search<Section>, Search<Wait>));
-    get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): Asked<A>| {
+    type CallRequest<A> = (A, (Search<Section>, Search<Wait>));
+    get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): CallRequest<A>| {
         let act = act.clone();
         async move {
             let enough = wait.least.unwrap_or(1);
@@ -292,11 +294,11 @@ where
 /// A part of a list.
 struct Paged<T>(Page<T>);
 
-impl<T: Serialize + JsonSchema + Send + 'static> Give for Paged<T> {
-    fn given(generator: &mut SchemaGenerator) -> Given {
-        json_given::<Vec<T>>(200, generator)
+impl<T: Serialize + JsonSchema + Send + 'static> Output for Paged<T> {
+    fn output_schema(generator: &mut SchemaGenerator) -> OutputSchema {
+        json_schema_of::<Vec<T>>(200, generator)
     }
-    fn give(self) -> Response {
+    fn respond(self) -> Response {
         let mut response = json_response(200, &self.0.items);
         response.headers_mut().insert(TOTAL, self.0.total.into());
         response
@@ -318,131 +320,21 @@ pub(super) struct Wait {
 }
 
 /// The longest wait for a list.
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+const MAX_WAIT: Duration = Duration::from_secs(300);
 
 impl Wait {
     fn span(&self) -> Result<Option<Duration>, Refusal> {
         let Some(seconds) = self.wait else { return Ok(None) };
         Duration::try_from_secs_f64(seconds)
             .ok()
-            .filter(|span| *span <= LONGEST_WAIT)
+            .filter(|span| *span <= MAX_WAIT)
             .map(Some)
             .ok_or_else(|| Refusal::field("wait", "must be from 0 to 300 seconds"))
     }
 }
 
-fn asked(ids: &RawPathParams, request: Request) -> Asked {
+fn asked(ids: &RawPathParams, request: Request) -> CallRequest {
     let (parts, _) = request.into_parts();
     let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-    Asked { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
+    CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
 }
-
-/// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
-/// [`Control`] with what it takes, what it gives and how that is answered over HTTP. The entry in the table and the
-/// method are made from it. What needs more than that stands behind `also`, made by hand.
-///
-/// A parameter is an `id` of the path, the `body` or the `query`. A method of a `list` cannot fail, one of a `paged` list
-/// takes a section too.
-macro_rules! calls {
-    ($(
-        $(#[$meta:meta])*
-        $verb:ident $path:literal $name:literal $summary:literal
-        $(about $about:literal)?
-        $(conflict $conflict:literal)?
-        $(errors $errors:literal)?
-        fn $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) -> $out:ty as $give:ident {
-            |$it:ident $(, $section:ident)?| $body:expr
-        }
-    )*
-    $(; also [$($call:expr),* $(,)?])?) => {
-        impl $crate::control::Control {$(
-            $crate::control::call::calls! {
-                @method $verb [#[doc = concat!($summary, ".")] $(#[$meta])* $(
-                    #[doc = "\n# Errors\n"]
-                    #[doc = $errors]
-                )?]
-                $method($($kind $arg $(: $type)?),*) $out, $it $($section)? => $body
-            }
-        )*}
-
-        /// The calls of this family.
-        pub(super) fn calls() -> Vec<$crate::control::call::Call> {
-            vec![
-                $($crate::control::call::calls!(
-                    @call $verb $path $name $summary $method($($kind $arg),*) $give
-                )$(.about($about))?$(.conflict($conflict))?,)*
-                $($($call,)*)?
-            ]
-        }
-    };
-
-    (@method list [$($doc:tt)*] $method:ident() $out:ty, $it:ident => $body:expr) => {
-        $($doc)*
-        pub async fn $method(&self) -> Vec<$out> {
-            let $it = self;
-            $body
-        }
-    };
-    (@method paged [$($doc:tt)*] $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) $out:ty, $it:ident $section:ident => $body:expr) => {
-        $($doc)*
-        pub async fn $method(
-            &self,
-            $($arg: $crate::control::call::calls!(@type $kind $($type)?),)*
-            $section: $crate::world::Section,
-        ) -> $crate::control::Controlled<$crate::world::Page<$out>> {
-            let $it = self;
-            $body
-        }
-    };
-    (@method $verb:ident [$($doc:tt)*] $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) $out:ty, $it:ident => $body:expr) => {
-        $($doc)*
-        pub async fn $method(
-            &self,
-            $($arg: $crate::control::call::calls!(@type $kind $($type)?)),*
-        ) -> $crate::control::Controlled<$out> {
-            let $it = self;
-            $body
-        }
-    };
-
-    (@type id) => { impl AsRef<str> };
-    (@type $kind:ident $type:ty) => { $type };
-
-    (@call list $path:literal $name:literal $summary:literal $method:ident() $give:ident) => {
-        $crate::control::call::list($path, $name, $summary, |it: $crate::control::Control, ()| async move {
-            Ok(it.$method().await)
-        })
-    };
-    (@call paged $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
-        $crate::control::call::paged(
-            $path,
-            $name,
-            $summary,
-            |it: $crate::control::Control, $crate::control::call::calls!(@pattern $($kind $arg),*), section| async move {
-                it.$method($($arg,)* section).await
-            },
-        )
-    };
-    (@call $verb:ident $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
-        $crate::control::call::$verb(
-            $path,
-            $name,
-            $summary,
-            |it: $crate::control::Control, $crate::control::call::calls!(@pattern $($kind $arg),*)| async move {
-                it.$method($($arg),*).await.map($crate::control::call::$give)
-            },
-        )
-    };
-
-    (@pattern) => { () };
-    (@pattern id $arg:ident) => { $crate::control::input::Id($arg) };
-    (@pattern body $arg:ident) => { $crate::control::input::Input($arg) };
-    (@pattern query $arg:ident) => { $crate::control::input::Search($arg) };
-    (@pattern $kind:ident $arg:ident, $other_kind:ident $other:ident) => {
-        (
-            $crate::control::call::calls!(@pattern $kind $arg),
-            $crate::control::call::calls!(@pattern $other_kind $other),
-        )
-    };
-}
-pub(super) use calls;

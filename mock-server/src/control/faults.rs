@@ -2,7 +2,8 @@
 
 use super::{
     Control,
-    call::{Gone, calls, delete},
+    call::{Gone, delete},
+    calls::calls,
 };
 use crate::{
     faults::{Bundle, Fault, FaultRule, Faults},

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What came with a call.
-pub(super) struct Asked {
+pub(super) struct CallRequest {
     pub(super) ids: std::vec::IntoIter<String>,
     pub(super) uri: Uri,
     pub(super) extensions: Extensions,
@@ -30,7 +30,7 @@ pub(super) struct Asked {
 
 /// What a call takes, for the document.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct InputSchema {
     /// The schema of the query, an object.
     pub(super) query: Vec<Schema>,
     /// The schema of the body, and whether there must be one.
@@ -38,24 +38,24 @@ pub(super) struct Taken {
 }
 
 /// Something that a call takes in.
-pub(super) trait Take: Sized + Send + 'static {
-    fn describe(_taken: &mut Taken, _generator: &mut SchemaGenerator) {}
-    fn take(asked: &mut Asked) -> Result<Self, Refusal>;
+pub(super) trait Extract: Sized + Send + 'static {
+    fn describe(_taken: &mut InputSchema, _generator: &mut SchemaGenerator) {}
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal>;
 }
 
-impl Take for () {
-    fn take(_: &mut Asked) -> Result<Self, Refusal> {
+impl Extract for () {
+    fn extract(_: &mut CallRequest) -> Result<Self, Refusal> {
         Ok(())
     }
 }
 
-impl<A: Take, B: Take> Take for (A, B) {
-    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+impl<A: Extract, B: Extract> Extract for (A, B) {
+    fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         A::describe(taken, generator);
         B::describe(taken, generator);
     }
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
-        Ok((A::take(asked)?, B::take(asked)?))
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
+        Ok((A::extract(asked)?, B::extract(asked)?))
     }
 }
 
@@ -63,8 +63,8 @@ impl<A: Take, B: Take> Take for (A, B) {
 #[derive(Clone)]
 pub(super) struct Id(pub(super) String);
 
-impl Take for Id {
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+impl Extract for Id {
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
         asked.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
     }
 }
@@ -73,11 +73,11 @@ impl Take for Id {
 #[derive(Clone)]
 pub(super) struct Search<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Search<T> {
-    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Search<T> {
+    fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         taken.query.push(T::json_schema(generator));
     }
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
         let Query(query) = Query::try_from_uri(&asked.uri).map_err(|rejection| {
             let text = rejection.body_text();
             Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
@@ -90,18 +90,18 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Search<T> {
 #[derive(Clone)]
 pub(crate) struct Whole(pub(crate) Bytes);
 
-impl Asked {
+impl CallRequest {
     pub(super) fn body(&self) -> Bytes {
         self.extensions.get().map(|Whole(body)| body.clone()).unwrap_or_default()
     }
 }
 
 /// A world document, which is read by whoever uses it.
-impl Take for Whole {
-    fn describe(taken: &mut Taken, _: &mut SchemaGenerator) {
+impl Extract for Whole {
+    fn describe(taken: &mut InputSchema, _: &mut SchemaGenerator) {
         taken.body = Some((world_document(), true));
     }
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
         Ok(Self(asked.body()))
     }
 }
@@ -120,8 +120,8 @@ pub(super) fn world_document() -> Schema {
 #[derive(Clone, Copy)]
 pub(crate) struct ControlDocument(pub(crate) fn() -> &'static Value);
 
-impl Take for ControlDocument {
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+impl Extract for ControlDocument {
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
         asked.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
     }
 }
@@ -129,8 +129,8 @@ impl Take for ControlDocument {
 /// When the server stops.
 pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
 
-impl Take for Stopping {
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+impl Extract for Stopping {
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
         asked.extensions.get().cloned().map(Self).ok_or_else(|| Refusal::new(500, "The server is stopping."))
     }
 }
@@ -138,12 +138,12 @@ impl Take for Stopping {
 /// A JSON body; an empty one is `{}`.
 pub(super) struct Input<T>(pub(super) T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Take for Input<T> {
-    fn describe(taken: &mut Taken, generator: &mut SchemaGenerator) {
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Input<T> {
+    fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         let required = schemars::schema_for!(T).get("required").is_some();
         taken.body = Some((generator.subschema_for::<T>(), required));
     }
-    fn take(asked: &mut Asked) -> Result<Self, Refusal> {
+    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
         let body = asked.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
         read(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {

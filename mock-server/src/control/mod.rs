@@ -7,6 +7,8 @@
 mod actions;
 mod browse;
 mod call;
+mod calls;
+mod clock;
 mod expect;
 mod faults;
 pub(crate) mod input;

@@ -6,8 +6,9 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::Rec
 use serde_json::{Map, Value, json};
 
 use super::{
-    call::{Call, Given},
-    input::Taken,
+    Control,
+    call::{Call, OutputSchema},
+    input::InputSchema,
     table::{self, Family},
 };
 use crate::{json::schema_names, ready::CONTROL_PREFIX};
@@ -19,6 +20,13 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table::all()));
 /// The document.
 pub(crate) fn document() -> &'static Value {
     &DOCUMENT
+}
+
+impl Control {
+    /// The OpenAPI document of the control API itself, as JSON.
+    pub fn openapi(&self) -> String {
+        document().to_string()
+    }
 }
 
 fn document_of(families: Vec<Family>) -> Value {
@@ -99,7 +107,7 @@ is a foreign one, is a 403. There is no rate limit, and nothing of it stands in 
 the owner of a private inbox, or else the first person of the workspace.";
 
 fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mut SchemaGenerator) -> Value {
-    let mut taken = Taken::default();
+    let mut taken = InputSchema::default();
     (call.takes)(&mut taken, taking);
     let mut described = json!({
         "tags": [family],
@@ -121,7 +129,7 @@ fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mu
     described
 }
 
-fn answers(call: &Call, taken: &Taken, given: Given) -> Value {
+fn answers(call: &Call, taken: &InputSchema, given: OutputSchema) -> Value {
     let mut done = json!({ "description": call.summary });
     if let Some((kind, schema)) = given.body {
         done["content"] = json!({ kind: { "schema": plain(schema) } });

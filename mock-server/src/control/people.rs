@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::{
     Control, Controlled,
-    call::{Done, calls, list, put},
+    call::{Done, list, put},
+    calls::calls,
     input::Input,
 };
 use crate::world::{CreatedKey, KeyEntry, MailboxEntry, NewKey, NewMailbox, NewUser, Plan, User};

@@ -6,7 +6,8 @@ use shared_inbox::Timestamp;
 
 use super::{
     Control, Controlled,
-    call::{Made, Shown, WorldDocument, calls, get, post},
+    call::{Made, Shown, WorldDocument, get, post},
+    calls::calls,
     input::{Id, Input, Search},
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! The table of all calls, family by family: what the routes and the OpenAPI document are made from.
 
-use super::{actions, browse, call::Call, expect, faults, people, snapshots, webhooks, world};
+use super::{actions, browse, call::Call, clock, expect, faults, people, snapshots, webhooks, world};
 
 /// The calls of one family.
 pub(crate) struct Family {
@@ -15,7 +15,7 @@ pub(crate) fn all() -> Vec<Family> {
         Family {
             name: "World",
             about: "The world as a whole: its document, its clock, its journal, and worlds beside it.",
-            calls: world::calls(),
+            calls: world::calls().into_iter().chain(clock::calls()).collect(),
         },
         Family { name: "People", about: "People, inboxes, keys and the plan.", calls: people::calls() },
         Family {

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::{
     Control, Controlled,
-    call::{Accepted, calls, post},
+    call::{Accepted, post},
+    calls::calls,
     input::Id,
 };
 use crate::{

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use shared_inbox::Timestamp;
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, timeout_at},
@@ -14,7 +13,8 @@ use tokio::{
 
 use super::{
     Control, Controlled,
-    call::{Done, Gone, Made, Raw, Shown, WorldDocument, calls, delete, get, post, put},
+    call::{Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, post, put},
+    calls::calls,
     input::{ControlDocument, Id, Input, Search, Stopping, Whole},
 };
 use crate::{
@@ -22,11 +22,10 @@ use crate::{
     ready::Ready,
     runtime::{
         WorldRuntime,
-        advance::{Advanced, ClockReading, Until},
         change::Change,
         clock::ClockMode,
         document::Origin,
-        journal::{JournalEntry, RequestFilter},
+        journal::entry::{JournalEntry, RequestFilter},
     },
     world::{JobEntry, Refusal, Section},
 };
@@ -143,18 +142,6 @@ calls! {
         put("/state", "put_state", "Makes the world what a document says", |it: Control, Whole(document)| async move {
             it.put(document).await.map(Done)
         }),
-        get("/clock", "get_clock", "What the clock shows", |it: Control, ()| async move {
-            Ok(Shown(it.clock().await))
-        }),
-        post("/clock", "move_clock", "Moves the clock ahead", |it: Control, Input(to): Input<MoveClock>| async move {
-            it.move_clock(to.until()?).await.map(Shown)
-        })
-        .about(
-            "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that falls due on the \
-             way happens in order, each at its own time, webhook tries included; the answer comes when every try that \
-             fell due or was under way has ended. A real clock runs on from the later time.",
-        )
-        .conflict("The world was replaced or reset meanwhile."),
         get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, Id(id)| async move {
             Ok(Shown(it.trace(id).await))
         })
@@ -225,43 +212,6 @@ impl Control {
         Ok(())
     }
 
-    /// What the clock shows.
-    pub async fn clock(&self) -> ClockReading {
-        self.runtime.clock()
-    }
-
-    /// Moves the clock ahead. Everything that falls due on the way happens in order, each at its own time; webhook
-    /// tries that fell due or were under way have ended when this returns.
-    ///
-    /// # Errors
-    ///
-    /// 409 when the world is replaced or reset meanwhile.
-    pub async fn advance(&self, by: Duration) -> Controlled<Advanced> {
-        self.move_clock(Until::By(by)).await
-    }
-
-    /// Moves the clock ahead to a time, with everything that falls due on the way.
-    ///
-    /// # Errors
-    ///
-    /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
-    pub async fn advance_to(&self, time: Timestamp) -> Controlled<Advanced> {
-        self.move_clock(Until::Time(time)).await
-    }
-
-    /// Moves the clock ahead to the next job, and runs all that is due at that time. Nothing happens when there is none.
-    ///
-    /// # Errors
-    ///
-    /// 409 when the world is replaced or reset meanwhile.
-    pub async fn run_next_job(&self) -> Controlled<Advanced> {
-        self.move_clock(Until::NextJob).await
-    }
-
-    pub(crate) async fn move_clock(&self, until: Until) -> Controlled<Advanced> {
-        self.runtime.advance(until).await
-    }
-
     /// Looks until there is enough to see, or the span is over, in real time. Then what there is.
     pub(crate) async fn wait_for<T, F>(
         &self,
@@ -321,11 +271,6 @@ impl Control {
         Ok(Self { runtime, ..self.clone() })
     }
 
-    /// The OpenAPI document of the control API itself, as JSON.
-    pub fn openapi(&self) -> String {
-        super::openapi::document().to_string()
-    }
-
     /// The control of the world with this id.
     ///
     /// # Errors
@@ -348,45 +293,5 @@ struct Health {
 impl Health {
     fn new() -> Self {
         Self { status: "ok", version: env!("CARGO_PKG_VERSION") }
-    }
-}
-
-/// How far to move the clock: one of the three.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct MoveClock {
-    /// By so many seconds.
-    #[serde(default)]
-    advance_seconds: Option<f64>,
-    /// To this time, which must not have passed.
-    #[serde(default)]
-    to: Option<Timestamp>,
-    /// To the time of the next job, with all that is due at that time; stays where it is when there is none.
-    #[serde(default)]
-    next_job: Option<bool>,
-}
-
-/// A hundred years; the clock's own range ends in 9999.
-const MOST_SECONDS: u64 = 3_155_760_000;
-
-impl MoveClock {
-    fn until(self) -> Result<Until, Refusal> {
-        match (self.advance_seconds, self.to, self.next_job) {
-            (Some(seconds), None, None) => Duration::try_from_secs_f64(seconds)
-                .ok()
-                .filter(|by| by.as_secs() <= MOST_SECONDS)
-                .map(Until::By)
-                .ok_or_else(|| {
-                    Refusal::field("advanceSeconds", "must be from 0 to 3155760000, a hundred years")
-                }),
-            (None, Some(to), None) => Ok(Until::Time(to)),
-            (None, None, Some(true)) => Ok(Until::NextJob),
-            (None, None, Some(false)) => Err(Refusal::field("nextJob", "must be true")),
-            (None, None, None) => Err(Refusal::field("advanceSeconds", "is required, or `to`, or `nextJob`")),
-            _ => Err(Refusal::field(
-                "advanceSeconds",
-                "goes with neither `to` nor `nextJob`: give one of the three",
-            )),
-        }
     }
 }

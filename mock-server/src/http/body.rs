@@ -14,19 +14,19 @@ pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
 pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
 /// So much room is made before a body comes that says its length: growing to it would copy it again and again, and leave
 /// as much free memory behind.
-const ROOM: u64 = 128 << 20;
+const MAX_RESERVED: u64 = 128 << 20;
 /// How many times the limit is read and thrown away, so that a client that is still sending hears the answer.
-const DRAINED: usize = 4;
+const MAX_DRAINED: usize = 4;
 
 /// The whole body. A client that has not sent it when the patience ends has gone away, or means no good.
-pub(crate) async fn read<B>(body: B, limit: usize, patience: Duration) -> Result<Bytes, Refusal>
+pub(crate) async fn read<B>(body: B, limit: usize, client_timeout: Duration) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes>,
 {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    match tokio::time::timeout(patience, collect(body, limit)).await {
+    match tokio::time::timeout(client_timeout, collect(body, limit)).await {
         Ok(read) => read,
         Err(_) => Err(Refusal::new(408, "The body did not arrive in time.")),
     }
@@ -34,7 +34,7 @@ where
 
 async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes, Refusal> {
     let mut body = std::pin::pin!(body);
-    let room = usize::try_from(body.size_hint().lower().min(ROOM)).unwrap_or_default();
+    let room = usize::try_from(body.size_hint().lower().min(MAX_RESERVED)).unwrap_or_default();
     let (mut whole, mut seen) = (BytesMut::with_capacity(room.min(limit)), 0);
     while let Some(frame) = body.frame().await {
         let data = frame
@@ -42,7 +42,7 @@ async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes, 
             .into_data()
             .unwrap_or_default();
         seen += data.len();
-        if seen > limit.saturating_mul(DRAINED) {
+        if seen > limit.saturating_mul(MAX_DRAINED) {
             break;
         }
         if seen <= limit {

@@ -44,7 +44,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
         Err(_) => return response::error(404, "There is nothing at this path.").map(Body::from),
     };
     // Only now: whoever may not use the control API cannot make the server read a large document.
-    let body = match body::read(body, body::DOCUMENT_LIMIT, app.limits.patience).await {
+    let body = match body::read(body, body::DOCUMENT_LIMIT, app.limits.client_timeout).await {
         Ok(body) => body,
         Err(refused) => return refused.into_response(),
     };

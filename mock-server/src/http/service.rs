@@ -27,7 +27,7 @@ use crate::{
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
-        journal::{Entry, KeptResponse, Transport, parted},
+        journal::{KeptResponse, RecordedRequest, entry::Transport, split_target},
     },
     world::Refusal,
 };
@@ -67,7 +67,7 @@ impl<'a> Target<'a> {
 pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
     let (caller, mut record) = Record::begin(app, &parts);
-    let body = body::read(body, body::SERVICE_LIMIT, app.limits.patience).await;
+    let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
     record.body = body.clone().unwrap_or_default();
     let asked = RequestParts {
         method: parts.method.as_str(),
@@ -261,10 +261,10 @@ impl Drop for Record {
     fn drop(&mut self) {
         let duration = self.started.elapsed();
         if self.log {
-            let (path, _) = parted(&self.target);
+            let (path, _) = split_target(&self.target);
             log::request(&self.method, path, self.status, duration, self.agent.as_ref());
         }
-        let entry = Entry {
+        let entry = RecordedRequest {
             number: self.number,
             at: self.at,
             transport: self.transport,
@@ -276,6 +276,6 @@ impl Drop for Record {
             duration,
             body: self.body.clone(),
         };
-        self.runtime.enter_in_journal(entry, self.response.take());
+        self.runtime.record_request(entry, self.response.take());
     }
 }

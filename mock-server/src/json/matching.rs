@@ -27,9 +27,9 @@ impl std::fmt::Display for Difference {
 
 /// JSON on one line, cut where it gets long.
 pub(crate) fn short(value: &Value) -> String {
-    const MOST: usize = 120;
+    const MAX_CHARS: usize = 120;
     let text = value.to_string();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

@@ -16,9 +16,9 @@ use super::{WorldRuntime, change::Cause, clock::ClockMode};
 use crate::world::{FiredJob, Refusal};
 
 /// A suspended machine does not run its timers; look at the clock now and then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// How long a clock that is moved keeps others out of its world.
-const TURN: Duration = Duration::from_millis(1);
+const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Where the clock stands after it was moved, and what happened on the way.
 ///
@@ -80,7 +80,7 @@ impl WorldRuntime {
             loop {
                 let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
                 match wait {
-                    Some(wait) => drop(tokio::time::timeout(wait.min(LONGEST_SLEEP), wake.notified()).await),
+                    Some(wait) => drop(tokio::time::timeout(wait.min(MAX_SLEEP), wake.notified()).await),
                     None => wake.notified().await,
                 }
             }
@@ -151,12 +151,12 @@ impl WorldRuntime {
             let mut ended = std::pin::pin!(self.attempt_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
-                Step::Ran if began.elapsed() < TURN => {}
+                Step::Ran if began.elapsed() < LOCK_SHARE_INTERVAL => {}
                 Step::Ran => {
                     tokio::task::yield_now().await;
                     if self.waiting.load(Ordering::Relaxed) > 0 {
                         // The lock goes to whoever asks first, and that would be us.
-                        tokio::time::sleep(TURN).await;
+                        tokio::time::sleep(LOCK_SHARE_INTERVAL).await;
                     }
                     began = Instant::now();
                 }

@@ -37,9 +37,9 @@ use crate::{
 };
 
 /// Tries at once.
-const AT_ONCE: usize = 192;
+const MAX_CONCURRENT: usize = 192;
 /// Tries at once to endpoints whose last try timed out.
-const SLOW_AT_ONCE: usize = 64;
+const MAX_CONCURRENT_SLOW: usize = 64;
 /// How much of a response is read: more than is kept, so that a receiver can finish in peace.
 const MAX_RESPONSE_READ: usize = 64 * 1024;
 /// How much of a response's body is kept.
@@ -105,8 +105,8 @@ impl Deliverer {
             answer_within,
             local: OnceLock::new(),
             public: OnceLock::new(),
-            prompt: Semaphore::new(AT_ONCE),
-            slow: Semaphore::new(SLOW_AT_ONCE),
+            prompt: Semaphore::new(MAX_CONCURRENT),
+            slow: Semaphore::new(MAX_CONCURRENT_SLOW),
         }))
     }
 

@@ -38,7 +38,7 @@ use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
     delivery::Deliverer,
-    journal::{Entry, Journal, KeptResponse},
+    journal::{Journal, KeptResponse, RecordedRequest},
     plan::{Beginning, Plan},
     snapshots::Snapshots,
     worker::Worker,
@@ -49,11 +49,11 @@ use crate::{
 };
 
 /// How long a webhook that is to come after the next one waits for that.
-const SWAPPED_FOR: Duration = Duration::from_secs(60);
+const SWAP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many jobs of one moment a clock that is moved runs in one go.
-const JOBS_IN_ONE_GO: usize = 32;
+const MAX_JOBS_PER_TURN: usize = 32;
 /// Changes that a follower may be behind.
-const FOLLOWED: usize = 1_024;
+const MAX_CHANGES_BEHIND: usize = 1_024;
 
 pub(crate) struct WorldRuntime {
     plan: Plan,
@@ -209,7 +209,7 @@ impl WorldRuntime {
     /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
     /// moved it is no more than a few at a time: whoever moves it comes for the rest.
     fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
-        let most = if state.fired.is_some() { JOBS_IN_ONE_GO } else { usize::MAX };
+        let most = if state.fired.is_some() { MAX_JOBS_PER_TURN } else { usize::MAX };
         let mut tries = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
@@ -222,7 +222,7 @@ impl WorldRuntime {
                             continue;
                         }
                         Some(FaultMatch { act: Act::Swap, .. }) => {
-                            state.world.hold_attempt(&request, SWAPPED_FOR, true);
+                            state.world.hold_attempt(&request, SWAP_TIMEOUT, true);
                             continue;
                         }
                         fault => tries.push((request, fault)),
@@ -253,7 +253,7 @@ impl WorldRuntime {
     }
 
     pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
-        self.changes.get_or_init(|| broadcast::Sender::new(FOLLOWED)).subscribe()
+        self.changes.get_or_init(|| broadcast::Sender::new(MAX_CHANGES_BEHIND)).subscribe()
     }
 
     /// The number of the last request that has ended, as it changes.
@@ -333,7 +333,7 @@ impl WorldRuntime {
     }
 
     /// Enters a request that is over, and tells those who wait for one or follow them.
-    pub(crate) fn enter_in_journal(&self, entry: Entry, response: Option<KeptResponse>) {
+    pub(crate) fn record_request(&self, entry: RecordedRequest, response: Option<KeptResponse>) {
         self.lock().journal.push(entry, response);
         self.woken.notify_waiters();
         if let Some(ended) = self.ended.get() {

@@ -8,7 +8,7 @@ use shared_inbox::Timestamp;
 use crate::world::Refusal;
 
 /// An end to a suite that takes one for each test and deletes none.
-const MOST: usize = 100;
+const MAX_SNAPSHOTS: usize = 100;
 
 #[derive(Default)]
 pub(crate) struct Snapshots(BTreeMap<String, (Timestamp, Bytes)>);
@@ -19,8 +19,11 @@ fn none() -> Refusal {
 
 impl Snapshots {
     pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<(), Refusal> {
-        if self.0.len() >= MOST && !self.0.contains_key(name) {
-            return Err(Refusal::new(409, format!("There are {MOST} snapshots already; delete some.")));
+        if self.0.len() >= MAX_SNAPSHOTS && !self.0.contains_key(name) {
+            return Err(Refusal::new(
+                409,
+                format!("There are {MAX_SNAPSHOTS} snapshots already; delete some."),
+            ));
         }
         self.0.insert(name.to_owned(), (at, document));
         Ok(())

@@ -28,7 +28,7 @@ pub struct Page<T> {
 /// Which part of a list.
 ///
 /// ```
-/// use shared_inbox_mock::world::Section;
+/// use shared_inbox_mock::Section;
 /// let part: Section = serde_json::from_str(r#"{ "offset": "200", "limit": "50" }"#)?;
 /// assert_eq!(part, Section::new(200, 50));
 /// # Ok::<(), serde_json::Error>(())
@@ -87,7 +87,7 @@ impl Section {
 /// Which conversations to list, of all inboxes.
 ///
 /// ```
-/// use shared_inbox_mock::world::ConversationFilter;
+/// use shared_inbox_mock::ConversationFilter;
 /// let filter = ConversationFilter::default().words("broken lamp").tag("refund");
 /// assert_eq!(filter.q.as_deref(), Some("broken lamp"));
 /// ```

@@ -12,6 +12,7 @@ use shared_inbox::{
 use super::{Refusal, ServiceResponse, World, people::Plan};
 
 /// What came with a call.
+#[non_exhaustive]
 pub enum CallInput<'a> {
     /// The pairs of a query string.
     Query(&'a [(String, String)]),
@@ -89,7 +90,7 @@ impl World {
     ///
     /// ```
     /// use shared_inbox::{Operation, Timestamp};
-    /// use shared_inbox_mock::world::{CallInput, KeyHash, LIVE_KEY, World};
+    /// use shared_inbox_mock::{CallInput, KeyHash, LIVE_KEY, World};
     ///
     /// let now = Timestamp::from_millis(1_800_000_000_000);
     /// let mut world = World::demo(now);
@@ -97,7 +98,7 @@ impl World {
     /// let query = [("q".to_owned(), "broken".to_owned())];
     /// let answer = world.call(&agent, Operation::ListConversations, None, CallInput::Query(&query), now)?;
     /// assert_eq!(answer.status, 200);
-    /// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+    /// # Ok::<(), shared_inbox_mock::Refusal>(())
     /// ```
     ///
     /// The order of checks: plan, rate limit, scope, input, conversation. Nothing takes effect before all have

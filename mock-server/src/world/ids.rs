@@ -9,12 +9,12 @@ use shared_inbox::{
 
 /// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are unique.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ids {
+pub(crate) struct Ids {
     state: u64,
 }
 
 /// An id that can be made up.
-pub trait Fresh {
+pub(crate) trait Fresh {
     /// The id with this behind its prefix.
     fn with_rest(rest: &str) -> Self;
 }
@@ -42,12 +42,12 @@ impl Default for Ids {
 
 impl Ids {
     /// A generator that always gives the same series for the same seed.
-    pub fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// The next 64 bits.
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -56,7 +56,7 @@ impl Ids {
     }
 
     /// A number from 0 up to, not including, 1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         Self::share(self.bits())
     }
 
@@ -66,7 +66,7 @@ impl Ids {
     }
 
     /// A new id.
-    pub fn fresh<T: Fresh>(&mut self) -> T {
+    pub(crate) fn fresh<T: Fresh>(&mut self) -> T {
         const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
         let mut bits = self.bits();
         let mut rest = [b'0'; 13];
@@ -78,7 +78,7 @@ impl Ids {
     }
 
     /// So many letters and digits, for keys and secrets.
-    pub fn token(&mut self, length: usize) -> String {
+    pub(crate) fn token(&mut self, length: usize) -> String {
         const CHARACTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         (0..length).map(|_| char::from(CHARACTERS[(self.bits() % 62) as usize])).collect()
     }

@@ -10,7 +10,7 @@ use shared_inbox::{ConversationId, DocumentRequestId, EventId, MessageId, Timest
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "job", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
-pub enum Job {
+pub(crate) enum Job {
     /// A scheduled message leaves.
     Send {
         /// The message.
@@ -53,7 +53,7 @@ pub enum Job {
 
 impl Job {
     /// The kind of job, as the control API names it.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Job::Send { .. } => "send",
             Job::SandboxReply { .. } => "sandbox-reply",
@@ -65,7 +65,7 @@ impl Job {
     }
 
     /// The id that it is about.
-    pub fn subject(&self) -> &str {
+    pub(crate) fn subject(&self) -> &str {
         match self {
             Job::Send { message } | Job::SandboxReply { message, .. } => message.as_str(),
             Job::Reminder { request, .. } => request.as_str(),
@@ -92,14 +92,14 @@ impl Clone for Queued {
 
 /// The queue. Jobs that are due at the same time run in the order in which they were put in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Jobs {
+pub(crate) struct Jobs {
     queue: BTreeMap<(Timestamp, u64), Queued>,
     next: u64,
 }
 
 impl Jobs {
     /// Puts a job in.
-    pub fn push(&mut self, due: Timestamp, job: Job) {
+    pub(crate) fn push(&mut self, due: Timestamp, job: Job) {
         self.push_for(due, job, None);
     }
 
@@ -110,31 +110,31 @@ impl Jobs {
     }
 
     /// When the next job is due.
-    pub fn next_due(&self) -> Option<Timestamp> {
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.queue.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// Takes out the earliest job that is due at `now` or before; gives its time, and the step that left it behind.
-    pub fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job, Option<u64>)> {
+    pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job, Option<u64>)> {
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
         let ((due, _), Queued { job, cause }) = entry.remove_entry();
         Some((due, Arc::unwrap_or_clone(job), cause))
     }
 
     /// Takes out one job that is due at exactly this time.
-    pub fn cancel(&mut self, due: Timestamp, job: &Job) -> bool {
+    pub(crate) fn cancel(&mut self, due: Timestamp, job: &Job) -> bool {
         let found = self.queue.range((due, 0)..=(due, u64::MAX)).find(|(_, there)| *there.job == *job);
         let Some(key) = found.map(|(key, _)| *key) else { return false };
         self.queue.remove(&key).is_some()
     }
 
     /// Takes out all jobs of which `goes` says so.
-    pub fn remove(&mut self, goes: impl Fn(&Job) -> bool) {
+    pub(crate) fn remove(&mut self, goes: impl Fn(&Job) -> bool) {
         self.queue.retain(|_, there| !goes(&there.job));
     }
 
     /// All jobs, soonest first.
-    pub fn iter(&self) -> impl Iterator<Item = (Timestamp, &Job)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Timestamp, &Job)> {
         self.caused().map(|(due, job, _)| (due, job))
     }
 
@@ -144,13 +144,8 @@ impl Jobs {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.queue.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.queue.is_empty()
     }
 }
 

@@ -29,7 +29,7 @@ mod run;
 mod seed;
 mod store;
 mod trace;
-pub mod webhooks;
+pub(crate) mod webhooks;
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -45,33 +45,33 @@ pub use answer::{Refusal, ServiceResponse};
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
 pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;
-pub use conversation::{
-    Assignment, ConversationRecord, Item, MessageRecord, NoteAdded, Snooze, Sorting, StatusChange, TagChange,
-    TagRecord, TeamNote,
-};
-pub use documents::{
-    DocumentRequest, FiledDocument, InboundFile, NewDocument, Reading, RequestEntry, RequestedItem, Upload,
-    Uploaded,
-};
-pub use ids::{Fresh, Ids};
-pub use jobs::{Job, JobEntry, Jobs};
+pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, TagChange, TeamNote};
+pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};
+pub(crate) use documents::{DocumentRequest, FiledDocument};
+pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
+pub(crate) use ids::{Fresh, Ids};
+pub use jobs::JobEntry;
+pub(crate) use jobs::{Job, Jobs};
+pub(crate) use mail::AppMails;
 pub use mail::{
-    AppMail, AppMails, Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail,
-    Outcome, Received, SentMail, Stop, TeamReply, Waiting,
+    Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail, Outcome, Received,
+    SentMail, Stop, TeamReply, Waiting,
 };
 pub use people::{
-    Actor, BookingRecord, CreatedKey, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, MailboxRecord,
-    NewBooking, NewKey, NewMailbox, NewUser, Plan, TEST_KEY, User, Workspace,
+    Actor, BookingRecord, CreatedKey, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewKey,
+    NewMailbox, NewUser, Plan, TEST_KEY, User,
 };
+pub(crate) use people::{Key, MailboxRecord, Workspace};
 pub use run::{Fired, FiredJob};
 pub use seed::InvalidWorld;
 pub(crate) use trace::{Behalf, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};
 pub(crate) use webhooks::ReceiverResponse;
+pub(crate) use webhooks::Webhooks;
 pub use webhooks::{
     Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
     DeliveryFilter, DeliveryOutcome, DeliveryView, HookScope, HookState, RotatedSecret, Signed, TestSent,
-    TimestampSource, WebhookView, Webhooks,
+    TimestampSource, WebhookView,
 };
 
 use store::Shared;
@@ -140,7 +140,7 @@ impl World {
     /// A workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.
     ///
     /// ```
-    /// use shared_inbox_mock::world::World;
+    /// use shared_inbox_mock::World;
     /// let world = World::empty();
     /// assert_eq!((world.users().len(), world.mailboxes().len(), world.keys().len()), (1, 2, 2));
     /// ```

@@ -8,6 +8,7 @@ use super::{Job, World, webhooks::AttemptRequest};
 
 /// A job that fell due.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Fired {
     /// It was done.
     Done(FiredJob),

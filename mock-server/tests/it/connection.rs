@@ -129,7 +129,7 @@ async fn half_open_clients_do_not_keep_others_out() {
 
 /// A server that gives up on slow clients at once.
 async fn impatient() -> Kit {
-    Kit::with(MockServer::builder().manual_clock().empty().no_rate_limit().patience(PATIENCE)).await
+    Kit::with(MockServer::builder().manual_clock().empty().no_rate_limit().client_timeout(PATIENCE)).await
 }
 
 /// Long enough for a client of a busy machine to send what it sends at once.

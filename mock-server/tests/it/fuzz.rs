@@ -13,10 +13,7 @@ use proptest::{
 };
 use serde_json::{Value, json};
 use shared_inbox::Scope;
-use shared_inbox_mock::{
-    CreateWebhook, MockServer,
-    world::{NewKey, NewMailbox, NewUser},
-};
+use shared_inbox_mock::{CreateWebhook, MockServer, NewKey, NewMailbox, NewUser};
 
 use crate::{
     kit::{Api, Kit, text},

@@ -59,8 +59,8 @@ async fn the_ready_document_has_the_addresses_and_the_fixed_keys() {
     assert_eq!(ready["mcp_url"], format!("{root}/mcp"));
     assert_eq!(ready["control_url"], format!("{root}/_mock"));
     assert_eq!(ready["console_url"], format!("{root}/"));
-    assert_eq!(ready["keys"]["live"], shared_inbox_mock::world::LIVE_KEY);
-    assert_eq!(ready["keys"]["test"], shared_inbox_mock::world::TEST_KEY);
+    assert_eq!(ready["keys"]["live"], shared_inbox_mock::LIVE_KEY);
+    assert_eq!(ready["keys"]["test"], shared_inbox_mock::TEST_KEY);
     for (key, livemode) in [("live", true), ("test", false)] {
         let key = ready["keys"][key].as_str().expect("a key");
         assert_eq!(key.len(), "rk_live_".len() + 48);
@@ -178,7 +178,7 @@ async fn a_delayed_answer_does_not_hold_up_the_end() {
     assert_eq!(ask(&ready, "POST", "/_mock/faults", "", slow).await.0, 201);
     let asked = tokio::spawn({
         let ready = ready.clone();
-        async move { ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::world::LIVE_KEY, "").await.0 }
+        async move { ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::LIVE_KEY, "").await.0 }
     });
     while ask(&ready, "GET", "/_mock/faults", "", "").await.1[0]["fired"] != 1 {
         tokio::task::yield_now().await;
@@ -200,7 +200,7 @@ async fn two_thousand_idle_connections_keep_nobody_out_and_are_told_of() {
     let mut idle: Vec<_> = std::iter::from_fn(connect).take(2_100).collect();
     idle.truncate(idle.len() - 20);
     assert_eq!(ask(&ready, "GET", "/_mock/health", "", "").await.0, 200);
-    assert_eq!(ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::world::LIVE_KEY, "").await.0, 200);
+    assert_eq!(ask(&ready, "GET", "/api/v1/me", shared_inbox_mock::LIVE_KEY, "").await.0, 200);
     running.0.kill().expect("it ends");
     let mut said = String::new();
     std::io::Read::read_to_string(&mut running.0.stderr.take().expect("a pipe"), &mut said).expect("text");
@@ -230,8 +230,7 @@ async fn one_log_line_a_request_without_the_key_unless_it_is_quiet() {
         }
         let mut running = Running(command.spawn().expect("it runs"));
         let ready = ready(&mut running.0);
-        let (base_url, key) =
-            (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::world::LIVE_KEY);
+        let (base_url, key) = (ready["base_url"].as_str().expect("an address"), shared_inbox_mock::LIVE_KEY);
         let url = format!("{base_url}/conversations?q=secret-word");
         kit::requests().get(url).bearer_auth(key).send().await.expect("an answer");
         // A key where it does not belong.
@@ -367,7 +366,7 @@ async fn ask(ready: &Value, method: &str, url: &str, token: &str, body: &str) ->
 
 #[tokio::test]
 async fn every_flag_does_what_it_says() {
-    let key = shared_inbox_mock::world::LIVE_KEY;
+    let key = shared_inbox_mock::LIVE_KEY;
     let webhook = r#"{"url":"http://127.0.0.1:9/in","livemode":true,"scope":"team"}"#;
     let start = |more: &[&str]| {
         let mut command = program();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::{Timestamp, WebhookId};
 
-use super::{Control, Controlled, call::calls};
+use super::{Control, Controlled, calls::calls};
 use crate::{
     runtime::{advance::Until, clock::ClockMode},
     world::{DeliveryFilter, Refusal},
@@ -89,7 +89,7 @@ pub struct Expectation {
     #[serde(default, rename = "where")]
     pub fields: Map<String, Value>,
     /// How many: a number, or `{"atLeast": 1, "atMost": 3}`; at least one unless said.
-    #[serde(default = "some")]
+    #[serde(default = "at_least_one")]
     count: Count,
     /// How long it may take; 0 looks once.
     #[serde(default)]
@@ -102,7 +102,7 @@ pub struct Expectation {
     pub since: Option<Timestamp>,
 }
 
-fn some() -> Count {
+fn at_least_one() -> Count {
     Count::Range { at_least: Some(1), at_most: None }
 }
 
@@ -120,11 +120,11 @@ pub struct ExpectationMet {
 }
 
 /// The longest span, in real seconds; a hundred years of the world's.
-const LONGEST: [f64; 2] = [300.0, 3_155_760_000.0];
+const MAX_SPAN_SECONDS: [f64; 2] = [300.0, 3_155_760_000.0];
 
 impl Expectation {
     fn of(of: Expected) -> Self {
-        Self { of, fields: Map::new(), count: some(), within_seconds: 0.0, time: None, since: None }
+        Self { of, fields: Map::new(), count: at_least_one(), within_seconds: 0.0, time: None, since: None }
     }
 
     /// At least one request to the service.
@@ -243,7 +243,7 @@ calls! {
             let mode = it.runtime.clock().mode;
             let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
             let time = expectation.time.unwrap_or(unsaid);
-            let longest = LONGEST[usize::from(time == ExpectTime::Virtual)];
+            let longest = MAX_SPAN_SECONDS[usize::from(time == ExpectTime::Virtual)];
             let span = Duration::try_from_secs_f64(expectation.within_seconds)
                 .ok()
                 .filter(|span| span.as_secs_f64() <= longest)

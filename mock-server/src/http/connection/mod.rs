@@ -3,7 +3,7 @@
 //! It stands on hyper itself because the faults need what frameworks hide: a connection that closes without an
 //! answer, and an answer that ends before its length.
 
-mod places;
+mod slots;
 mod stream;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -23,11 +23,11 @@ use tokio::{
     sync::watch,
 };
 
-use places::{Places, Seat};
+use slots::{ConnectionSlot, ConnectionSlots};
 use stream::{Held, Stream};
 
 /// How long requests under way have to end when the server stops.
-const GRACE: Duration = Duration::from_secs(5);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// What clients may take up, so that slow or half-open ones do not pile up.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +38,12 @@ pub(crate) struct Limits {
     pub(crate) urgent: u32,
     /// How long a client may take to send a request's head, and again its body; how long its connection may be idle;
     /// and how long it may refuse to take an answer.
-    pub(crate) patience: Duration,
+    pub(crate) client_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 2_000, urgent: 32, patience: Duration::from_secs(30) }
+        Self { connections: 2_000, urgent: 32, client_timeout: Duration::from_secs(30) }
     }
 }
 
@@ -85,15 +85,15 @@ pub(crate) async fn serve<H, F>(
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
-    let places = Places::new(limits.connections, limits.urgent);
-    let mut sweep = std::pin::pin!(places.sweep(limits.patience));
+    let slots = ConnectionSlots::new(limits.connections, limits.urgent);
+    let mut sweep = std::pin::pin!(slots.sweep(limits.client_timeout));
     loop {
         let accept = async {
             match listener.accept().await {
-                Ok((stream, _)) => Some((stream, places.seat().await)),
+                Ok((stream, _)) => Some((stream, slots.slot().await)),
                 Err(_) => {
                     // Out of file handles, most likely: some must go first.
-                    places.shed();
+                    slots.shed();
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     None
                 }
@@ -104,12 +104,12 @@ pub(crate) async fn serve<H, F>(
             never = &mut sweep => match never {},
             () = stopped(&mut stop) => break,
         };
-        let Some((stream, seat)) = accepted else { continue };
-        tokio::spawn(serve_one(stream, seat, limits.patience, urgent, handle.clone()));
+        let Some((stream, slot)) = accepted else { continue };
+        tokio::spawn(serve_one(stream, slot, limits.client_timeout, urgent, handle.clone()));
     }
     drop(listener);
     tokio::select! {
-        _ = tokio::time::timeout(GRACE, places.end()) => {}
+        _ = tokio::time::timeout(SHUTDOWN_GRACE, slots.end()) => {}
         _ = stop.wait_for(|phase| *phase == Phase::Over) => {}
     }
 }
@@ -121,8 +121,8 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<Phase>) {
 
 async fn serve_one<H, F>(
     stream: TcpStream,
-    seat: Seat,
-    patience: Duration,
+    slot: ConnectionSlot,
+    client_timeout: Duration,
     urgent: fn(&str) -> bool,
     handle: H,
 ) where
@@ -130,27 +130,27 @@ async fn serve_one<H, F>(
     F: Future<Output = Reply> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
-    let client = Arc::clone(seat.client());
+    let connection_state = Arc::clone(slot.connection_state());
     let service = service_fn(|request: Request<Incoming>| {
-        let begun = client.begin();
-        let (client, handle) = (Arc::clone(&client), &handle);
-        let place = (!urgent(request.uri().path())).then(|| seat.place());
+        let begun = connection_state.begin();
+        let (connection_state, handle) = (Arc::clone(&connection_state), &handle);
+        let permit = (!urgent(request.uri().path())).then(|| slot.permit());
         async move {
             if !begun {
                 return Err(Closed);
             }
             // Held until the answer is made.
-            let _place = match place {
-                Some(place) => place.await,
+            let _place = match permit {
+                Some(permit) => permit.await,
                 None => None,
             };
             match handle(request).await {
                 // An answer that goes on and on keeps its connection busy.
                 Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
-                    Ok(response.map(|body| Body::new(Held::new(body, client))))
+                    Ok(response.map(|body| Body::new(Held::new(body, connection_state))))
                 }
                 Reply::Answer(response) => {
-                    client.answered();
+                    connection_state.answered();
                     Ok(response)
                 }
                 Reply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
@@ -158,13 +158,13 @@ async fn serve_one<H, F>(
             }
         }
     });
-    let stream = TokioIo::new(Stream::new(stream, patience, Arc::clone(&client)));
+    let stream = TokioIo::new(Stream::new(stream, client_timeout, Arc::clone(&connection_state)));
     let mut connection = std::pin::pin!(http1::Builder::new().serve_connection(stream, service));
     // What a client did wrong is its own affair: it has been told, or it has gone.
     let at_once = tokio::select! {
         biased;
         _ = connection.as_mut() => return,
-        at_once = client.told() => at_once,
+        at_once = connection_state.close_requested() => at_once,
     };
     if !at_once {
         connection.as_mut().graceful_shutdown();
@@ -204,11 +204,11 @@ mod tests {
     use super::*;
 
     /// A server with places for two and one for what is urgent, and a way to connect to it. `/slow` never answers.
-    async fn two_places(patience: Duration) -> (std::net::SocketAddr, watch::Sender<Phase>) {
+    async fn two_slots(client_timeout: Duration) -> (std::net::SocketAddr, watch::Sender<Phase>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (phase, stop) = watch::channel(Phase::Running);
-        let limits = Limits { connections: 2, urgent: 1, patience };
+        let limits = Limits { connections: 2, urgent: 1, client_timeout };
         let handle = |request: Request<Incoming>| async move {
             if request.uri().path() == "/slow" {
                 std::future::pending::<()>().await;
@@ -227,11 +227,11 @@ mod tests {
     }
 
     /// Long enough for any machine; whoever waits longer waits for ever.
-    const EVER: Duration = Duration::from_secs(60);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
     async fn answered(stream: &mut TcpStream) -> bool {
         let mut answer = [0; 15];
-        let read = tokio::time::timeout(EVER, stream.read_exact(&mut answer)).await;
+        let read = tokio::time::timeout(TEST_TIMEOUT, stream.read_exact(&mut answer)).await;
         matches!(read, Ok(Ok(_))) && &answer == b"HTTP/1.1 200 OK"
     }
 
@@ -257,7 +257,7 @@ mod tests {
         assert!(answered(&mut second).await);
         assert!(answered(&mut ask(address, "/").await).await);
         let mut rest = Vec::new();
-        let closed = tokio::time::timeout(EVER, first.read_to_end(&mut rest)).await;
+        let closed = tokio::time::timeout(TEST_TIMEOUT, first.read_to_end(&mut rest)).await;
         closed.expect("it goes").expect("it was closed in order");
         second.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
         let mut more = [0; 64];
@@ -283,13 +283,13 @@ mod tests {
         let mut kept = ask(address, "/").await;
         assert!(answered(&mut kept).await);
         phase.send_replace(Phase::Ending);
-        let closed = tokio::time::timeout(EVER, kept.read_to_end(&mut Vec::new())).await;
+        let closed = tokio::time::timeout(TEST_TIMEOUT, kept.read_to_end(&mut Vec::new())).await;
         assert!(closed.is_ok(), "nobody waits for a request that may never come");
     }
 
     #[test]
     fn a_client_has_thirty_seconds_and_two_thousand_have_a_place() {
-        let Limits { connections, urgent, patience } = Limits::default();
-        assert_eq!((connections, urgent, patience), (2_000, 32, Duration::from_secs(30)));
+        let Limits { connections, urgent, client_timeout } = Limits::default();
+        assert_eq!((connections, urgent, client_timeout), (2_000, 32, Duration::from_secs(30)));
     }
 }

@@ -18,17 +18,17 @@ use tokio::{
     time::Sleep,
 };
 
-use super::places::Client;
+use super::slots::ConnectionState;
 use crate::http::response;
 
 /// How much is read and thrown away after a refusal, and for how long, so that a client that is still sending hears it.
-const DRAINED: usize = 1 << 20;
-const LINGER: Duration = Duration::from_millis(200);
+const MAX_DRAINED: usize = 1 << 20;
+const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(super) struct Stream {
     stream: TcpStream,
-    patience: Duration,
-    client: Arc<Client>,
+    client_timeout: Duration,
+    connection_state: Arc<ConnectionState>,
     stalled: Option<Pin<Box<Sleep>>>,
     /// What goes out instead of what hyper wrote.
     instead: Bytes,
@@ -36,8 +36,19 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(stream: TcpStream, patience: Duration, client: Arc<Client>) -> Self {
-        Self { stream, patience, client, stalled: None, instead: Bytes::new(), lingering: None }
+    pub(super) fn new(
+        stream: TcpStream,
+        client_timeout: Duration,
+        connection_state: Arc<ConnectionState>,
+    ) -> Self {
+        Self {
+            stream,
+            client_timeout,
+            connection_state,
+            stalled: None,
+            instead: Bytes::new(),
+            lingering: None,
+        }
     }
 
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -45,19 +56,19 @@ impl Stream {
             self.stalled = None;
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let client_timeout = self.client_timeout;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(client_timeout)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Nobody has asked anything, and hyper has something to say: it could not read what came.
     fn refuse(&mut self, said: &[u8]) -> bool {
-        let refused = self.client.idle().is_some();
+        let refused = self.connection_state.idle().is_some();
         if refused && self.lingering.is_none() {
             let status = said.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
             self.instead = response::unreadable(status.and_then(|status| status.parse().ok()).unwrap_or(400));
-            self.lingering = Some((Box::pin(tokio::time::sleep(LINGER)), 0));
+            self.lingering = Some((Box::pin(tokio::time::sleep(LINGER_TIMEOUT)), 0));
         }
         refused
     }
@@ -75,7 +86,7 @@ impl Stream {
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some((until, drained)) = &mut self.lingering else { return Poll::Ready(()) };
         let mut buffer = [0; 8_192];
-        while *drained < DRAINED {
+        while *drained < MAX_DRAINED {
             let mut read = ReadBuf::new(&mut buffer);
             match Pin::new(&mut self.stream).poll_read(cx, &mut read) {
                 Poll::Ready(Ok(())) if !read.filled().is_empty() => *drained += read.filled().len(),
@@ -125,7 +136,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_instead(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.client.written();
+        self.connection_state.written();
         Poll::Ready(Ok(()))
     }
 
@@ -140,12 +151,12 @@ impl AsyncWrite for Stream {
 /// A body that goes on: its connection is busy until it ends.
 pub(super) struct Held {
     body: Body,
-    client: Arc<Client>,
+    connection_state: Arc<ConnectionState>,
 }
 
 impl Held {
-    pub(super) fn new(body: Body, client: Arc<Client>) -> Self {
-        Self { body, client }
+    pub(super) fn new(body: Body, connection_state: Arc<ConnectionState>) -> Self {
+        Self { body, connection_state }
     }
 }
 
@@ -162,6 +173,6 @@ impl hyper::body::Body for Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.client.answered();
+        self.connection_state.answered();
     }
 }

@@ -19,7 +19,7 @@ use reqwest::{
 use crate::world::Refusal;
 
 /// How long a name is looked up for when a webhook is added; after that it counts as not found.
-const ADMIT_WITHIN: Duration = Duration::from_secs(3);
+const ADMIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Which receivers are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl WebhookTargets {
     /// Whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
     /// behind it now, and it is looked up again before every send.
     pub async fn admit(&self, url: &str) -> Result<(), Refusal> {
-        match tokio::time::timeout(ADMIT_WITHIN, self.route(url)).await {
+        match tokio::time::timeout(ADMIT_TIMEOUT, self.route(url)).await {
             Ok(Ok(_) | Err(Forbidden::NotFound)) | Err(_) => Ok(()),
             Ok(Err(why)) => Err(Refusal::field("url", self.explain(why))),
         }

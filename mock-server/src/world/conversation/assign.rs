@@ -11,7 +11,7 @@ use crate::world::{Actor, Refusal, World};
 /// A person gives a conversation to someone.
 ///
 /// ```
-/// use shared_inbox_mock::world::Assignment;
+/// use shared_inbox_mock::Assignment;
 /// let assignment = Assignment::new("user:usr_anna".parse()?).by("usr_tom".parse::<shared_inbox::UserId>()?);
 /// assert_eq!(serde_json::to_value(&assignment)?, serde_json::json!({ "to": "user:usr_anna", "by": "usr_tom" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

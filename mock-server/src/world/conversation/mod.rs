@@ -15,8 +15,9 @@ pub use assign::Assignment;
 pub use notes::{NoteAdded, StatusChange, TeamNote};
 pub use snooze::Snooze;
 pub use sorting::Sorting;
-pub use tags::{TagChange, TagRecord};
-pub use thread::{ConversationRecord, Item, MessageRecord};
+pub use tags::TagChange;
+pub(crate) use tags::TagRecord;
+pub(crate) use thread::{ConversationRecord, Item, MessageRecord};
 
 pub(super) use index::{Index, Newest, Rank, Ranked, rank};
 pub(super) use read::start;

@@ -16,7 +16,7 @@ use crate::world::{Actor, Refusal, World};
 /// A note that someone on the team writes in the app.
 ///
 /// ```
-/// use shared_inbox_mock::world::{Actor, TeamNote};
+/// use shared_inbox_mock::{Actor, TeamNote};
 /// let note = TeamNote::new("Called them back.").by(Actor::System);
 /// assert_eq!(serde_json::to_value(note)?, serde_json::json!({ "body": "Called them back.", "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
@@ -65,7 +65,7 @@ pub struct NoteAdded {
 ///
 /// ```
 /// use shared_inbox::Status;
-/// use shared_inbox_mock::world::StatusChange;
+/// use shared_inbox_mock::StatusChange;
 /// let change = StatusChange::new(Status::Closed).by("usr_anna".parse::<shared_inbox::UserId>()?);
 /// assert_eq!(serde_json::to_value(change)?, serde_json::json!({ "status": "closed", "by": "usr_anna" }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

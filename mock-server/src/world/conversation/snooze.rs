@@ -11,7 +11,7 @@ use crate::world::{Actor, Job, Refusal, World};
 /// Until when to put a conversation off.
 ///
 /// ```
-/// use shared_inbox_mock::world::Snooze;
+/// use shared_inbox_mock::Snooze;
 /// let snooze = Snooze::new(Some("2026-12-01T09:00:00Z".parse()?));
 /// assert!(snooze.until.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -10,7 +10,7 @@ use crate::world::{Refusal, World};
 ///
 /// ```
 /// use shared_inbox::Urgency;
-/// use shared_inbox_mock::world::Sorting;
+/// use shared_inbox_mock::Sorting;
 /// let found = Sorting::new().topic("billing").urgency(Urgency::High).no_risk();
 /// assert_eq!(
 ///     serde_json::to_value(found)?,

@@ -11,7 +11,7 @@ use crate::world::{Actor, Refusal, ServiceResponse, World};
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TagRecord {
+pub(crate) struct TagRecord {
     /// Its id.
     pub id: TagId,
     /// Its name.
@@ -24,7 +24,7 @@ pub struct TagRecord {
 /// Tags that someone on the team adds and takes away in the app.
 ///
 /// ```
-/// use shared_inbox_mock::world::TagChange;
+/// use shared_inbox_mock::TagChange;
 /// let change = TagChange::new().add("refund").remove("new");
 /// assert_eq!(serde_json::to_value(change)?, serde_json::json!({ "add": ["refund"], "remove": ["new"] }));
 /// # Ok::<(), serde_json::Error>(())

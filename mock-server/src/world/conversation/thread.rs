@@ -17,7 +17,7 @@ use shared_inbox::{
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Thread")]
-pub struct ConversationRecord {
+pub(crate) struct ConversationRecord {
     /// Its id.
     pub id: ConversationId,
     /// The inbox that it is in.
@@ -259,18 +259,18 @@ impl Item {
 
 impl ConversationRecord {
     /// Its messages, oldest first.
-    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
+    pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
         self.timeline.iter().filter_map(|item| if let Item::Message(m) = item { Some(m) } else { None })
     }
 
     /// When the latest message came or was written; without one, when the conversation began.
-    pub fn last_message_at(&self) -> Timestamp {
+    pub(crate) fn last_message_at(&self) -> Timestamp {
         let message = self.messages().next_back().map(|message| message.at);
         message.or_else(|| self.timeline.first().map(Item::at)).unwrap_or(Timestamp::from_millis(0))
     }
 
     /// Whether mail from this address came on it, or it is the customer's.
-    pub fn has(&self, address: &str) -> bool {
+    pub(crate) fn has(&self, address: &str) -> bool {
         let same = |there: &str| there.eq_ignore_ascii_case(address);
         self.contact.email.as_deref().is_some_and(same)
             || self.messages().any(|m| m.direction == Direction::Inbound && same(&m.from.email))

@@ -18,7 +18,7 @@ use crate::world::{
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Filed")]
-pub struct FiledDocument {
+pub(crate) struct FiledDocument {
     /// The inbox whose viewers see it.
     pub mailbox: MailboxId,
     /// The document.

@@ -4,9 +4,10 @@ mod library;
 mod reading;
 mod requests;
 
-pub use library::FiledDocument;
+pub(crate) use library::FiledDocument;
 pub use reading::{InboundFile, NewDocument, Reading};
-pub use requests::{DocumentRequest, RequestEntry, RequestedItem, Upload, Uploaded};
+pub(crate) use requests::DocumentRequest;
+pub use requests::{RequestEntry, Upload, Uploaded};
 
 pub(super) use library::Library;
 pub(super) use reading::unknown_kind;

@@ -12,7 +12,7 @@ use crate::world::{Refusal, World, conversation::given};
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::world::InboundFile;
+/// use shared_inbox_mock::InboundFile;
 /// let file = InboundFile::new("march.pdf", "application/pdf", 1200).kind(DocumentKind::Invoice);
 /// assert_eq!(serde_json::to_value(file)?["kind"], "invoice");
 /// # Ok::<(), serde_json::Error>(())
@@ -82,7 +82,7 @@ impl InboundFile {
 /// A file that a person puts into the library, without a conversation.
 ///
 /// ```
-/// use shared_inbox_mock::world::NewDocument;
+/// use shared_inbox_mock::NewDocument;
 /// let file = NewDocument::new("mbx_help".parse()?, "terms.pdf").title("Our terms");
 /// assert_eq!(file.title.as_deref(), Some("Our terms"));
 /// # Ok::<(), shared_inbox::InvalidId>(())
@@ -139,7 +139,7 @@ impl NewDocument {
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::world::Reading;
+/// use shared_inbox_mock::Reading;
 /// let found = Reading::new().kind(DocumentKind::Receipt);
 /// assert_eq!(serde_json::to_value(found)?, serde_json::json!({ "kind": "receipt" }));
 /// # Ok::<(), serde_json::Error>(())

@@ -20,7 +20,7 @@ use crate::world::{
 /// Documents that were asked for.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DocumentRequest {
+pub(crate) struct DocumentRequest {
     /// Its id.
     pub id: DocumentRequestId,
     /// In which conversation.
@@ -78,7 +78,7 @@ fn yes() -> bool {
 ///
 /// ```
 /// use shared_inbox::DocumentKind;
-/// use shared_inbox_mock::world::Upload;
+/// use shared_inbox_mock::Upload;
 /// let upload = Upload::new(0, "passport.jpg").kind(DocumentKind::Id);
 /// assert_eq!(upload.item, 0);
 /// ```

@@ -15,7 +15,7 @@ use crate::world::{Job, StepKind, World, store::Layered};
 /// A recorded mail.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AppMail {
+pub(crate) struct AppMail {
     /// The Message-ID header, without angle brackets.
     pub message_id: String,
     /// Live or sandbox.
@@ -51,7 +51,7 @@ impl fmt::Debug for AppMail {
 
 /// All recorded mails, in the order of recording.
 #[derive(Debug, Clone, Default)]
-pub struct AppMails {
+pub(crate) struct AppMails {
     mails: BTreeMap<u64, Arc<AppMail>>,
     next: u64,
     /// Those that nobody answered, oldest first.

@@ -15,7 +15,7 @@ use crate::world::{Actor, Job, Refusal, StepKind, World, conversation::Item, peo
 /// A person approves a draft.
 ///
 /// ```
-/// use shared_inbox_mock::world::Approval;
+/// use shared_inbox_mock::Approval;
 /// let approval = Approval::new().by("usr_anna".parse::<shared_inbox::UserId>()?).body("Your refund is on its way, Kim.");
 /// assert_eq!(serde_json::to_value(&approval)?["by"], "usr_anna");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,7 +75,7 @@ pub struct Stop {
 /// A person throws a draft away.
 ///
 /// ```
-/// use shared_inbox_mock::world::{Actor, Discard};
+/// use shared_inbox_mock::{Actor, Discard};
 /// assert_eq!(serde_json::to_value(Discard::new().by(Actor::System))?, serde_json::json!({ "by": "system" }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -32,7 +32,7 @@ pub enum Dmarc {
 ///
 /// ```
 /// use shared_inbox::Timestamp;
-/// use shared_inbox_mock::world::{InboundMail, World};
+/// use shared_inbox_mock::{InboundMail, World};
 ///
 /// let now = Timestamp::from_millis(0);
 /// let mut world = World::empty();
@@ -40,7 +40,7 @@ pub enum Dmarc {
 /// let first = world.inbound(mail, now)?;
 /// let more = InboundMail::new("help@acme.example", "kim@example.com", "It came!").on(&first.conversation_id);
 /// assert!(first.created && !world.inbound(more, now)?.created);
-/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

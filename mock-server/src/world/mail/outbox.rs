@@ -35,6 +35,7 @@ pub enum Outcome {
 /// A mail that left or was meant to.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct OutboxMail {
     /// When.
     pub at: Timestamp,

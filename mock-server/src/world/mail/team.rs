@@ -16,7 +16,7 @@ use crate::world::{Actor, Refusal, World};
 /// as a draft.
 ///
 /// ```
-/// use shared_inbox_mock::world::TeamReply;
+/// use shared_inbox_mock::TeamReply;
 /// let reply = TeamReply::new("On its way.").secure();
 /// assert_eq!(
 ///     serde_json::to_value(reply)?,
@@ -95,7 +95,7 @@ impl TeamReply {
 /// A draft of the helper that writes replies.
 ///
 /// ```
-/// use shared_inbox_mock::world::HelperDraft;
+/// use shared_inbox_mock::HelperDraft;
 /// let draft = HelperDraft::new("Your parcel is on its way.").summary("Says where the parcel is");
 /// assert_eq!(serde_json::to_value(draft)?["summary"], "Says where the parcel is");
 /// # Ok::<(), serde_json::Error>(())

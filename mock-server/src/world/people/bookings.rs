@@ -9,6 +9,7 @@ use crate::world::{Fresh, Refusal, StepKind, World};
 /// A booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct BookingRecord {
     /// Its id.
     pub id: BookingId,
@@ -31,7 +32,7 @@ pub struct BookingRecord {
 /// A booking to make.
 ///
 /// ```
-/// use shared_inbox_mock::world::NewBooking;
+/// use shared_inbox_mock::NewBooking;
 /// let booking =
 ///     NewBooking::new("usr_anna".parse()?, "2026-12-01T09:00:00Z".parse()?, "2026-12-01T09:30:00Z".parse()?);
 /// assert!(booking.conversation_id.is_none());

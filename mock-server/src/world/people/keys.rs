@@ -17,7 +17,7 @@ pub const TEST_KEY: &str = "rk_test_MockServerTestKey000000000000000000000000000
 /// An API key and the agent that it acts as.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Key {
+pub(crate) struct Key {
     /// The agent's id.
     pub agent_id: AgentId,
     /// The name of both.
@@ -49,7 +49,7 @@ impl fmt::Debug for Key {
 
 impl Key {
     /// Whether the key has this scope.
-    pub fn allows(&self, scope: &Scope) -> bool {
+    pub(crate) fn allows(&self, scope: &Scope) -> bool {
         self.scopes.contains(scope)
     }
 }
@@ -148,12 +148,12 @@ impl Keys {
 ///
 /// ```
 /// use shared_inbox::Scope;
-/// use shared_inbox_mock::world::{KeyHash, NewKey, World};
+/// use shared_inbox_mock::{KeyHash, NewKey, World};
 ///
 /// let mut world = World::empty();
 /// let made = world.create_key(NewKey::live("Billing bot", [Scope::Draft]))?;
 /// assert_eq!(world.authenticate(&KeyHash::of(&made.key)), Some(made.agent_id));
-/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

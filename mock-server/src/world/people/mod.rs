@@ -10,8 +10,10 @@ mod workspace;
 
 pub use bookings::{BookingRecord, NewBooking};
 pub use doer::Actor;
-pub use keys::{CreatedKey, Key, KeyEntry, KeyHash, Keys, LIVE_KEY, NewKey, TEST_KEY};
-pub use workspace::{MailboxEntry, MailboxRecord, NewMailbox, NewUser, Plan, User, Workspace};
+pub(crate) use keys::Key;
+pub use keys::{CreatedKey, KeyEntry, KeyHash, Keys, LIVE_KEY, NewKey, TEST_KEY};
+pub use workspace::{MailboxEntry, NewMailbox, NewUser, Plan, User};
+pub(crate) use workspace::{MailboxRecord, Workspace};
 
 pub(super) use doer::SERVICE;
 pub(super) use limit::Limits;

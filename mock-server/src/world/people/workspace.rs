@@ -26,7 +26,7 @@ pub enum Plan {
 /// The workspace itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Workspace {
+pub(crate) struct Workspace {
     /// Its id.
     pub id: WorkspaceId,
     /// Its plan.
@@ -43,6 +43,7 @@ impl Default for Workspace {
 /// A person on the team.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct User {
     /// Their id.
     pub id: UserId,
@@ -59,7 +60,7 @@ impl fmt::Debug for User {
 /// An inbox.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct MailboxRecord {
+pub(crate) struct MailboxRecord {
     /// Its id.
     pub id: MailboxId,
     /// Its address.
@@ -103,13 +104,13 @@ impl NewUser {
 /// An inbox to add.
 ///
 /// ```
-/// use shared_inbox_mock::world::{NewMailbox, World};
+/// use shared_inbox_mock::{NewMailbox, World};
 ///
 /// let mut world = World::empty();
 /// let anna = world.users()[0].id.clone();
 /// let private = world.create_mailbox(NewMailbox::new("anna@acme.example", "Anna").owner(anna.clone()))?;
 /// assert_eq!(private.owner, Some(anna));
-/// # Ok::<(), shared_inbox_mock::world::Refusal>(())
+/// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

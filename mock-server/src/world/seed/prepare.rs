@@ -9,6 +9,7 @@ use crate::world::{Job, World, conversation::ConversationRecord, people::Keys};
 /// A document in which something does not fit together: the field, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
+#[non_exhaustive]
 pub struct InvalidWorld(Problems);
 
 impl InvalidWorld {

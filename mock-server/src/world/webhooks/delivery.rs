@@ -187,6 +187,7 @@ impl Token {
 
 /// A try that is to be made now.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct AttemptRequest {
     pub(super) token: Token,
     /// To which endpoint.
@@ -219,6 +220,7 @@ impl fmt::Debug for AttemptRequest {
 
 /// What came of a try.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AttemptOutcome {
     token: Token,
     pub(super) endpoint: WebhookId,

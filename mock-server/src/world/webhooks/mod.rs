@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
 
-pub use control::ReceiverUnderTest;
+pub(crate) use control::ReceiverUnderTest;
 pub(crate) use delivery::ReceiverResponse;
 pub use delivery::{Attempt, AttemptOutcome, AttemptRequest, DeliveryOutcome, Signed};
 pub use endpoint::{HookScope, HookState, TimestampSource};
@@ -39,7 +39,7 @@ use crate::world::{Job, Jobs, store::Layered};
 
 /// Who may hear of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Audience {
+pub(crate) struct Audience {
     /// `false` for the sandbox.
     pub livemode: bool,
     /// The inbox it happened in.
@@ -48,7 +48,7 @@ pub struct Audience {
 
 /// Where an event happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inbox {
+pub(crate) enum Inbox {
     /// In a team inbox.
     Team,
     /// In a private inbox of this person.
@@ -60,7 +60,7 @@ pub enum Inbox {
 /// All endpoints of a workspace and the events that were or are to be sent to them.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Webhooks {
+pub(crate) struct Webhooks {
     /// Counts endpoints and events, for their order.
     count: u64,
     endpoints: BTreeMap<WebhookId, Endpoint>,
@@ -110,7 +110,7 @@ pub(crate) struct Notice {
 
 impl Webhooks {
     /// Queues an event for every endpoint that may hear it and wants to.
-    pub fn emit(&mut self, event: Event, audience: &Audience, jobs: &mut Jobs, now: Timestamp) {
+    pub(crate) fn emit(&mut self, event: Event, audience: &Audience, jobs: &mut Jobs, now: Timestamp) {
         let to: Vec<WebhookId> = self
             .endpoints
             .iter()

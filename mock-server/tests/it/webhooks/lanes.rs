@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use shared_inbox::{EventId, Timestamp};
 use shared_inbox_mock::{
-    CreateWebhook, DeliveryFilter, DeliveryOutcome, NewBooking, World,
-    world::{AttemptOutcome, AttemptRequest, Fired},
+    AttemptOutcome, AttemptRequest, CreateWebhook, DeliveryFilter, DeliveryOutcome, Fired, NewBooking, World,
 };
 
 const START: i64 = 1_800_000_000_000;

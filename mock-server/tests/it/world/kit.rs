@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shared_inbox::{AgentId, Operation, Scope, Timestamp};
-use shared_inbox_mock::world::{
+use shared_inbox_mock::{
     CallInput, InboundMail, KeyHash, LIVE_KEY, NewKey, Received, Refusal, TEST_KEY, World,
 };
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::Operation;
-use shared_inbox_mock::world::InboundMail;
+use shared_inbox_mock::InboundMail;
 
 use super::kit::Kit;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use shared_inbox::Operation;
-use shared_inbox_mock::world::Approval;
+use shared_inbox_mock::Approval;
 
 use super::kit::Kit;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::Operation;
-use shared_inbox_mock::world::{Approval, InboundMail, Stop, Upload};
+use shared_inbox_mock::{Approval, InboundMail, Stop, Upload};
 
 use super::kit::{Kit, status_of};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared_inbox::{Conversation, Operation, Timestamp};
-use shared_inbox_mock::world::{KeyHash, Keys, LIVE_KEY, World};
+use shared_inbox_mock::{KeyHash, Keys, LIVE_KEY, World};
 
 use super::kit::{Kit, START};
 

@@ -19,9 +19,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use crate::http::log;
 
 /// How often the log is told that connections were closed.
-const TOLD_EVERY: Duration = Duration::from_secs(5);
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-pub(super) struct Places {
+pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
     urgent: Arc<Semaphore>,
     /// How many there are of each.
@@ -32,18 +32,18 @@ pub(super) struct Places {
 
 #[derive(Default)]
 struct Open {
-    clients: BTreeMap<u64, Arc<Client>>,
+    clients: BTreeMap<u64, Arc<ConnectionState>>,
     made: u64,
     /// Closed since the log was told, and when that was.
     closed: usize,
-    told: Option<Instant>,
+    close_requested: Option<Instant>,
 }
 
 /// What one connection is doing: [`BUSY`], [`ANSWERED`], [`SHED`], or idle since so many microseconds behind [`IDLE`].
-pub(super) struct Client {
+pub(super) struct ConnectionState {
     state: AtomicU64,
     began: Instant,
-    told: Notify,
+    close_requested: Notify,
 }
 
 /// A request is under way.
@@ -54,11 +54,12 @@ const ANSWERED: u64 = 1;
 const SHED: u64 = 2;
 const IDLE: u64 = 3;
 
-impl Client {
+impl ConnectionState {
     fn new(began: Instant) -> Self {
-        let client = Self { state: AtomicU64::new(ANSWERED), began, told: Notify::new() };
-        client.written();
-        client
+        let connection_state =
+            Self { state: AtomicU64::new(ANSWERED), began, close_requested: Notify::new() };
+        connection_state.written();
+        connection_state
     }
 
     /// A request has come; `false` when the connection is being closed, and the request must not be looked at.
@@ -87,41 +88,41 @@ impl Client {
     fn close(&self, since: u64) -> bool {
         let closes = self.state.compare_exchange(since, SHED, SeqCst, SeqCst).is_ok();
         if closes {
-            self.told.notify_one();
+            self.close_requested.notify_one();
         }
         closes
     }
 
     /// Waits until it is told to end; says whether it has to go at once, or may answer what it was asked.
-    pub(super) async fn told(&self) -> bool {
-        self.told.notified().await;
+    pub(super) async fn close_requested(&self) -> bool {
+        self.close_requested.notified().await;
         self.state.load(SeqCst) == SHED
     }
 }
 
-/// The time as [`Client`] notes it.
+/// The time as [`ConnectionState`] notes it.
 fn clock(began: Instant) -> u64 {
     IDLE + u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX - IDLE)
 }
 
 /// A connection's place, given back when it ends.
-pub(super) struct Seat {
-    places: Arc<Places>,
+pub(super) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     number: u64,
-    client: Arc<Client>,
+    connection_state: Arc<ConnectionState>,
     /// A connection that was let in when all were busy: its requests wait for a place.
     waits: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Seat {
-    pub(super) fn client(&self) -> &Arc<Client> {
-        &self.client
+impl ConnectionSlot {
+    pub(super) fn connection_state(&self) -> &Arc<ConnectionState> {
+        &self.connection_state
     }
 
     /// A place for one request, if the connection has none.
-    pub(super) fn place(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
-        let free = self.waits.then(|| Arc::clone(&self.places.free));
+    pub(super) fn permit(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let free = self.waits.then(|| Arc::clone(&self.slots.free));
         async move {
             match free {
                 Some(free) => free.acquire_owned().await.ok(),
@@ -131,13 +132,13 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.places.open().clients.remove(&self.number);
+        self.slots.open().clients.remove(&self.number);
     }
 }
 
-impl Places {
+impl ConnectionSlots {
     pub(super) fn new(connections: u32, urgent: u32) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(connections as usize)),
@@ -153,57 +154,60 @@ impl Places {
     }
 
     /// A place for a connection that has come.
-    pub(super) async fn seat(self: &Arc<Self>) -> Seat {
+    pub(super) async fn slot(self: &Arc<Self>) -> ConnectionSlot {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
-            return self.seated(Some(permit), false);
+            return self.occupy(Some(permit), false);
         }
         if self.shed() {
-            return self.seated(Arc::clone(&self.free).acquire_owned().await.ok(), false);
+            return self.occupy(Arc::clone(&self.free).acquire_owned().await.ok(), false);
         }
         tokio::select! {
             biased;
-            permit = Arc::clone(&self.free).acquire_owned() => self.seated(permit.ok(), false),
-            permit = Arc::clone(&self.urgent).acquire_owned() => self.seated(permit.ok(), true),
+            permit = Arc::clone(&self.free).acquire_owned() => self.occupy(permit.ok(), false),
+            permit = Arc::clone(&self.urgent).acquire_owned() => self.occupy(permit.ok(), true),
         }
     }
 
-    fn seated(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>, waits: bool) -> Seat {
-        let client = Arc::new(Client::new(self.began));
+    fn occupy(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>, waits: bool) -> ConnectionSlot {
+        let connection_state = Arc::new(ConnectionState::new(self.began));
         let mut open = self.open();
         open.made += 1;
         let number = open.made;
-        open.clients.insert(number, Arc::clone(&client));
-        Seat { places: Arc::clone(self), number, client, waits, _permit: permit }
+        open.clients.insert(number, Arc::clone(&connection_state));
+        ConnectionSlot { slots: Arc::clone(self), number, connection_state, waits, _permit: permit }
     }
 
     /// Closes the connection that has been idle the longest; `false` when all are busy.
     pub(super) fn shed(&self) -> bool {
         let mut open = self.open();
         loop {
-            let idle = open.clients.values().filter_map(|client| Some((client.idle()?, client)));
-            let Some((since, client)) = idle.min_by_key(|(since, _)| *since) else { return false };
-            if client.close(since) {
+            let idle = open
+                .clients
+                .values()
+                .filter_map(|connection_state| Some((connection_state.idle()?, connection_state)));
+            let Some((since, connection_state)) = idle.min_by_key(|(since, _)| *since) else { return false };
+            if connection_state.close(since) {
                 break;
             }
         }
         open.closed += 1;
-        if open.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
+        if open.close_requested.is_none_or(|close_requested| close_requested.elapsed() >= LOG_INTERVAL) {
             log::shed(open.closed, self.sizes.0);
-            (open.closed, open.told) = (0, Some(Instant::now()));
+            (open.closed, open.close_requested) = (0, Some(Instant::now()));
         }
         true
     }
 
     /// Closes every connection that has been idle for so long, when it has been. One look at all of them now and then costs
     /// less than a timer for each request.
-    pub(super) async fn sweep(&self, patience: Duration) -> Infallible {
-        let longest = u64::try_from(patience.as_micros()).unwrap_or(u64::MAX);
+    pub(super) async fn sweep(&self, client_timeout: Duration) -> Infallible {
+        let longest = u64::try_from(client_timeout.as_micros()).unwrap_or(u64::MAX);
         loop {
             let (now, mut next) = (clock(self.began), longest);
-            for client in self.open().clients.values() {
-                let Some(since) = client.idle() else { continue };
+            for connection_state in self.open().clients.values() {
+                let Some(since) = connection_state.idle() else { continue };
                 match longest.saturating_sub(now.saturating_sub(since)) {
-                    0 => drop(client.close(since)),
+                    0 => drop(connection_state.close(since)),
                     left => next = next.min(left),
                 }
             }
@@ -214,7 +218,10 @@ impl Places {
 
     /// Lets every connection end, and waits until it has.
     pub(super) async fn end(&self) {
-        self.open().clients.values().for_each(|client| client.told.notify_one());
+        self.open()
+            .clients
+            .values()
+            .for_each(|connection_state| connection_state.close_requested.notify_one());
         let _ = self.free.acquire_many(self.sizes.0).await;
         let _ = self.urgent.acquire_many(self.sizes.1).await;
     }

@@ -3,6 +3,8 @@
 //! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
 //! not kept in the first place (the header is not), and what looks like one in a path, query, header or body is redacted.
 
+pub(crate) mod entry;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -11,18 +13,17 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
+use self::entry::{JournalEntry, Order, RequestFilter, Transport};
 use crate::{
     json::{
         numbers,
         redact::{redact, redact_json},
     },
     ready::REST_PREFIX,
-    world::{Page, Refusal, Section, call_id, empty_as_none, from_text},
+    world::{Page, Section, call_id},
 };
 
 /// Entries kept; the oldest goes first.
@@ -30,209 +31,8 @@ const MAX_ENTRIES: usize = 10_000;
 /// Bytes kept, of requests and responses together. The oldest responses go first, then the oldest requests.
 const MAX_BYTES: usize = 32 << 20;
 
-/// How a request came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Transport {
-    /// The REST API.
-    Rest,
-    /// The MCP endpoint.
-    Mcp,
-}
-
-/// A request of the journal.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mock = shared_inbox_mock::MockServer::start().await;
-/// mock.client().me().await?;
-/// let request = &mock.control().requests().await[0];
-/// assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/api/v1/me"));
-/// assert_eq!(request.status, Some(200));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct JournalEntry {
-    /// Its id, such as `call_17`.
-    pub id: String,
-    /// When it came in, by the world's clock.
-    pub at: Timestamp,
-    /// How it came in.
-    pub transport: Transport,
-    /// The HTTP method.
-    pub method: String,
-    /// The whole path.
-    pub path: String,
-    /// The query behind `?`, as it came; empty when there was none.
-    pub query: String,
-    /// The MCP tool that was called, if one was.
-    pub tool: Option<String>,
-    /// Whose key it was; `None` when it had no valid key.
-    pub agent_id: Option<AgentId>,
-    /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
-    pub traceparent: Option<String>,
-    /// The status of the answer; `None` when the connection closed without one.
-    pub status: Option<u16>,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// The body: JSON as such, anything else as text, null when there was none.
-    pub request_body: Value,
-    /// The headers of the response; `None` when there was no response, or when it is no longer kept.
-    pub response_headers: Option<BTreeMap<String, String>>,
-    /// The body of the response as the client received it: JSON as such, anything else as text, null when there was
-    /// none or when it is no longer kept.
-    pub response_body: Value,
-    /// The conversation that the path names, or the `id` of a tool's arguments, or the mail to the sandbox.
-    pub conversation_id: Option<ConversationId>,
-    /// The name or the address of the customer in that conversation; `None` when it does not exist.
-    pub customer: Option<String>,
-    /// The subject of that conversation; `None` when it does not exist.
-    pub subject: Option<String>,
-}
-
-impl std::fmt::Debug for JournalEntry {
-    /// Without the query, the bodies and the names: they hold a mail's words.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("JournalEntry")
-            .field("at", &self.at)
-            .field("method", &self.method)
-            .field("path", &self.path)
-            .field("tool", &self.tool)
-            .field("agent_id", &self.agent_id)
-            .field("traceparent", &self.traceparent)
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Which requests to list.
-///
-/// ```
-/// use shared_inbox_mock::{RequestFilter, Transport};
-/// let filter = RequestFilter::default().transport(Transport::Mcp).status("4xx");
-/// assert_eq!(filter.status.as_deref(), Some("4xx"));
-/// ```
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[non_exhaustive]
-pub struct RequestFilter {
-    /// Those that came in this way.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
-    pub transport: Option<Transport>,
-    /// Those with this method.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// Those with this text in the path, the query, the body or the `traceparent`.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
-    pub q: Option<String>,
-    /// Oldest first unless said.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
-    /// `false` leaves out the headers and bodies of responses, which can be long.
-    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
-    pub responses: Option<bool>,
-}
-
-/// In which order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Order {
-    /// The oldest first.
-    Oldest,
-    /// The newest first.
-    Newest,
-}
-
-impl std::fmt::Debug for RequestFilter {
-    /// Without the text, which may be a mail's.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestFilter")
-            .field("transport", &self.transport)
-            .field("method", &self.method)
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
-}
-
-impl RequestFilter {
-    /// Those that came in this way.
-    pub fn transport(mut self, transport: Transport) -> Self {
-        self.transport = Some(transport);
-        self
-    }
-
-    /// Those with this method.
-    pub fn method(mut self, method: impl Into<String>) -> Self {
-        self.method = Some(method.into());
-        self
-    }
-
-    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
-    pub fn status(mut self, status: impl Into<String>) -> Self {
-        self.status = Some(status.into());
-        self
-    }
-
-    /// Those with this text in the path, the query, the body or the `traceparent`.
-    pub fn text(mut self, q: impl Into<String>) -> Self {
-        self.q = Some(q.into());
-        self
-    }
-
-    /// The newest first.
-    pub fn newest(mut self) -> Self {
-        self.order = Some(Order::Newest);
-        self
-    }
-
-    /// Leaves out the headers and bodies of responses.
-    pub fn without_responses(mut self) -> Self {
-        self.responses = Some(false);
-        self
-    }
-
-    fn fits(&self, entry: &Entry) -> bool {
-        self.transport.is_none_or(|transport| transport == entry.transport)
-            && self.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(entry.method.as_str()))
-            && self.status.as_ref().is_none_or(|status| answered(entry.status, status))
-            && self.q.as_ref().is_none_or(|q| entry.has(q))
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
-        let good = |status: &String| {
-            let status = status.as_bytes();
-            status == b"none"
-                || (status.len() == 3
-                    && (b'1'..=b'5').contains(&status[0])
-                    && (&status[1..] == b"xx" || status[1..].iter().all(u8::is_ascii_digit)))
-        };
-        match &self.status {
-            Some(status) if !good(status) => {
-                Err(Refusal::field("status", "must be a status, a class such as `4xx`, or `none`"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-fn answered(status: Option<u16>, wanted: &str) -> bool {
-    match (status, wanted.strip_suffix("xx")) {
-        (None, _) => wanted == "none",
-        (Some(status), Some(class)) => (status / 100).to_string() == class,
-        (Some(status), None) => status.to_string() == wanted,
-    }
-}
-
 /// A request as it is kept.
-pub(crate) struct Entry {
+pub(crate) struct RecordedRequest {
     /// Its place: requests are entered when they end, and a slow one ends after those that came later.
     pub(crate) number: u64,
     pub(crate) at: Timestamp,
@@ -248,7 +48,14 @@ pub(crate) struct Entry {
     pub(crate) body: Bytes,
 }
 
-impl Entry {
+impl RecordedRequest {
+    fn fits(&self, filter: &RequestFilter) -> bool {
+        filter.transport.is_none_or(|transport| transport == self.transport)
+            && filter.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(self.method.as_str()))
+            && filter.status.as_ref().is_none_or(|status| answered(self.status, status))
+            && filter.q.as_ref().is_none_or(|q| self.has(q))
+    }
+
     /// Whether a text is in it, whatever its case.
     fn has(&self, text: &str) -> bool {
         let text = text.to_lowercase();
@@ -270,7 +77,7 @@ impl Entry {
         let in_meta = || params.and_then(|params| params["_meta"]["traceparent"].as_str()).map(str::to_owned);
         let traceparent = self.traceparent.as_deref().map(|header| redact(header).into_owned());
         let traceparent = traceparent.or_else(in_meta);
-        let (path, query) = parted(&self.target);
+        let (path, query) = split_target(&self.target);
         let id = match call {
             Some(call) => call["arguments"]["id"].as_str(),
             None => match path.strip_prefix(REST_PREFIX) {
@@ -297,6 +104,14 @@ impl Entry {
             subject: None,
             request_body,
         }
+    }
+}
+
+fn answered(status: Option<u16>, wanted: &str) -> bool {
+    match (status, wanted.strip_suffix("xx")) {
+        (None, _) => wanted == "none",
+        (Some(status), Some(class)) => (status / 100).to_string() == class,
+        (Some(status), None) => status.to_string() == wanted,
     }
 }
 
@@ -348,14 +163,14 @@ impl KeptResponse {
 }
 
 /// The path of a request's target, and its query.
-pub(crate) fn parted(target: &str) -> (&str, &str) {
+pub(crate) fn split_target(target: &str) -> (&str, &str) {
     target.split_once('?').unwrap_or((target, ""))
 }
 
 /// A request, and its response for as long as there is room for it.
 #[derive(Clone)]
 struct Kept {
-    entry: Arc<Entry>,
+    entry: Arc<RecordedRequest>,
     response: Option<Arc<KeptResponse>>,
 }
 
@@ -382,7 +197,7 @@ impl Journal {
         self.begun
     }
 
-    pub(crate) fn push(&mut self, entry: Entry, response: Option<KeptResponse>) {
+    pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<KeptResponse>) {
         let kept = Kept { entry: Arc::new(entry), response: response.map(Arc::new) };
         self.bytes += kept.size();
         self.entries.push_back(kept);
@@ -423,7 +238,7 @@ impl Requests {
 
     /// A part of those that a filter lets through.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
-        self.0.retain(|kept| filter.fits(&kept.entry));
+        self.0.retain(|kept| kept.entry.fits(filter));
         self.0.sort_by_key(|kept| kept.entry.number);
         if filter.order == Some(Order::Newest) {
             self.0.reverse();
@@ -437,8 +252,8 @@ impl Requests {
 mod tests {
     use super::*;
 
-    fn entry(body: Bytes) -> Entry {
-        Entry {
+    fn entry(body: Bytes) -> RecordedRequest {
+        RecordedRequest {
             number: 0,
             at: Timestamp::from_millis(0),
             transport: Transport::Rest,

@@ -1,0 +1,111 @@
+//! The macro that the families of control calls are written with.
+
+/// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
+/// [`Control`] with what it takes, what it gives and how that is answered over HTTP. The entry in the table and the
+/// method are made from it. What needs more than that stands behind `also`, made by hand.
+///
+/// A parameter is an `id` of the path, the `body` or the `query`. A method of a `list` cannot fail, one of a `paged` list
+/// takes a section too.
+macro_rules! calls {
+    ($(
+        $(#[$meta:meta])*
+        $verb:ident $path:literal $name:literal $summary:literal
+        $(about $about:literal)?
+        $(conflict $conflict:literal)?
+        $(errors $errors:literal)?
+        fn $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) -> $out:ty as $give:ident {
+            |$it:ident $(, $section:ident)?| $body:expr
+        }
+    )*
+    $(; also [$($call:expr),* $(,)?])?) => {
+        impl $crate::control::Control {$(
+            $crate::control::calls::calls! {
+                @method $verb [#[doc = concat!($summary, ".")] $(#[$meta])* $(
+                    #[doc = "\n# Errors\n"]
+                    #[doc = $errors]
+                )?]
+                $method($($kind $arg $(: $type)?),*) $out, $it $($section)? => $body
+            }
+        )*}
+
+        /// The calls of this family.
+        pub(super) fn calls() -> Vec<$crate::control::call::Call> {
+            vec![
+                $($crate::control::calls::calls!(
+                    @call $verb $path $name $summary $method($($kind $arg),*) $give
+                )$(.about($about))?$(.conflict($conflict))?,)*
+                $($($call,)*)?
+            ]
+        }
+    };
+
+    (@method list [$($doc:tt)*] $method:ident() $out:ty, $it:ident => $body:expr) => {
+        $($doc)*
+        pub async fn $method(&self) -> Vec<$out> {
+            let $it = self;
+            $body
+        }
+    };
+    (@method paged [$($doc:tt)*] $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) $out:ty, $it:ident $section:ident => $body:expr) => {
+        $($doc)*
+        pub async fn $method(
+            &self,
+            $($arg: $crate::control::calls::calls!(@type $kind $($type)?),)*
+            $section: $crate::world::Section,
+        ) -> $crate::control::Controlled<$crate::world::Page<$out>> {
+            let $it = self;
+            $body
+        }
+    };
+    (@method $verb:ident [$($doc:tt)*] $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) $out:ty, $it:ident => $body:expr) => {
+        $($doc)*
+        pub async fn $method(
+            &self,
+            $($arg: $crate::control::calls::calls!(@type $kind $($type)?)),*
+        ) -> $crate::control::Controlled<$out> {
+            let $it = self;
+            $body
+        }
+    };
+
+    (@type id) => { impl AsRef<str> };
+    (@type $kind:ident $type:ty) => { $type };
+
+    (@call list $path:literal $name:literal $summary:literal $method:ident() $give:ident) => {
+        $crate::control::call::list($path, $name, $summary, |it: $crate::control::Control, ()| async move {
+            Ok(it.$method().await)
+        })
+    };
+    (@call paged $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
+        $crate::control::call::paged(
+            $path,
+            $name,
+            $summary,
+            |it: $crate::control::Control, $crate::control::calls::calls!(@pattern $($kind $arg),*), section| async move {
+                it.$method($($arg,)* section).await
+            },
+        )
+    };
+    (@call $verb:ident $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
+        $crate::control::call::$verb(
+            $path,
+            $name,
+            $summary,
+            |it: $crate::control::Control, $crate::control::calls::calls!(@pattern $($kind $arg),*)| async move {
+                it.$method($($arg),*).await.map($crate::control::call::$give)
+            },
+        )
+    };
+
+    (@pattern) => { () };
+    (@pattern id $arg:ident) => { $crate::control::input::Id($arg) };
+    (@pattern body $arg:ident) => { $crate::control::input::Input($arg) };
+    (@pattern query $arg:ident) => { $crate::control::input::Search($arg) };
+    (@pattern $kind:ident $arg:ident, $other_kind:ident $other:ident) => {
+        (
+            $crate::control::calls::calls!(@pattern $kind $arg),
+            $crate::control::calls::calls!(@pattern $other_kind $other),
+        )
+    };
+}
+pub(super) use calls;

@@ -1,0 +1,196 @@
+//! Requests as the journal shows them, and which of them to list.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use shared_inbox::{AgentId, ConversationId, Timestamp};
+
+use crate::world::{Refusal, empty_as_none, from_text};
+
+/// How a request came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Transport {
+    /// The REST API.
+    Rest,
+    /// The MCP endpoint.
+    Mcp,
+}
+
+/// A request of the journal.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mock = shared_inbox_mock::MockServer::start().await;
+/// mock.client().me().await?;
+/// let request = &mock.control().requests().await[0];
+/// assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/api/v1/me"));
+/// assert_eq!(request.status, Some(200));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct JournalEntry {
+    /// Its id, such as `call_17`.
+    pub id: String,
+    /// When it came in, by the world's clock.
+    pub at: Timestamp,
+    /// How it came in.
+    pub transport: Transport,
+    /// The HTTP method.
+    pub method: String,
+    /// The whole path.
+    pub path: String,
+    /// The query behind `?`, as it came; empty when there was none.
+    pub query: String,
+    /// The MCP tool that was called, if one was.
+    pub tool: Option<String>,
+    /// Whose key it was; `None` when it had no valid key.
+    pub agent_id: Option<AgentId>,
+    /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
+    pub traceparent: Option<String>,
+    /// The status of the answer; `None` when the connection closed without one.
+    pub status: Option<u16>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The body: JSON as such, anything else as text, null when there was none.
+    pub request_body: Value,
+    /// The headers of the response; `None` when there was no response, or when it is no longer kept.
+    pub response_headers: Option<BTreeMap<String, String>>,
+    /// The body of the response as the client received it: JSON as such, anything else as text, null when there was
+    /// none or when it is no longer kept.
+    pub response_body: Value,
+    /// The conversation that the path names, or the `id` of a tool's arguments, or the mail to the sandbox.
+    pub conversation_id: Option<ConversationId>,
+    /// The name or the address of the customer in that conversation; `None` when it does not exist.
+    pub customer: Option<String>,
+    /// The subject of that conversation; `None` when it does not exist.
+    pub subject: Option<String>,
+}
+
+impl std::fmt::Debug for JournalEntry {
+    /// Without the query, the bodies and the names: they hold a mail's words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JournalEntry")
+            .field("at", &self.at)
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .field("tool", &self.tool)
+            .field("agent_id", &self.agent_id)
+            .field("traceparent", &self.traceparent)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which requests to list.
+///
+/// ```
+/// use shared_inbox_mock::{RequestFilter, Transport};
+/// let filter = RequestFilter::default().transport(Transport::Mcp).status("4xx");
+/// assert_eq!(filter.status.as_deref(), Some("4xx"));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RequestFilter {
+    /// Those that came in this way.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Those with this method.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Those with this text in the path, the query, the body or the `traceparent`.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// Oldest first unless said.
+    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// `false` leaves out the headers and bodies of responses, which can be long.
+    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
+    pub responses: Option<bool>,
+}
+
+/// In which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Order {
+    /// The oldest first.
+    Oldest,
+    /// The newest first.
+    Newest,
+}
+
+impl std::fmt::Debug for RequestFilter {
+    /// Without the text, which may be a mail's.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestFilter")
+            .field("transport", &self.transport)
+            .field("method", &self.method)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RequestFilter {
+    /// Those that came in this way.
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// Those with this method.
+    pub fn method(mut self, method: impl Into<String>) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    pub fn status(mut self, status: impl Into<String>) -> Self {
+        self.status = Some(status.into());
+        self
+    }
+
+    /// Those with this text in the path, the query, the body or the `traceparent`.
+    pub fn text(mut self, q: impl Into<String>) -> Self {
+        self.q = Some(q.into());
+        self
+    }
+
+    /// The newest first.
+    pub fn newest(mut self) -> Self {
+        self.order = Some(Order::Newest);
+        self
+    }
+
+    /// Leaves out the headers and bodies of responses.
+    pub fn without_responses(mut self) -> Self {
+        self.responses = Some(false);
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let good = |status: &String| {
+            let status = status.as_bytes();
+            status == b"none"
+                || (status.len() == 3
+                    && (b'1'..=b'5').contains(&status[0])
+                    && (&status[1..] == b"xx" || status[1..].iter().all(u8::is_ascii_digit)))
+        };
+        match &self.status {
+            Some(status) if !good(status) => {
+                Err(Refusal::field("status", "must be a status, a class such as `4xx`, or `none`"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
