@@ -110,8 +110,9 @@ async fn the_store_knows_a_key_by_its_fingerprint_alone() {
     wait(limiter.acquire(of(key('a').fingerprint())).await);
     // Another key has a limit of its own.
     limiter.acquire(of(key('b').fingerprint())).await.unwrap().finished();
-    let mut names: Vec<_> =
-        store.command("KEYS *").lines().filter(|line| line.contains(':')).map(str::to_owned).collect();
+    // What is written when connecting lasts for a millisecond.
+    let is_name = |line: &&str| line.contains(':') && !line.contains("{probe}");
+    let mut names: Vec<_> = store.command("KEYS *").lines().filter(is_name).map(str::to_owned).collect();
     names.sort();
     let mut expected =
         ['a', 'b'].map(|letter| format!("shared-inbox:rate:{{{}}}", key(letter).fingerprint())).to_vec();

@@ -55,7 +55,13 @@ pub struct RedisLimiter {
     rules: Rules,
     share: u32,
     connected_at: Instant,
-    keys: Mutex<HashMap<Option<KeyFingerprint>, Arc<KeyState>>>,
+    keys: Mutex<Keys>,
+}
+
+struct Keys {
+    states: HashMap<Option<KeyFingerprint>, Arc<KeyState>>,
+    /// When it was last looked for keys that nobody uses any more.
+    swept_at: Instant,
 }
 
 impl RedisLimiter {
@@ -84,20 +90,24 @@ impl RedisLimiter {
     /// Returns whether the store was away when it was last asked, for any key.
     #[must_use]
     pub fn is_away(&self) -> bool {
-        self.keys().values().any(|state| state.is_away())
+        self.keys().states.values().any(|state| state.is_away())
     }
 
-    fn keys(&self) -> MutexGuard<'_, HashMap<Option<KeyFingerprint>, Arc<KeyState>>> {
+    fn keys(&self) -> MutexGuard<'_, Keys> {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self, key: Option<KeyFingerprint>) -> Arc<KeyState> {
         let mut keys = self.keys();
-        keys.retain(|known, state| *known == key || !state.is_idle());
-        let is_new = self.connected_at.elapsed() < Duration::from_millis(self.rules.window);
+        let window = Duration::from_millis(self.rules.window);
+        if keys.swept_at.elapsed() > window {
+            keys.swept_at = Instant::now();
+            keys.states.retain(|known, state| *known == key || !state.is_idle());
+        }
+        let is_new = self.connected_at.elapsed() < window;
         let start =
             || KeyState::start(name(key), self.rules, self.share, Arc::clone(&self.connection), is_new);
-        Arc::clone(keys.entry(key).or_insert_with(start))
+        Arc::clone(keys.states.entry(key).or_insert_with(start))
     }
 }
 
@@ -206,7 +216,8 @@ impl RedisLimiterBuilder {
         }
         let share = self.share.unwrap_or((self.limit / 10).max(1));
         let (connection, connected_at) = (Arc::new(connection), Instant::now());
-        Ok(RedisLimiter { connection, rules, share, connected_at, keys: Mutex::default() })
+        let keys = Mutex::new(Keys { states: HashMap::new(), swept_at: connected_at });
+        Ok(RedisLimiter { connection, rules, share, connected_at, keys })
     }
 
     /// Declares that nobody has used the key for a minute, so that a store which does not know it need not count as full for its
