@@ -117,6 +117,9 @@ pub enum Written {
     Unchanged,
 }
 
+/// A client's file with the server in it, and the server's entry before and after.
+type Merged = (Box<dyn SettingsFile>, Option<Value>, Value);
+
 /// A client's settings file, parsed.
 trait SettingsFile {
     /// Returns the server's entry, if there is one.
@@ -249,13 +252,7 @@ impl For {
         Ok(Written::Changed { backup, changes, exposed: holds_key && files::others_can_read(&target) })
     }
 
-    /// Merges the server into the client's file, and returns the file, and the server's entry before and after.
-    fn merged(
-        self,
-        text: &str,
-        launch: &Launch,
-        key: Option<&str>,
-    ) -> Result<(Box<dyn SettingsFile>, Option<Value>, Value), String> {
+    fn merged(self, text: &str, launch: &Launch, key: Option<&str>) -> Result<Merged, String> {
         let mut file: Box<dyn SettingsFile> = match self {
             For::Codex => Box::new(codex::File::parse(text)?),
             For::Vscode => {

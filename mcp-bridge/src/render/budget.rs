@@ -88,30 +88,30 @@ pub(crate) fn share(room: usize) -> usize {
 
 /// Returns the items of a list that fit, by their places: first those that must not be missed, then the others in their order.
 pub(crate) fn fit_first(room: usize, items: &[Part], must: impl Fn(usize) -> bool) -> Vec<usize> {
-    let (urgent, others): (Vec<_>, Vec<_>) = (0..items.len()).partition(|place| must(*place));
-    let (mut text, mut json) = (0, 0);
-    let mut fits = |place: &usize| {
-        text += items[*place].size.text;
-        json += items[*place].size.json;
-        text <= room && json <= room
-    };
-    let mut kept: Vec<_> = urgent.into_iter().chain(others).take_while(|place| fits(place)).collect();
+    let (mut kept, others): (Vec<_>, Vec<_>) = (0..items.len()).partition(|place| must(*place));
+    kept.extend(others);
+    kept.truncate(fitting(room, kept.iter().map(|place| &items[*place])));
     kept.sort_unstable();
     kept
 }
 
-/// Returns the items that fit. A client hands a model either the text or the JSON, so each of them has to fit by itself.
+/// Returns the items that fit.
 pub(crate) fn fit(room: usize, items: &[Part], keep: Keep) -> Range<usize> {
+    match keep {
+        Keep::First => 0..fitting(room, items.iter()),
+        Keep::Last => items.len() - fitting(room, items.iter().rev())..items.len(),
+    }
+}
+
+/// Returns how many items fit. A client hands a model either the text or the JSON, so each has to fit by itself.
+fn fitting<'a>(room: usize, items: impl Iterator<Item = &'a Part>) -> usize {
     let (mut text, mut json) = (0, 0);
-    let mut fits = |part: &Part| {
+    let fits = |part: &&Part| {
         text += part.size.text;
         json += part.size.json;
         text <= room && json <= room
     };
-    match keep {
-        Keep::First => 0..items.iter().take_while(|part| fits(part)).count(),
-        Keep::Last => items.len() - items.iter().rev().take_while(|part| fits(part)).count()..items.len(),
-    }
+    items.take_while(fits).count()
 }
 
 #[cfg(test)]

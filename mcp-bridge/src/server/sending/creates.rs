@@ -11,12 +11,14 @@ use shared_inbox::{
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{Sender, recent::CreateOutcome};
 use crate::{
     digest::Digest,
     server::{
         Connection,
+        record::{self, Intent},
         results::{changed, error, failed, in_words, ok},
     },
 };
@@ -129,15 +131,16 @@ impl Sender {
         seen: Option<&Conversation>,
         why: Option<&str>,
     ) -> CallToolResult {
-        let creating = match self.creates.begin(create.sends()) {
-            Ok(creating) => creating,
+        let (_in_flight, intent) = match self.begin(create.sends()) {
+            Ok(begun) => begun,
             Err(result) => return result,
         };
+        let end = |result: &CallToolResult, certain| intent.into_iter().for_each(|i| i.end(result, certain));
         let (answer, recovered) = match send(connection, create, slot, seen).await {
             Ok(made) => made,
             Err(e) => {
                 let result = not_made(create, &e, why);
-                creating.end(&result, e.certainty() != Certainty::Unknown);
+                end(&result, e.certainty() != Certainty::Unknown);
                 return result;
             }
         };
@@ -146,8 +149,27 @@ impl Sender {
         let added = [why.map(a_draft), recovered.then(|| lost.to_owned())];
         let added = added.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let result = changed(&sentence(&create.what, &answer), answer, (!added.is_empty()).then_some(&added));
-        creating.end(&result, true);
+        end(&result, true);
         result
+    }
+
+    /// Begins a create and writes its intent down. The error is why it must not begin.
+    fn begin(&self, sends: bool) -> Result<(TaskTrackerToken, Option<Intent>), CallToolResult> {
+        if self.creates.is_closed() {
+            return Err(failed("Nothing was done: the bridge is being ended."));
+        }
+        let intent = match record::current().map(|record| record.intend(sends)).transpose() {
+            Ok(intent) => intent,
+            // Whoever asked for a record has to answer for every email; a note or a draft reaches nobody.
+            Err(_) if sends => {
+                return Err(failed(
+                    "Nothing was sent: the file of --audit cannot be written to, and an email that is not written down does not \
+                     go out.",
+                ));
+            }
+            Err(_) => None,
+        };
+        Ok((self.creates.token(), intent))
     }
 }
 

@@ -3,7 +3,6 @@
 
 mod channel;
 mod creates;
-mod in_flight;
 mod input_required;
 mod pending;
 mod recent;
@@ -22,6 +21,7 @@ use rmcp::{
     service::RequestContext,
 };
 use shared_inbox::{Conversation, ConversationId, Scope, retry::Clock};
+use tokio_util::task::TaskTracker;
 
 use super::{
     Connection, Connector, ReadPriority,
@@ -34,7 +34,6 @@ use crate::{
     consent::{AskMethod, ConsentLedger, Decision, OpenConsent, Page},
     settings::{ConsentChannel, SendPolicy},
 };
-use in_flight::InFlightCreates;
 use recent::RecentCreates;
 use request::ConsentRequest;
 use shared_questions::SharedQuestions;
@@ -52,7 +51,8 @@ pub(super) struct Sender {
     ask: ConsentChannel,
     clock: Arc<dyn Clock>,
     connector: Arc<Connector>,
-    creates: InFlightCreates,
+    /// The creates in flight, which the program waits for before it exits.
+    creates: TaskTracker,
     recent: RecentCreates,
     ledger: ConsentLedger,
     questions: SharedQuestions,
@@ -88,7 +88,7 @@ impl Sender {
             ask,
             clock,
             connector,
-            creates: InFlightCreates::default(),
+            creates: TaskTracker::new(),
             recent: RecentCreates::default(),
             ledger: ConsentLedger::default(),
             questions: SharedQuestions::default(),
@@ -208,7 +208,8 @@ impl Sender {
 
     /// Lets what is being created end, for so long, and begins nothing new.
     pub(super) async fn finish(&self, grace: Duration) {
-        self.creates.finish(grace).await;
+        self.creates.close();
+        _ = tokio::time::timeout(grace, self.creates.wait()).await;
     }
 
     /// Opens a question about this email, if it may be asked.

@@ -49,15 +49,9 @@ impl Sender {
             }
         };
         let waiting = owner.wait();
-        let slot = match self.claim(&case.connection, &case.mail.0, None).await {
-            Ok(slot) => slot,
-            Err(result) => {
-                owner.end(result.clone(), None);
-                return Err(result);
-            }
-        };
-        let opened = match self.open(&case, way) {
-            Ok(opened) => opened,
+        let claimed = self.claim(&case.connection, &case.mail.0, None).await;
+        let (slot, opened) = match claimed.and_then(|slot| Ok((slot, self.open(&case, way)?))) {
+            Ok(begun) => begun,
             Err(result) => {
                 owner.end(result.clone(), None);
                 return Err(result);
