@@ -284,9 +284,7 @@ impl Judge<'_> {
                     end.mail.is_some()
                         && self.same_in(self.reference, end).is_some_and(|it| it.last_is_answered)
                 }
-                Some(_) => {
-                    self.calm.iter().all(|run| self.same_in(run, end).is_none_or(|it| it.last_is_answered))
-                }
+                Some(_) => self.answers_when_calm(end),
             };
             let seen = came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
             let answered = if came.is_some() { end.last_is_answered } else { end.is_answered() };
@@ -300,6 +298,18 @@ impl Judge<'_> {
             }
         }
         None
+    }
+
+    /// Whether the app answers the last mail when nothing goes wrong and it reads that mail.
+    fn answers_when_calm(&self, end: &End) -> bool {
+        let answers = |run: &Execution| -> Option<bool> {
+            let there = self.same_in(run, end)?;
+            let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
+            let saw = run.requests.iter().skip(came).any(|asked| asked.shows(&there.id));
+            saw.then_some(there.last_is_answered)
+        };
+        let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
+        self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))
     }
 
     /// Responses that the run without trouble did not get.

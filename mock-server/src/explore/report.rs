@@ -151,13 +151,8 @@ impl fmt::Display for Finding {
         for line in &self.timeline {
             writeln!(f, "  {line}")?;
         }
-        writeln!(
-            f,
-            "  {} of what was tried with {} steps; {}",
-            self.steps.len(),
-            self.shrunk_from,
-            self.reproduced
-        )?;
+        let (steps, before) = (self.steps.len(), self.shrunk_from);
+        writeln!(f, "  steps: {steps}, shrunk from {before}; it happened again {} times", self.reproduced)?;
         writeln!(f, "  again: --replay {}", self.replay)?;
         writeln!(f, "\nA test to paste (--json has it in TypeScript and Rust too):\n\n{}", self.tests.python)
     }

@@ -84,3 +84,56 @@ fn an_app_that_does_nothing_breaks_nothing() {
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("nothing found"), "{said}");
 }
+
+/// Whether a process is there.
+#[cfg(unix)]
+fn runs(pid: &str) -> bool {
+    let found = Command::new("kill").args(["-0", pid]).output().expect("it starts");
+    found.status.success()
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_it_and_the_app_and_what_the_app_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (scenario, pids) = (folder.path().join("scenario.toml"), folder.path().join("pids"));
+    fs::write(&scenario, "mails = [\"Hi\"]").expect("written");
+    let script = "sleep 600 & echo \"$$ $! .\" > \"$PIDS\"; wait";
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
+        .args(["explore", "--app-timeout", "600", "--scenario"])
+        .arg(&scenario)
+        .args(["--", "sh", "-c", script])
+        .env("PIDS", &pids)
+        .spawn()
+        .expect("it starts");
+    let started = loop {
+        match fs::read_to_string(&pids) {
+            Ok(text) if text.contains('.') => break text,
+            _ => std::thread::sleep(std::time::Duration::from_millis(10)),
+        }
+    };
+    let pid = program.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
+    assert_eq!(program.wait().expect("it ends").code(), Some(2));
+    for app in started.split_whitespace().filter(|word| *word != ".") {
+        while runs(app) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn help_teaches_how_to_begin() {
+    let out = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock")).args(["explore", "--help"]).output();
+    let said = String::from_utf8(out.expect("it starts").stdout).expect("text");
+    for taught in [
+        "mails = [",
+        "SHARED_INBOX_STATE_DIR",
+        "-- python app.py",
+        "Status 0: nothing found",
+        "--replay",
+        "--app-timeout",
+    ] {
+        assert!(said.contains(taught), "{taught}: {said}");
+    }
+}
