@@ -277,3 +277,13 @@ async fn answers_of_the_control_api_have_the_fields_that_programs_count_on() {
     has(&world, "base_url mcp_url control_url console_url keys");
     has(&world["keys"], "live test");
 }
+
+#[tokio::test]
+async fn scopes_of_a_new_key_are_put_in_order_and_unknown_ones_refused() {
+    let kit = Kit::start().await;
+    let (api, _) = kit.key("Recorder", &["record", "write", "record"]).await;
+    assert_eq!(api.get("/me").await.expect(200)["scopes"], json!(["read", "write", "record"]));
+    let odd = json!({ "name": "Odd", "scopes": ["admin"], "livemode": true });
+    let error = kit.control("POST", "/keys", odd).await.error(400);
+    assert!(error.starts_with("scopes[0]: "), "{error}");
+}

@@ -30,6 +30,20 @@ async fn the_key_decides_which_world_a_tool_works_in() {
 }
 
 #[tokio::test]
+async fn a_key_is_shown_the_tools_of_its_scopes_in_both_eras() {
+    let (kit, _) = server().await;
+    let reader = Mcp::with_scopes(&kit, &["read"]).await;
+    for era in ERAS {
+        let answer = reader.answer(era, "tools/list", json!({})).await;
+        let tools = answer["result"]["tools"].as_array().expect("a list");
+        let names: Vec<String> = tools.iter().map(|tool| text(&tool["name"])).collect();
+        let read =
+            ["list_conversations", "get_conversation", "list_mailboxes", "list_tags", "search_documents"];
+        assert_eq!(names, read, "{era:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_list_of_tools_is_private_to_caches() {
     let (_kit, mcp) = server().await;
     let answer = mcp.answer(Era::Modern, "tools/list", json!({})).await;

@@ -67,6 +67,16 @@ fn a_mail_with_two_signs_of_a_scam_is_marked_in_the_sandbox() {
     assert_eq!((&read["risk"], &read["riskReasons"]), (&Value::Null, &json!([])), "one sign is no proof");
 }
 
+#[test]
+fn a_mail_that_is_held_is_marked_although_nobody_says_why() {
+    let mut kit = Kit::new();
+    let live = kit.live.clone();
+    let mut mail = InboundMail::new("help@acme.example", "eve@example.com", "Buy vouchers");
+    mail.held = true;
+    let id = kit.inbound(mail).conversation_id;
+    assert_eq!(kit.read(&live, id.as_str())["risk"], "phishing");
+}
+
 fn record(kit: &mut Kit, extra: Value) {
     let mut body = json!({
         "messageId": "<a1b2c3@shop.example>", "reference": "Order-1042", "to": ["Kim@example.com"], "subject": "Shipped",
