@@ -17,7 +17,7 @@ use crate::world::{Keys, Refusal, World};
 pub(crate) const LARGE_WORLD: usize = 1_000;
 pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
 
-/// What a realm is made of.
+/// What the runtime of a world is made of.
 pub(crate) struct Plan {
     /// 0 is the main world.
     pub(crate) number: u64,
@@ -71,7 +71,7 @@ impl Plan {
         self.prepared(document::read(&document)?, &document)
     }
 
-    /// The world with this realm's keys and limits, and the time that its document was written at.
+    /// The world with its own keys and limits, and the time that its document was written at.
     fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>), Refusal> {
         let saved = world.now.take();
         world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;

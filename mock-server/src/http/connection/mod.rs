@@ -237,7 +237,7 @@ mod tests {
 
     #[tokio::test]
     async fn half_open_connections_make_room_for_one_that_asks() {
-        let (address, _phase) = two_places(Duration::from_secs(600)).await;
+        let (address, _phase) = two_slots(Duration::from_secs(600)).await;
         let mut half = Vec::new();
         for _ in 0..8 {
             let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -249,7 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_connection_that_has_been_idle_the_longest_goes_first() {
-        let (address, _phase) = two_places(Duration::from_secs(600)).await;
+        let (address, _phase) = two_slots(Duration::from_secs(600)).await;
         let mut first = ask(address, "/").await;
         assert!(answered(&mut first).await);
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -266,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_all_are_busy_others_wait_and_what_is_urgent_does_not() {
-        let (address, _phase) = two_places(Duration::from_secs(600)).await;
+        let (address, _phase) = two_slots(Duration::from_secs(600)).await;
         let mut busy = vec![ask(address, "/slow").await, ask(address, "/slow").await];
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(answered(&mut ask(address, "/urgent").await).await);
@@ -279,7 +279,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_kept_connection_ends_with_the_server() {
-        let (address, phase) = two_places(Duration::from_secs(600)).await;
+        let (address, phase) = two_slots(Duration::from_secs(600)).await;
         let mut kept = ask(address, "/").await;
         assert!(answered(&mut kept).await);
         phase.send_replace(Phase::Ending);
