@@ -496,7 +496,7 @@ pub(super) fn another(mail: usize) -> String {
 }
 
 /// The sender of a `risk` step.
-pub(super) fn stranger(mail: usize) -> String {
+fn stranger(mail: usize) -> String {
     format!("stranger{}@customer.example", mail + 1)
 }
 

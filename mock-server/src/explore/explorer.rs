@@ -338,7 +338,7 @@ impl Session {
         };
         let mut broken = judge(&[]);
         if broken.is_some() && schedule.acts().next().is_some() {
-            broken = judge(&*self.calm_runs(schedule).await?);
+            broken = judge(&self.calm_runs(schedule).await?);
         }
         Ok((execution, broken))
     }

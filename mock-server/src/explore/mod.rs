@@ -4,8 +4,8 @@
 //! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:
 //! every customer answered, nobody twice, what people decided respected, everything else as without trouble.
 //!
-//! [`driver`] runs a schedule, [`steps`] decides what is tried, [`oracles`] say what is wrong, [`shrink`] leaves out what is
-//! not needed, [`write_test`] writes the test.
+//! Inside, `driver` runs a schedule, `steps` decides what is tried, `oracles` say what is wrong, `shrink` leaves out what is not
+//! needed, and `write_test` writes the test.
 
 mod app;
 mod cli;

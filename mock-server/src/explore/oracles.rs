@@ -5,7 +5,7 @@
 
 use super::{
     app::RunEnd,
-    driver::{another, stranger},
+    driver::another,
     record::{Asked, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},
@@ -115,7 +115,20 @@ impl Judge<'_> {
 
     /// The first request from `from` on in which the app read the conversation.
     fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
-        self.requests().skip(from).find(|(_, asked)| asked.shows(conversation)).map(|(index, _)| index)
+        let shows = |(index, asked): &(usize, &Asked)| asked.shows(conversation) && !self.is_check(*index);
+        self.requests().skip(from).find(shows).map(|(index, _)| index)
+    }
+
+    /// Whether a read looks for what became of a request that failed, as a client does by itself.
+    fn is_check(&self, index: usize) -> bool {
+        let Some(conversation) = &self.execution.requests[index].conversation else { return false };
+        let write = |(_, asked): &(usize, &Asked)| {
+            asked.conversation.as_ref() == Some(conversation) && asked.op.is_some_and(|op| !op.is_read())
+        };
+        let last = self.requests().take(index).rev().find(write);
+        last.is_some_and(|(at, asked)| {
+            asked.op.is_some_and(Op::creates) && !asked.succeeded() && self.run_of(at) == self.run_of(index)
+        })
     }
 
     fn run_of(&self, index: usize) -> usize {
@@ -165,8 +178,7 @@ impl Judge<'_> {
 
     fn risk(&self) -> Option<Broken> {
         let risky = |end: &&End| end.risk && end.is_answered();
-        let scenario_risk = self.scenario.mails.iter().any(super::scenario::Mail::is_risk);
-        if scenario_risk && self.reference.ends.iter().any(|end| risky(&end)) {
+        if self.reference.ends.iter().any(|end| risky(&end)) {
             return None;
         }
         let end = self.execution.ends.iter().find(risky)?;
@@ -343,7 +355,7 @@ impl Judge<'_> {
             let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
             let invited =
                 end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
-            if touched || !invited || end.customer == stranger(end.mail.unwrap_or(0)) {
+            if touched || !invited {
                 continue;
             }
             let runs: Vec<&Execution> = std::iter::once(self.reference).chain(self.calm).collect();

@@ -74,12 +74,6 @@ impl Mail {
         }
         Value::Object(body)
     }
-
-    /// Whether it is marked as a risk.
-    pub(super) fn is_risk(&self) -> bool {
-        self.more.get("held") == Some(&json!(true))
-            || self.more.get("risk").is_some_and(|risk| !risk.is_null())
-    }
 }
 
 /// The parts that "same-end" compares.

@@ -101,7 +101,7 @@ fn scenario() -> Scenario {
 
 /// Schedules of each app; the variable is for a long run by hand.
 fn schedules() -> u64 {
-    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(60)
+    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
 }
 
 async fn holds(explore: Explore) {
@@ -134,4 +134,11 @@ async fn nothing_is_found_in_an_app_with_the_client() {
 #[tokio::test]
 async fn nothing_is_found_in_an_app_that_asks_for_documents() {
     holds(Explore::function(scenario(), asks_for_documents).seed(5)).await;
+}
+
+#[tokio::test]
+async fn what_a_client_reads_to_check_a_lost_reply_is_not_held_against_the_app() {
+    let token = "1_1.2_lost-after@reply.0_mail:1@get_conversation.2";
+    let report = Explore::function(scenario(), with_the_sdk).replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
 }
