@@ -9,16 +9,13 @@ use serde_json::{Value, json};
 
 use super::{
     app::{App, AppContext, RunEnd},
+    calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     record::{Asked, End, Event, Execution, Fired},
     scenario::Scenario,
     schedule::{Act, Moment, Place, Schedule, Step, What},
     world::{Server, World, text},
 };
 
-/// How much time passes between two runs of a job: more than the undo window.
-pub(super) const ROUND_SECONDS: u64 = 660;
-/// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts meanwhile.
-pub(super) const RETRY_SECONDS: u64 = 60;
 /// Time between two mails, so that none is as old as another.
 const BETWEEN_MAILS_SECONDS: u64 = 60;
 /// Rounds with trouble, and rounds after it has ended.
@@ -32,12 +29,6 @@ const MAX_LATER_JOBS: u32 = 8;
 const POLL_INTERVAL: Duration = Duration::from_millis(3);
 /// How long a request that was cut short may take to be in the journal.
 const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// What an edited draft says.
-const EDITED: &str = "We looked into it ourselves, and will write again tomorrow.";
-/// What a person answers by hand.
-const BY_HAND: &str = "I have taken care of it myself.";
-const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
 
 /// Runs schedules.
 pub(super) struct Driver {
@@ -397,110 +388,4 @@ impl Run<'_> {
             rounds,
         })
     }
-}
-
-/// The fault rules of the steps at requests, each with the number of its step.
-pub(super) fn rules(
-    schedule: &Schedule,
-    slow_ms: u64,
-    call: impl Fn(Act, usize) -> Option<(String, Value)>,
-) -> Vec<(usize, Value)> {
-    let mut rules = Vec::new();
-    let at_request = |(n, step): (usize, &Step)| step.request().map(|request| (n, *step, request));
-    let mut steps: Vec<_> = schedule.steps.iter().enumerate().filter_map(at_request).collect();
-    steps.sort_by_key(|(_, step, request)| (step.act().is_none(), request.nth));
-    let mut failing = Vec::new();
-    for (n, step, request) in steps {
-        let mut rule = request.op.rule();
-        let effect = match step.what {
-            What::Act(act, mail) => {
-                let Some((path, body)) = call(act, mail) else { continue };
-                let mut effect = json!({ "act": [{ "method": "POST", "path": path, "body": body }] });
-                if matches!(step.place, Place::After(_)) {
-                    effect["when"] = json!("after");
-                }
-                effect
-            }
-            // The app is killed while it waits.
-            What::Kill if matches!(step.place, Place::After(_)) => {
-                json!({ "drop": "after", "delayMs": 60_000 })
-            }
-            What::Kill => json!({ "drop": "before", "delayMs": 60_000 }),
-            What::Fail(failure) => failure.effect(slow_ms),
-        };
-        // A rule does not see a request that one before it has struck.
-        let struck = failing.iter().filter(|op| **op == request.op).count();
-        let skip = u64::from(request.nth) - u64::try_from(struck).unwrap_or(0).min(u64::from(request.nth));
-        if step.act().is_none() {
-            failing.push(request.op);
-        }
-        if skip > 0 || step.act().is_some() {
-            rule["skip"] = json!(if step.act().is_some() { u64::from(request.nth) } else { skip });
-        }
-        rule["effect"] = effect;
-        rules.push((n, rule));
-    }
-    rules
-}
-
-/// The control call of a step: its path and its body.
-pub(super) fn control_call(
-    act: Act,
-    scenario: &Scenario,
-    mail: usize,
-    conversation: &str,
-    inbox: &str,
-    person: &str,
-) -> Option<(String, Value)> {
-    let of = scenario.mails.get(mail)?;
-    let message = |what: &str, body: Value| Some((format!("/messages/{conversation}/{what}"), body));
-    let mut inbound = json!({ "to": inbox, "from": of.from, "text": of.text });
-    if let Some(subject) = &of.subject {
-        inbound["subject"] = json!(subject);
-    }
-    match act {
-        Act::Approve => return message("approve", json!({})),
-        Act::Edit => return message("approve", json!({ "body": EDITED })),
-        Act::Stop => return message("stop", json!({})),
-        Act::Discard => return message("discard", json!({})),
-        Act::Assign => {
-            let body = json!({ "to": format!("user:{person}") });
-            return Some((format!("/conversations/{conversation}/assign"), body));
-        }
-        Act::Answer => {
-            return Some((format!("/conversations/{conversation}/replies"), json!({ "body": BY_HAND })));
-        }
-        Act::Advance => return Some(("/clock".to_owned(), json!({ "advanceSeconds": ROUND_SECONDS }))),
-        Act::Mail => {
-            inbound["text"] = json!(format!("Me again. {}", of.text));
-            inbound["conversationId"] = json!(conversation);
-        }
-        Act::AutoReply => {
-            inbound["text"] = json!(OUT_OF_OFFICE);
-            inbound["conversationId"] = json!(conversation);
-            inbound["autoReply"] = json!(true);
-        }
-        Act::NewMail => inbound["from"] = json!(another(mail)),
-        Act::Risk => {
-            inbound["from"] = json!(stranger(mail));
-            inbound["risk"] = json!("phishing");
-            inbound["held"] = json!(true);
-        }
-    }
-    Some(("/inbound".to_owned(), inbound))
-}
-
-/// The customer of a `new-mail` step.
-pub(super) fn another(mail: usize) -> String {
-    format!("another{}@customer.example", mail + 1)
-}
-
-/// The sender of a `risk` step.
-fn stranger(mail: usize) -> String {
-    format!("stranger{}@customer.example", mail + 1)
-}
-
-/// Whether a text is one that comes with a step and is no customer's question.
-pub(super) fn is_auto_reply(text: &str) -> bool {
-    text == OUT_OF_OFFICE
 }

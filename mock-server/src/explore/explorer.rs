@@ -283,7 +283,7 @@ impl Explore {
 type Interference = (Vec<usize>, Vec<(Act, usize)>);
 
 /// The driver, and what it has run without trouble.
-pub(super) struct Session {
+struct Session {
     driver: Driver,
     references: Mutex<HashMap<Vec<usize>, Arc<Execution>>>,
     /// Runs in which the same was done in quiet moments.
@@ -327,7 +327,7 @@ impl Session {
     }
 
     /// Runs a schedule, and says which rule it breaks.
-    pub(super) async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>), String> {
+    async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>), String> {
         let reference = self.reference(&schedule.mails).await?;
         let execution = self.driver.execute(schedule).await?;
         let mut scenario = self.driver.scenario.clone();
@@ -367,7 +367,8 @@ impl Session {
         until: Instant,
     ) -> Result<Option<Finding>, String> {
         let steps = found.0.steps.len();
-        let (mut schedule, mut execution, mut broken) = shrink(self, found.clone(), until).await?;
+        let (mut schedule, mut execution, mut broken) =
+            shrink(async |schedule: &Schedule| self.check(schedule).await, found.clone(), until).await?;
         let mut again = self.repeat(&schedule, &broken).await?;
         if again == 0 {
             (schedule, execution, broken) = found;

@@ -8,6 +8,7 @@
 //! needed, and `write_test` writes the test.
 
 mod app;
+mod calls;
 mod cli;
 mod driver;
 mod explorer;

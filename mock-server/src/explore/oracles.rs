@@ -5,7 +5,7 @@
 
 use super::{
     app::RunEnd,
-    driver::another,
+    calls::another,
     record::{Asked, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},

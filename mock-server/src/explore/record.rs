@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     app::RunEnd,
-    driver::is_auto_reply,
+    calls::is_auto_reply,
     schedule::{Op, Request},
     world::{KEY_NAME, text},
 };

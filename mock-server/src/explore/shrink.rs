@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::{
-    explorer::Session,
     oracles::Broken,
     record::Execution,
     schedule::{FAILURES, Place, Schedule, Step, What},
@@ -11,7 +10,7 @@ use super::{
 
 /// The smallest schedule found that breaks the same rule.
 pub(super) async fn shrink(
-    session: &Session,
+    check: impl AsyncFn(&Schedule) -> Result<(Execution, Option<Broken>), String>,
     found: (Schedule, Execution, Broken),
     until: Instant,
 ) -> Result<(Schedule, Execution, Broken), String> {
@@ -21,7 +20,7 @@ pub(super) async fn shrink(
             if Instant::now() >= until {
                 return Ok(best);
             }
-            let (execution, broken) = session.check(&candidate).await?;
+            let (execution, broken) = check(&candidate).await?;
             if let Some(broken) = broken.filter(|broken| broken.oracle == best.2.oracle) {
                 best = (candidate, execution, broken);
                 continue 'smaller;

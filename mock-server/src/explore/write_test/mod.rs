@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{
     app::RunEnd,
-    driver::{Driver, RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
+    calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
+    driver::Driver,
     oracles::{Broken, Claim},
     record::{Event, Execution},
     report::Tests,
