@@ -171,7 +171,7 @@ fn narrower() -> [(&'static str, &'static str, Value); 12] {
             json!({ "description": "Until when it is put off, or null. A snoozed conversation stands only in the view \
                                     `snoozed` until that time has come or mail comes in." }),
         ),
-        ("Done", "ok", json!({ "const": true })),
+        ("Ack", "ok", json!({ "const": true })),
         ("EventAssignee", "type", json!({ "enum": ["user", "agent"] })),
         ("EventAuthor", "type", json!({ "enum": ["user", "agent"] })),
         ("EventDrafter", "type", json!({ "enum": ["user", "agent", null] })),
