@@ -27,7 +27,7 @@ fn every_operation_has_its_method_path_scope_tool_and_repeat_rule() {
 #[test]
 fn a_key_that_may_send_but_not_draft_can_use_reply_and_request_documents() {
     use shared_inbox::Scope::{Read, Send, Write};
-    let allowed = |scopes: &[_]| Operation::KNOWN.into_iter().filter(|op| op.is_allowed_by(scopes)).count();
+    let allowed = |scopes: &[_]| Operation::KNOWN.iter().filter(|op| op.is_allowed_by(scopes)).count();
     assert!(Operation::Reply.is_allowed_by(&[Read, Send]));
     assert!(Operation::RequestDocuments.is_allowed_by(&[Read, Send]));
     assert!(!Operation::Reply.is_allowed_by(&[Read, Write]));
