@@ -1,4 +1,8 @@
 //! The explorer: small apps with one fault each, which it finds, and correct ones, in which it finds nothing.
+//!
+//! What is ignored here explores against the clock, so it is for a quiet machine and runs in no check:
+//!
+//!     cargo test -p shared-inbox-mock --test explore -- --ignored --nocapture
 
 mod apps;
 mod correct;

@@ -67,7 +67,7 @@ const PYTHON: [(&str, Oracle); 9] = [
 ];
 
 #[tokio::test]
-#[ignore = "needs Python"]
+#[ignore = "needs Python and a quiet machine"]
 async fn each_fault_of_a_python_app_is_found_and_its_printed_test_fails_until_the_app_is_correct() {
     let Some(python) = peers::python(&["pytest==9.2.0"]) else { return };
     let (program, file) = (python.to_str().expect("text"), app("app.py"));
@@ -86,7 +86,7 @@ async fn each_fault_of_a_python_app_is_found_and_its_printed_test_fails_until_th
 }
 
 #[tokio::test]
-#[ignore = "needs Python"]
+#[ignore = "needs Python and a quiet machine"]
 async fn nothing_is_found_in_a_correct_python_app() {
     let Some(python) = peers::python(&["pytest==9.2.0"]) else { return };
     let command = [python.to_str().expect("text").to_owned(), app("app.py"), "correct".to_owned()];
@@ -105,7 +105,7 @@ const NODE: [(&str, Oracle); 6] = [
 ];
 
 #[tokio::test]
-#[ignore = "needs Node"]
+#[ignore = "needs Node and a quiet machine"]
 async fn each_fault_of_a_node_app_is_found() {
     let file = app("app.mjs");
     for (name, oracle) in NODE {
@@ -114,7 +114,7 @@ async fn each_fault_of_a_node_app_is_found() {
 }
 
 #[tokio::test]
-#[ignore = "needs Node"]
+#[ignore = "needs Node and a quiet machine"]
 async fn nothing_is_found_in_a_correct_node_app() {
     let command = ["node".to_owned(), app("app.mjs"), "correct".to_owned()];
     let report = Explore::command(scenario(), command).seconds(60.0).run().await.expect("it ran");

@@ -65,7 +65,7 @@ async fn what_is_found_is_shrunk_told_in_plain_words_and_written_as_a_test() {
 }
 
 #[tokio::test]
-#[ignore = "takes some minutes"]
+#[ignore = "needs minutes and a quiet machine"]
 async fn each_planted_fault_is_found_by_exploring() {
     let (mut found, mut small) = (0, 0);
     for Planted(name, oracle, _, app) in PLANTED {
