@@ -205,7 +205,9 @@ impl Chaos {
         let path = format!("/conversations/{}", self.conversation);
         let now = self.watcher.raw(Method::GET, &path).await.expect("no fault is left");
         let stale = Effect::body(String::from_utf8(now.bytes().to_vec()).unwrap());
-        let stale = FaultRule::new(stale).method("GET").path(&path).times(self.rng.random_range(1..4));
+        // A read that had to wait for the rate limit comes later than that, and shows what is there.
+        let stale = FaultRule::new(stale).method("GET").path(&path).lasting(Duration::from_secs(9));
+        let stale = stale.times(self.rng.random_range(1..4));
         control.add_fault(stale).await.unwrap();
         control.add_fault(fault(&mut self.rng).method("POST")).await.unwrap();
     }
