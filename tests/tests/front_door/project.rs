@@ -88,7 +88,8 @@ impl Project {
     }
 
     /// Starts a run, and returns when its test waits.
-    pub(crate) fn start(&self, mut command: Command) -> Running {
+    pub(crate) fn start(&self, command: Command) -> Running {
+        let mut command = with_default_signals(command);
         let started = self.home.path().join("started");
         _ = fs::remove_file(&started);
         let log = fs::File::create(self.home.path().join("log")).expect("a file");
@@ -109,6 +110,26 @@ impl Project {
 
 /// A run in a process group of its own, which ends with the test.
 pub(crate) struct Running(pub(crate) Child);
+
+/// The same command with the signals as a terminal gives them: a check that runs in the background ignores some, and its children
+/// would inherit that.
+fn with_default_signals(command: Command) -> Command {
+    if !cfg!(target_os = "linux") {
+        return command;
+    }
+    let mut env = Command::new("env");
+    env.arg("--default-signal=HUP,INT,TERM").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => env.env(name, value),
+            None => env.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        env.current_dir(folder);
+    }
+    env
+}
 
 impl Running {
     pub(crate) fn signal(&self, signal: &str, group: bool) {
