@@ -148,7 +148,6 @@
 //! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
 //! | `redis-cluster` | a cluster as that store |
 //! | `schemas` | JSON Schemas of every input and output |
-//! | `construct` | answers can be built with literals, for programs that play the service |
 //!
 //! # Logs
 //!

@@ -142,14 +142,15 @@ impl World {
         }
         self.check_scope(key, op, input.sends())?;
 
-        let done = Ack { ok: true };
+        let done = serde_json::json!({ "ok": true });
         if !op.takes_conversation() {
             return match op {
                 Operation::Me => {
                     nothing(input)?;
                     let key = &self.keys[key];
-                    let agent = shared_inbox::Agent { id: key.agent_id.clone(), name: key.name.clone() };
-                    let me = Me { agent, scopes: key.scopes.clone(), livemode: Some(key.livemode) };
+                    let agent = shared_inbox::Agent::new(key.agent_id.clone(), &key.name);
+                    let mut me = Me::new(agent, key.scopes.clone());
+                    me.livemode = Some(key.livemode);
                     ServiceResponse::json(200, &me)
                 }
                 Operation::ListConversations => self.list(key, &input.read::<ListConversations>()?),

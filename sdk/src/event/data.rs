@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, MailboxId,
-    MessageId, Timestamp, Turn, UserId, WebhookId, model::shows,
+    MessageId, Timestamp, Turn, UserId, WebhookId,
+    model::{constructors, shows},
 };
 
 macro_rules! data {
@@ -12,7 +13,7 @@ macro_rules! data {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        #[non_exhaustive]
         pub struct $name { $($body)* }
     )*};
 }
@@ -227,6 +228,7 @@ data! {
     /// assert!(who.kind.is_none());
     /// # Ok::<(), serde_json::Error>(())
     /// ```
+    #[derive(Default)]
     pub struct EventDrafter {
         /// Person or agent, if known.
         #[serde(rename = "type")]
@@ -249,6 +251,29 @@ data! {
         /// Which one, if known.
         pub id: Option<ActorId>,
     }
+}
+
+constructors! {
+    AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
+    ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { secure: false, reference: None };
+    ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) { assignee: None };
+    TurnChanged(conversation_id: ConversationId, turn: Turn) { previous: None, assignee: None };
+    DraftApproved(conversation_id: ConversationId, message_id: MessageId, approved_by: EventActor) {
+        drafted_by: EventDrafter::default(), edited: false
+    };
+    MessageSent(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { author: None, secure: false };
+    Booking(
+        booking_id: BookingId,
+        booking_type_id: BookingTypeId,
+        host_user_id: UserId,
+        starts_at: Timestamp,
+        ends_at: Timestamp
+    ) { conversation_id: None };
+    ScoutHeld(conversation_id: ConversationId);
+    WebhookTest(endpoint_id: WebhookId);
+    EventAssignee(kind: ActorType, id: impl Into<ActorId>) { name: None };
+    EventActor(kind: ActorType, name: impl Into<String>) { id: None };
+    EventAuthor(kind: ActorType) { id: None };
 }
 
 shows! {

@@ -39,7 +39,7 @@ pub use data::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Event {
     /// The same on every try of one event.
     pub id: EventId,
@@ -64,6 +64,14 @@ pub struct Event {
 }
 
 impl Event {
+    /// Creates an event of version 1, for a test or for a program that plays the service. Set what else it says.
+    #[must_use]
+    pub fn new(id: EventId, kind: EventKind) -> Self {
+        let (version, summary) = (Some(1), String::new());
+        let (created_at, workspace, livemode, url, raw) = (None, None, None, None, None);
+        Self { id, version, created_at, workspace, livemode, summary, url, kind, raw }
+    }
+
     /// What is missing or of another form than documented; empty for nearly every event.
     ///
     /// ```
@@ -88,7 +96,7 @@ impl Event {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct RawEvent {
     /// The whole envelope, byte for byte.
     pub json: RawJson,
@@ -222,7 +230,7 @@ kinds! {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct UnknownEvent {
     /// Its name; empty when it has none.
     pub event_type: String,

@@ -10,7 +10,7 @@ macro_rules! body {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
-        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        #[non_exhaustive]
         pub struct $name { $($(#[$fdoc])* pub $field: $type,)* }
     )*};
 }

@@ -23,7 +23,7 @@ const LIMIT: Field = Field::optional(
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct ListConversations {
     /// Which ones; the open ones when nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ impl Input for ListConversations {
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct SearchDocuments {
     /// Words in title, file name or fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! A conversation, as a list shows it and as a read gives it.
 
-use super::{Assignee, Team, TimelineItem, shows, wire};
+use super::{Assignee, Team, TimelineItem, constructors, shows, wire};
 use crate::json::{self, Json};
 use crate::{ConversationId, Status, Timestamp, Urgency};
 
@@ -12,6 +12,7 @@ wire! {
     /// assert_eq!(contact.email.as_deref(), Some("kim@example.com"));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
+    #[derive(Default)]
     pub struct Contact {
         /// The name, if known.
         pub name: Option<String>,
@@ -120,6 +121,31 @@ wire! {
         #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
         pub app_sent: Option<Json>,
     }
+}
+
+constructors! {
+    ConversationSummary(
+        id: ConversationId,
+        subject: impl Into<String>,
+        status: Status,
+        contact: Contact,
+        mailbox: impl Into<String>,
+        last_message_at: Timestamp
+    ) {
+        snippet: String::new(), message_count: 0, assignee: None, tags: Vec::new(), topic: None, urgency: None, risk: None,
+        reference: None
+    };
+    Conversation(
+        id: ConversationId,
+        subject: impl Into<String>,
+        status: Status,
+        contact: Contact,
+        mailbox: impl Into<String>,
+        last_message_at: Timestamp
+    ) {
+        assignee: None, tags: Vec::new(), topic: None, urgency: None, risk: None, risk_reasons: Vec::new(),
+        snoozed_until: None, timeline: Vec::new(), team: Team::default(), reference: None, app_sent: None
+    };
 }
 
 shows! {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::{ConversationId, DocumentId, DocumentKind, Timestamp};
 
 /// A value that may be missing, may be null, or may be there: three different things.
@@ -118,6 +118,12 @@ wire! {
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub reference: Nullable<String>,
     }
+}
+
+constructors! {
+    Document(id: DocumentId, title: impl Into<String>, filename: impl Into<String>, created_at: Timestamp) {
+        kind: None, fields: DocumentFields::default(), conversation_id: None
+    };
 }
 
 shows! {

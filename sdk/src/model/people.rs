@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::{ActorId, ActorType, AgentId, AssignTo, MailboxId, Scope, TagId};
 
 wire! {
@@ -63,6 +63,7 @@ wire! {
     /// assert_eq!(team.people[0].id.to_string(), "user:usr_1");
     /// # Ok::<(), serde_json::Error>(())
     /// ```
+    #[derive(Default)]
     pub struct Team {
         /// The people.
         pub people: Vec<TeamMember>,
@@ -124,6 +125,15 @@ wire! {
         /// How many conversations have it.
         pub count: u64,
     }
+}
+
+constructors! {
+    Me(agent: Agent, scopes: impl Into<Vec<Scope>>) { livemode: None };
+    Agent(id: AgentId, name: impl Into<String>);
+    Assignee(id: impl Into<ActorId>, name: impl Into<String>, kind: ActorType);
+    TeamMember(id: impl Into<AssignTo>, name: impl Into<String>);
+    Mailbox(id: MailboxId, address: impl Into<String>, name: impl Into<String>) { open: 0, extra: Map::new() };
+    Tag(id: TagId, name: impl Into<String>, count: u64);
 }
 
 shows! {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::{ConversationId, DocumentRequestId, MessageId, MessageStatus, Timestamp};
 
 wire! {
@@ -72,6 +72,11 @@ fn yes<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
         true => Ok(true),
         false => Err(D::Error::custom("the service says that it was not done")),
     }
+}
+
+constructors! {
+    ReplyResult(message_id: MessageId, status: MessageStatus) { sends_at: None, request_id: None, note: None };
+    SandboxReceipt(conversation_id: ConversationId) { message_id: None, extra: Map::new() };
 }
 
 shows! {

@@ -7,7 +7,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::json::{self, Json};
 use crate::words::read_text;
 use crate::{Direction, MessageId, MessageStatus, NoteId, Timestamp};
@@ -298,6 +298,16 @@ wire! {
         #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, Value>"))]
         pub data: Json,
     }
+}
+
+constructors! {
+    Message(id: MessageId, at: Timestamp, direction: Direction, from: Sender, text: impl Into<String>) {
+        status: None, attachments: Vec::new()
+    };
+    Sender(email: impl Into<String>) { name: None };
+    Attachment(filename: impl Into<String>, content_type: impl Into<String>, size: u64);
+    Note(id: NoteId, at: Timestamp, author: impl Into<String>, body: impl Into<String>);
+    TimelineEvent(at: Timestamp, actor: impl Into<String>, event: impl Into<String>, data: impl Into<Json>);
 }
 
 shows! {

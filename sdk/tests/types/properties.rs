@@ -1,5 +1,5 @@
 //! Properties of every type: what is read and written is read back equal, and no JSON makes a reader panic.
-#![allow(clippy::field_reassign_with_default, reason = "only the feature `construct` allows literals")]
+#![allow(clippy::field_reassign_with_default, reason = "the structs may grow, so literals are not allowed")]
 
 use proptest::{collection::vec, option, prelude::*};
 use serde::{Serialize, de::DeserializeOwned};
