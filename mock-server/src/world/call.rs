@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use shared_inbox::{
-    Ack, AgentId, Input, Me, Operation, Problems, Scope, Timestamp,
+    AgentId, Input, Me, Operation, Problems, Scope, Timestamp,
     input::{
         AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SandboxInbound,
         SearchDocuments, SetStatus, TagConversation,

@@ -1,6 +1,6 @@
 //! Who sees what: a live key the team inboxes and its maker's private ones, a test key the sandbox alone.
 
-use shared_inbox::{ActorId, ActorType, AssignTo, Assignee, Team, TeamMember};
+use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
 
 use super::{Key, MailboxRecord, User};
 use crate::world::{Refusal, World};

@@ -9,7 +9,7 @@ use shared_inbox::{
     Turn,
     event::{
         AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, EventActor, EventAssignee,
-        EventAuthor, EventDrafter, MessageSent, ScoutHeld, TurnChanged,
+        EventAuthor, MessageSent, ScoutHeld, TurnChanged,
     },
     limits,
 };

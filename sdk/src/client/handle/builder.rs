@@ -251,8 +251,7 @@ impl Client {
 fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
     let tls = cfg!(any(feature = "rustls", feature = "rustls-no-provider", feature = "native-tls"));
     if !tls && base.as_str().starts_with("https:") {
-        let problem =
-            "https needs TLS: turn on the feature `rustls` or `native-tls`, or pass an `http_client` (feature `reqwest-013`)";
+        let problem = "https needs TLS: turn on the feature `rustls` or `native-tls`, or pass an `http_client` (feature `reqwest-013`)";
         return Err(Error::config("base URL", problem));
     }
     #[cfg(all(feature = "rustls-ring", not(feature = "rustls")))]
