@@ -185,7 +185,7 @@ mod json;
 pub mod limits;
 #[cfg(feature = "client")]
 mod message_id;
-pub mod model;
+mod model;
 mod operation;
 mod problems;
 #[cfg(feature = "client")]
@@ -209,6 +209,7 @@ pub mod retry {
     //! How often and how long to try, and the clock that tells.
     pub use crate::client::{BoxFuture, Clock, RetryPolicy, TokioClock};
 }
+mod text;
 mod time;
 mod words;
 
@@ -217,7 +218,6 @@ pub use client::{
     ApiKey, Certainty, Client, ClientBuilder, ConversationHandle, Error, ErrorKind, InvalidApiKey, List,
     Request, Response, Result,
 };
-pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.
 #[cfg(feature = "client")]
 pub use http;
@@ -225,7 +225,7 @@ pub use ids::{
     ActorId, AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId,
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
 };
-pub use input::{AssignTo, DocumentItem, Input, InvalidAssignTo};
+pub use input::assign::{AssignTo, InvalidAssignTo};
 pub use json::Json;
 #[cfg(feature = "client")]
 pub use message_id::{InvalidDomain, new_message_id};

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use shared_inbox::{Event, EventId, EventKind, Timestamp, event::WebhookTest};
+use shared_inbox::{
+    EventId, Timestamp,
+    event::{Event, EventKind, WebhookTest},
+};
 use shared_inbox_webhooks::{Secret, SignedHeaders, Signer};
 
 use crate::{runtime::delivery::NoResponse, world::webhooks::ReceiverUnderTest};

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 use shared_inbox::{
-    AgentId, Input, Me, Operation, Problems, Scope, Timestamp,
+    AgentId, Me, Operation, Problems, Scope, Timestamp,
     input::{
-        AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SandboxInbound,
-        SearchDocuments, SetStatus, TagConversation,
+        AddNote, AssignConversation, Input, ListConversations, RecordSent, Reply, RequestDocuments,
+        SandboxInbound, SearchDocuments, SetStatus, TagConversation, read_arguments, read_query,
     },
 };
 
@@ -48,9 +48,9 @@ impl CallInput<'_> {
 
     fn read<I: Input>(self) -> Result<I, Refusal> {
         Ok(match self {
-            CallInput::Query(pairs) => I::read_query(pairs)?,
+            CallInput::Query(pairs) => read_query::<I>(pairs)?,
             CallInput::Body(body) => I::read(body.unwrap_or_else(|| Value::Object(Map::new())))?,
-            CallInput::Tool(arguments) => I::read_arguments(Value::Object(arguments))?,
+            CallInput::Tool(arguments) => read_arguments::<I>(Value::Object(arguments))?,
             CallInput::Refused(refusal) => return Err(refusal),
         })
     }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{
-    ActorId, Input, Note, NoteId, Status, Timestamp, Turn,
-    input::{AddNote, SetStatus},
+    ActorId, Note, NoteId, Status, Timestamp, Turn,
+    input::{AddNote, Input, SetStatus},
 };
 
 use super::Item;

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use shared_inbox::{ActorId, Input, Tag, TagId, Timestamp, UserId, input::TagConversation};
+use shared_inbox::{
+    ActorId, Tag, TagId, Timestamp, UserId,
+    input::{Input, TagConversation},
+};
 
 use super::Item;
 use crate::world::{Actor, Refusal, ServiceResponse, World};

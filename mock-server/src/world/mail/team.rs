@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Input, Operation, ReplyResult, Timestamp,
-    input::{DocumentItem, Reply},
+    Operation, ReplyResult, Timestamp,
+    input::{DocumentItem, Input, Reply},
 };
 
 use super::sending::{Author, Writing};

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::{Event, EventId, EventKind, Timestamp, WebhookId, WorkspaceId, event::WebhookTest};
+use shared_inbox::{
+    EventId, Timestamp, WebhookId, WorkspaceId,
+    event::{Event, EventKind, WebhookTest},
+};
 use shared_inbox_webhooks::Secret;
 
 use super::{

@@ -5,11 +5,10 @@
 use std::sync::Arc;
 
 use shared_inbox::{
-    ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, Event, EventKind, MessageId, Timestamp,
-    Turn,
+    ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, MessageId, Timestamp, Turn,
     event::{
-        AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, EventActor, EventAssignee,
-        EventAuthor, MessageSent, ScoutHeld, TurnChanged,
+        AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, Event, EventActor,
+        EventAssignee, EventAuthor, EventKind, MessageSent, ScoutHeld, TurnChanged,
     },
     limits,
 };
