@@ -196,7 +196,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Everything that was asked of a customer is in.
+    /// A customer has uploaded everything that was requested.
     AskCompleted(AskCompleted) = "ask.completed",
     /// Someone wrote back.
     ClientReplied(ClientReplied) = "client.replied",

@@ -103,7 +103,7 @@ impl Hash for Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub u64);
 
-/// The answer to a claim.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Claim {
@@ -136,9 +136,9 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 /// - A claim is one atomic step: of many at once, one is granted.
 /// - A claim that is not renewed runs out after [`lease_time`](Self::lease_time), so that a machine that died does not block an event
 ///   for good. Whoever held it keeps it until another try takes it: a late commit counts if nobody came between.
-/// - Fences of one delivery grow. Naming one that was overtaken is answered with [`ClaimStatus::Lost`] and changes nothing.
+/// - Fences of one delivery grow. Naming one that was overtaken returns [`ClaimStatus::Lost`] and changes nothing.
 /// - What was committed is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
-/// - An error means that the store could not say; what it was asked to do may have happened. Every step may be repeated.
+/// - An error means that the store could not say; what it should do may have happened. Every step may be repeated.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -218,7 +218,7 @@ pub trait ReplayGuard: Send + Sync {
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
 
     /// Notes that the event has been handled. Committing again with the same fence is [`ClaimStatus::Held`] too: the first
-    /// answer may have been lost.
+    /// response may have been lost.
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
 
     /// Gives the claim back, so that the next try is handled.
@@ -270,7 +270,7 @@ macro_rules! passes_on {
 
 passes_on!(&G, Arc<G>, Box<G>);
 
-/// The store behind a guard could not be asked, or could not answer.
+/// An error returned when the store behind a guard could not be reached, or could not respond.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::GuardError;

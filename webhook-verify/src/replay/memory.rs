@@ -77,7 +77,7 @@ impl Entry {
 }
 
 impl MemoryGuard {
-    /// How many events are remembered at most, unless told otherwise.
+    /// How many events are remembered at most, by default.
     pub const CAPACITY: usize = 100_000;
 
     /// A guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY) events for 28 hours

@@ -62,10 +62,10 @@ impl PostgresGuard {
     /// namespaces.
     pub const SCHEMA_VERSION: i32 = 2;
 
-    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address asks for TLS.
+    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address turns on TLS.
     ///
     /// # Errors
-    /// When the address is not one, or nobody answers there.
+    /// When the address is not one, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
         let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIME);
         // A connection that has just been used is there; one that has been idle may have been cut.
@@ -111,7 +111,7 @@ impl PostgresGuard {
     }
 
     /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for an answer, and an event takes two steps. A handler's own statements are not steps.
+    /// for a response, and an event takes two steps. A handler's own statements are not steps.
     #[must_use]
     pub fn timeout(mut self, time: Duration) -> Self {
         self.time = time;
@@ -127,7 +127,7 @@ impl PostgresGuard {
     /// Makes the table unless it is there, and brings one of an older version up to date.
     ///
     /// # Errors
-    /// When the store cannot be asked, or refuses, or the table is of a version that this release does not know.
+    /// When the store cannot be reached, or refuses, or the table is of a version that this release does not know.
     pub async fn create_table(&self) -> Result<(), GuardError> {
         let creating = async {
             let mut transaction = self.pool.begin().await?;

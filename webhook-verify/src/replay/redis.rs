@@ -57,7 +57,7 @@ impl RedisGuard {
     /// certificates that the system trusts.
     ///
     /// # Errors
-    /// When the address is not one, or nobody answers there.
+    /// When the address is not one, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
         let address = url.into_connection_info().map_err(GuardError::new)?;
         if matches!(address.addr(), ConnectionAddr::TcpTls { .. }) {
@@ -120,7 +120,7 @@ impl<C> RedisGuard<C> {
     }
 
     /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for an answer, and an event takes two steps.
+    /// for a response, and an event takes two steps.
     #[must_use]
     pub fn timeout(mut self, time: Duration) -> Self {
         self.time = time;

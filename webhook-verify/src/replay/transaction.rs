@@ -82,7 +82,7 @@ pub trait TransactionalInbox: Send + Sync {
     /// Starts a transaction.
     fn begin(&self) -> Answer<'_, Self::Transaction>;
 
-    /// Writes the mark, or says that it is there. Whatever it answers but [`Mark::New`], the transaction is dropped.
+    /// Writes the mark, or says that it is there. Whatever it returns but [`Mark::New`], the transaction is dropped.
     fn mark<'a>(&'a self, transaction: &'a mut Self::Transaction, delivery: &'a Delivery)
     -> Answer<'a, Mark>;
 

@@ -37,12 +37,12 @@ pub struct RawRequest {
     options: Options,
 }
 
-/// The answer to a [`RawRequest`] call, in the 200s.
+/// The response to a [`RawRequest`], in the 200s.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// let answer = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").await?;
-/// println!("{} {} bytes", answer.status(), answer.bytes().len());
+/// let response = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").await?;
+/// println!("{} {} bytes", response.status(), response.bytes().len());
 /// # Ok(())
 /// # }
 /// ```
@@ -67,7 +67,7 @@ impl RawRequest {
         self
     }
 
-    /// Says that making this call twice is harmless, so that it may be repeated when the answer is lost.
+    /// Declares that making this call twice is harmless, so that it may be repeated when the response is lost.
     pub fn repeatable(mut self) -> Self {
         self.repeat = Idempotency::Harmless;
         self

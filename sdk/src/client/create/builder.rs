@@ -26,7 +26,7 @@ use crate::{
 ///
 /// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
 /// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
-/// still take effect, and nothing else will happen. Whoever may drop it asks for
+/// still take effect, and nothing else will happen. If you may drop it, get
 /// [`unconfirmed`](Self::unconfirmed) before awaiting it.
 ///
 /// ```no_run

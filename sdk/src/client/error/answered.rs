@@ -1,4 +1,4 @@
-//! What an answered failure carries: status, headers, the service's sentence and what can be read from it.
+//! What an error response carries: status, headers, the service's message and what can be read from it.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ const EXCERPT: usize = 200;
 /// The longest sentence of the service that is kept.
 const SENTENCE: usize = 1_000;
 
-/// What the service (or something in front of it) answered.
+/// A response of the service, or of something in front of it.
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -57,7 +57,7 @@ impl Answered {
         answer
     }
 
-    /// Whether the same request may be answered otherwise later.
+    /// Whether the same request may succeed later.
     pub(crate) fn can_pass(&self) -> bool {
         let is_failure = self.status.is_server_error() && self.status != StatusCode::NOT_IMPLEMENTED;
         is_failure || matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)

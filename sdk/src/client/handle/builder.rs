@@ -121,7 +121,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How often and how patiently calls are repeated.
+    /// Sets how often calls are repeated, and how long they wait in between.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = policy;
         self
@@ -134,7 +134,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How long the service may take to show what it has created, 10 seconds unless set. A create whose answer was lost
+    /// How long the service may take to show what it has created, 10 seconds unless set. A create whose response was lost
     /// is sent again, once, only if nothing that could be it has shown up by then.
     pub fn visibility_timeout(mut self, visibility_timeout: Duration) -> Self {
         self.options.visibility_timeout = visibility_timeout;
@@ -162,7 +162,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The largest answer that is read, in bytes: 32 MiB unless set.
+    /// Sets the largest response that is read, in bytes: 32 MiB by default.
     pub fn max_answer(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
         self

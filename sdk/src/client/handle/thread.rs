@@ -95,7 +95,7 @@ impl ConversationHandle {
     /// Waits until the customer has written after this message, as long as it is awaited unless
     /// [`within`](Wait::within) is set.
     ///
-    /// `after` is the message that asked, or the latest one that you have read: a reply that is there already counts.
+    /// `after` is your own message, or the latest one that you have read: a reply that is there already counts.
     pub fn wait_for_reply(&self, after: &MessageId) -> Wait<ReplyWait> {
         Wait::for_reply(&self.client.core, &self.id, after)
     }

@@ -38,7 +38,7 @@ use state::KeyState;
 /// ```
 ///
 /// It gives out slots as [`MemoryLimiter`](crate::rate_limit::MemoryLimiter) does, first come, first served among all processes: one script
-/// call reserves a slot, and nobody asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
+/// call reserves a slot, and no call asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
 ///
 /// The store keeps one string for each API key, named by a [hash](KeyFingerprint) of it. A limiter can be shared by clients with
 /// different keys (pass an `Arc`).
@@ -88,7 +88,7 @@ impl RedisLimiter {
         RedisLimiterBuilder::new(urls.into_iter().map(Into::into).collect(), true)
     }
 
-    /// Returns whether the store was away when it was last asked, for any key.
+    /// Returns whether the last request to the store failed, for any key.
     #[must_use]
     pub fn is_away(&self) -> bool {
         self.keys().states.values().any(|state| state.is_away())
@@ -191,7 +191,7 @@ impl RedisLimiterBuilder {
         self
     }
 
-    /// Sets how long to wait for an answer of the store before it counts as away, half a second by default; twice that for
+    /// Sets how long to wait for a response of the store before it counts as away, half a second by default; twice that for
     /// a connection.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
