@@ -113,7 +113,7 @@ impl Default for MockServerBuilder {
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
             rate_window: shared_inbox::limits::RATE_WINDOW,
             targets: WebhookTargets::default(),
-            webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
+            webhook_answer_time: shared_inbox::limits::WEBHOOK_TIMEOUT,
             control_token: None,
             client_timeout: Limits::default().client_timeout,
             log: false,

@@ -52,7 +52,7 @@ pub const SANDBOX_UNDO_WINDOW: Duration = Duration::from_secs(5);
 pub const REMINDERS: [Duration; 3] =
     [Duration::from_secs(2 * 86_400), Duration::from_secs(4 * 86_400), Duration::from_secs(7 * 86_400)];
 /// How long a webhook receiver may take to respond.
-pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(10);
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How far a webhook's timestamp may be off.
 pub const WEBHOOK_TOLERANCE: Duration = Duration::from_secs(300);
 /// How long the old and the new secret both sign after a rotation.

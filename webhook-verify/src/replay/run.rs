@@ -40,7 +40,7 @@ impl<T> Handled<T> {
     }
 }
 
-/// Why a delivery was not handled. Answer with [`status`](Self::status), so that the service tries again.
+/// Why a delivery was not handled. Respond with [`status`](Self::status), so that the service tries again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandleError<E> {
