@@ -38,7 +38,7 @@
 //! | `NoEffect` | it was a read | yes |
 //! | `Unknown` | it may have taken effect | look first |
 //!
-//! An error can be logged: `Display` and `Debug` blot out, in the service's sentence, our key, every run of a dozen characters that
+//! An error can be logged: `Display` and `Debug` redact, in the service's sentence, our key, every run of a dozen characters that
 //! we sent and whatever looks like an address. [`message`](Error::message) keeps the sentence whole.
 //!
 //! # Retries
@@ -169,7 +169,7 @@ mod client;
 #[cfg(feature = "client")]
 pub mod create {
     //! Requests that must not happen twice: notes, replies and document requests.
-    pub use crate::client::{CreateRequest, Lookup, UnconfirmedCreate, Verification};
+    pub use crate::client::{CreateInput, CreateRequest, Lookup, UnconfirmedCreate, Verification};
 }
 pub mod event;
 #[cfg(feature = "client")]

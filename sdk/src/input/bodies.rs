@@ -365,7 +365,7 @@ impl Input for SandboxInbound {
             ADDRESS,
             "The sandbox inbox's address, with or without a reference as its plus tag.",
         ),
-        Field::optional("inReplyTo", Rule::any_text(0), "The Message-ID of the email that it answers."),
+        Field::optional("inReplyTo", Rule::any_text(0), "The Message-ID of the email that it replies to."),
     ];
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::cases;
 use proptest::prelude::*;
-use shared_inbox::rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority};
+use shared_inbox::rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter};
 use tokio::time::{Instant, advance, sleep};
 
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ struct Arrival {
     after_ms: u64,
     priority: Priority,
     /// Gives up waiting after this.
-    patience_ms: u64,
+    max_wait_ms: u64,
     /// Is dropped after this.
     dropped_ms: Option<u64>,
     /// How long it takes to reach the service, once let through.
@@ -68,10 +68,10 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let slow = prop_oneof![2 => Just(0), 1 => 0..1_000_u64, 1 => 0..25_000_u64];
     let (refused, unsent) = (proptest::bool::weighted(0.01), proptest::bool::weighted(0.1));
     let arrival = (gap, priority, patience, dropped, slow, refused, unsent).prop_map(
-        |(after_ms, priority, patience_ms, dropped_ms, slow_ms, refused, unsent)| Arrival {
+        |(after_ms, priority, max_wait_ms, dropped_ms, slow_ms, refused, unsent)| Arrival {
             after_ms,
             priority,
-            patience_ms,
+            max_wait_ms,
             dropped_ms,
             slow_ms,
             refused,
@@ -93,9 +93,9 @@ proptest! {
             for arrival in arrivals {
                 sleep(Duration::from_millis(arrival.after_ms)).await;
                 let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
-                let patient = arrival.patience_ms == 86_400_000 && arrival.dropped_ms.is_none();
+                let patient = arrival.max_wait_ms == 86_400_000 && arrival.dropped_ms.is_none();
                 let task = tokio::spawn(async move {
-                    let acquire = limiter.acquire(AcquireRequest::new(arrival.priority).max_wait(Duration::from_millis(arrival.patience_ms)));
+                    let acquire = limiter.acquire(AcquireRequest::new(arrival.priority).max_wait(Duration::from_millis(arrival.max_wait_ms)));
                     let dropped = Duration::from_millis(arrival.dropped_ms.unwrap_or(u64::from(u32::MAX)));
                     let started = Instant::now();
                     let result = tokio::select! {
@@ -120,7 +120,7 @@ proptest! {
                             }
                         }
                         Err(error) => {
-                            assert!(started.elapsed() <= Duration::from_millis(arrival.patience_ms + 1), "{error}");
+                            assert!(started.elapsed() <= Duration::from_millis(arrival.max_wait_ms + 1), "{error}");
                             return !patient;
                         }
                     }

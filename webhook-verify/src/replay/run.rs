@@ -12,7 +12,7 @@ use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, Repla
 /// [`status`](Self::status).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[must_use = "a delivery in progress must not be answered with success"]
+#[must_use = "a delivery in progress must not get a success"]
 pub enum Handled<T> {
     /// It was handled now.
     Ran(T),

@@ -10,7 +10,7 @@ pub(super) const STORE_TIME: Duration = Duration::from_secs(2);
 
 /// The store did not respond in time.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("no answer within {0:?}")]
+#[error("no response within {0:?}")]
 struct TooSlow(Duration);
 
 /// What a store answers, or that it failed to in time.

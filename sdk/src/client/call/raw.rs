@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 
 use super::options::call_options;
 use crate::Idempotency;
-use crate::client::engine::{Answer, Core, Outgoing, decode};
+use crate::client::engine::{Core, HttpResponse, Outgoing, decode};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{BoxFuture, Options};
+use crate::model::shows;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
 ///
@@ -46,7 +47,7 @@ pub struct RawRequest {
 /// # Ok(())
 /// # }
 /// ```
-pub struct RawResponse(Answer);
+pub struct RawResponse(HttpResponse);
 
 impl RawRequest {
     pub(crate) fn new(core: &Arc<Core>, method: Method, path: String) -> Self {
@@ -127,11 +128,7 @@ impl RawResponse {
     }
 }
 
-impl fmt::Debug for RawRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawRequest").field("method", &self.method).finish_non_exhaustive()
-    }
-}
+shows! { RawRequest: method; }
 
 impl fmt::Debug for RawResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

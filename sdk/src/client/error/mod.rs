@@ -1,10 +1,10 @@
 //! The one error of the client: what went wrong, what the service said, and above all whether the call may have taken
 //! effect.
 
-mod answered;
-mod blot;
 mod display;
+mod error_response;
 mod kind;
+mod redact;
 mod unconfirmed;
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode};
 use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
 
-pub(crate) use answered::Answered;
+pub(crate) use error_response::ErrorResponse;
 pub use kind::ErrorKind;
 pub use unconfirmed::UnconfirmedCreate;
 pub(crate) use unconfirmed::{Before, Expected, SentWindow};
@@ -67,7 +67,7 @@ pub enum Certainty {
 /// # }
 /// ```
 ///
-/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail: in the service's sentence, they blot out what
+/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail: in the service's sentence, they redact what
 /// we sent and what looks like an address. What may carry them is behind methods that say so:
 /// [`message`](Self::message), [`problems`](Self::problems), [`excerpt`](Self::excerpt), [`detail`](Self::detail).
 pub struct Error(Box<Inner>);
@@ -100,10 +100,10 @@ pub(crate) enum Cause {
     Connect(Transport),
     Timeout(Transport),
     Dropped(Transport),
-    Status(Answered),
-    Unreadable { answer: Answered, path: String, detail: String },
-    TooLarge { answer: Answered, limit: usize },
-    Redirected(Answered),
+    Status(ErrorResponse),
+    Unreadable { response: ErrorResponse, path: String, detail: String },
+    TooLarge { response: ErrorResponse, limit: usize },
+    Redirected(ErrorResponse),
     Undelivered(MessageStatus),
     Vanished,
     GaveUpWaiting,
@@ -168,12 +168,12 @@ impl Error {
         &self.0.cause
     }
 
-    fn answered(&self) -> Option<&Answered> {
+    fn error_response(&self) -> Option<&ErrorResponse> {
         match &self.0.cause {
-            Cause::Status(answer)
-            | Cause::Unreadable { answer, .. }
-            | Cause::TooLarge { answer, .. }
-            | Cause::Redirected(answer) => Some(answer),
+            Cause::Status(response)
+            | Cause::Unreadable { response, .. }
+            | Cause::TooLarge { response, .. }
+            | Cause::Redirected(response) => Some(response),
             _ => None,
         }
     }
@@ -200,22 +200,22 @@ impl Error {
     /// Returns the status of the response, if there was one.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
-        self.answered().map(|answer| answer.status)
+        self.error_response().map(|response| response.status)
     }
 
     /// Returns the headers of the response, if there was one.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
-        self.answered().map(|answer| &answer.headers)
+        self.error_response().map(|response| &response.headers)
     }
 
     /// The service's own sentence, whole. For people; programs go by the predicates.
     ///
     /// A sentence can quote what was sent to it: the key, an address, the words of a mail. `Display` and `Debug` of the error
-    /// blot those out; this does not, so keep it out of logs that others read.
+    /// redact those; this does not, so keep it out of logs that others read.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.answered()?.sentence.as_deref()
+        self.error_response()?.sentence.as_deref()
     }
 
     /// What is wrong with the input, field by field: found before sending, or named by a 400, whose words are the service's
@@ -224,7 +224,7 @@ impl Error {
     pub fn problems(&self) -> Option<&Problems> {
         match &self.0.cause {
             Cause::Input(problems) => Some(problems),
-            Cause::Status(answer) => answer.problems.as_ref(),
+            Cause::Status(response) => response.problems.as_ref(),
             _ => None,
         }
     }
@@ -234,7 +234,7 @@ impl Error {
     pub fn scope(&self) -> Option<&Scope> {
         match &self.0.cause {
             Cause::Scope(scope) => Some(scope),
-            Cause::Status(answer) => answer.scope.as_ref(),
+            Cause::Status(response) => response.scope.as_ref(),
             _ => None,
         }
     }
@@ -244,7 +244,7 @@ impl Error {
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.cause {
             Cause::Limit(LimitError::Busy { wait, .. }) => Some(*wait),
-            Cause::Status(answer) => answer.retry_after(),
+            Cause::Status(response) => response.retry_after(),
             _ => None,
         }
     }
@@ -271,7 +271,7 @@ impl Error {
     /// others read.
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
-        self.answered().map(|answer| answer.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())
+        self.error_response().map(|response| response.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())
     }
 
     /// Returns whether the client could not be built: a bad key, base URL or environment variable.

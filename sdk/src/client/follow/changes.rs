@@ -1,7 +1,6 @@
 //! Following a list that has no cursor, by reading it at intervals.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,6 +15,7 @@ use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
+use crate::model::shows;
 use crate::{ConversationSummary, Operation, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
@@ -169,11 +169,4 @@ impl Stream for Changes {
     }
 }
 
-impl fmt::Debug for Changes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Changes")
-            .field("input", &self.input)
-            .field("every", &self.every)
-            .finish_non_exhaustive()
-    }
-}
+shows! { Changes: input every; }

@@ -15,6 +15,7 @@ use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
+use crate::model::shows;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
 /// A part of the list of conversations, as the service can list it.
@@ -319,8 +320,4 @@ impl Stream for Sweep {
     }
 }
 
-impl fmt::Debug for Sweep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sweep").field("input", &self.input).field("cut", &self.cut).finish_non_exhaustive()
-    }
-}
+shows! { Sweep: input cut; }

@@ -14,6 +14,7 @@ use crate::client::policy::{
     Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
 };
 use crate::limits;
+use crate::model::shows;
 
 const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 const API_KEY: &str = "SHARED_INBOX_API_KEY";
@@ -286,8 +287,4 @@ fn provide_crypto() {
     }
 }
 
-impl fmt::Debug for ClientBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientBuilder").field("options", &self.options).finish_non_exhaustive()
-    }
-}
+shows! { ClientBuilder: options; }

@@ -16,6 +16,7 @@ use super::schedule::Rules;
 use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
+use crate::model::shows;
 
 use batcher::Batcher;
 pub use connection::StoreError;
@@ -250,8 +251,4 @@ impl RedisLimiterBuilder {
     }
 }
 
-impl fmt::Debug for RedisLimiterBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisLimiterBuilder").field("limit", &self.limit).finish_non_exhaustive()
-    }
-}
+shows! { RedisLimiterBuilder: limit; }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
-use super::blot::blot;
+use super::redact::redact;
 use crate::{Problems, Scope};
 
 /// Enough to recognise a proxy's error page by.
@@ -14,7 +14,7 @@ const EXCERPT: usize = 200;
 const SENTENCE: usize = 1_000;
 
 /// A response of the service, or of something in front of it.
-pub(crate) struct Answered {
+pub(crate) struct ErrorResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     /// The service's own sentence, when the body had its form.
@@ -26,7 +26,7 @@ pub(crate) struct Answered {
     pub(crate) excerpt: String,
 }
 
-impl Answered {
+impl ErrorResponse {
     pub(crate) fn unexpected(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
         let excerpt = excerpt(body);
         Self { status, headers, sentence: None, shown: None, problems: None, scope: None, excerpt }
@@ -40,21 +40,21 @@ impl Answered {
         scope: Option<&Scope>,
         sent: &[String],
     ) -> Self {
-        let mut answer = Self::unexpected(status, headers, body);
-        let Some(sentence) = sentence(body) else { return answer };
+        let mut response = Self::unexpected(status, headers, body);
+        let Some(sentence) = sentence(body) else { return response };
         if status == StatusCode::BAD_REQUEST {
-            answer.problems = Some(Problems::parse(&sentence));
+            response.problems = Some(Problems::parse(&sentence));
         }
         if status == StatusCode::FORBIDDEN {
             // There are other reasons for a 403, and scopes are everyday words: only the one that this call needs counts.
             let named = |scope: &&Scope| {
                 sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
             };
-            answer.scope = scope.filter(named).cloned();
+            response.scope = scope.filter(named).cloned();
         }
-        answer.shown = Some(blot(&sentence, sent));
-        answer.sentence = Some(sentence);
-        answer
+        response.shown = Some(redact(&sentence, sent));
+        response.sentence = Some(sentence);
+        response
     }
 
     /// Whether the same request may succeed later.
