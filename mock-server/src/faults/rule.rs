@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use shared_inbox::{AgentId, EventKind};
+use shared_inbox::{AgentId, event::EventKind};
 
 use super::Effect;
 

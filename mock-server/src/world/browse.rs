@@ -346,6 +346,6 @@ impl World {
             (0..self.mailboxes.len()).filter_map(|inbox| self.index.tag_counts.get(&(tag, inbox))).sum()
         };
         let tags = self.tags.iter().enumerate();
-        tags.map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) }).collect()
+        tags.map(|(at, tag)| Tag::new(tag.id.clone(), &tag.name, count(at))).collect()
     }
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{
-    ActorId, Input, Note, NoteId, Status, Timestamp, Turn,
-    input::{AddNote, SetStatus},
+    ActorId, Note, NoteId, Status, Timestamp, Turn,
+    input::{AddNote, Input, SetStatus},
 };
 
 use super::Item;
@@ -128,7 +128,7 @@ impl World {
     ) -> NoteId {
         let id: NoteId = self.ids.fresh();
         let author = self.name_of_doer(by);
-        self.append(at, Item::Note(Note { id: id.clone(), at: now, author, body: note.body }));
+        self.append(at, Item::Note(Note::new(id.clone(), now, author, note.body)));
         id
     }
 

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
-    ActorId, ConversationId, Input, MessageId, MessageStatus, Status, Timestamp, Turn, input::Reply,
+    ActorId, ConversationId, MessageId, MessageStatus, Status, Timestamp, Turn,
+    input::{Input, Reply},
 };
 
 use super::Outcome;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 
-use crate::stranger::{KINDS, Kind, Luck, Stranger, rewrites};
+use crate::foreign_service::{ForeignService, KINDS, Kind, Outcome, rewrites};
 use crate::support::{conversation_id, key};
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
@@ -21,48 +21,48 @@ use shared_inbox::{
 /// How many creates meet one service before the next one takes its place.
 const LIFE: usize = 8;
 
-fn luck(rng: &mut StdRng) -> Luck {
+fn outcome(rng: &mut StdRng) -> Outcome {
     *[
-        Luck::Good,
-        Luck::LostAfter,
-        Luck::LostAfter,
-        Luck::LostBefore,
-        Luck::LostBefore,
-        Luck::After(500),
-        Luck::After(502),
-        Luck::After(504),
-        Luck::Before(500),
-        Luck::Before(503),
-        Luck::Before(501),
-        Luck::Before(429),
-        Luck::Before(403),
-        Luck::AfterAsking(503, 25),
-        Luck::Says("<html>Bad gateway</html>"),
-        Luck::Claims(r#"{"ok":false}"#),
+        Outcome::Good,
+        Outcome::LostAfter,
+        Outcome::LostAfter,
+        Outcome::LostBefore,
+        Outcome::LostBefore,
+        Outcome::After(500),
+        Outcome::After(502),
+        Outcome::After(504),
+        Outcome::Before(500),
+        Outcome::Before(503),
+        Outcome::Before(501),
+        Outcome::Before(429),
+        Outcome::Before(403),
+        Outcome::AfterAsking(503, 25),
+        Outcome::Says("<html>Bad gateway</html>"),
+        Outcome::Claims(r#"{"ok":false}"#),
     ]
     .choose(rng)
     .unwrap()
 }
 
-async fn stranger(rng: &mut StdRng) -> Stranger {
-    let stranger = Stranger::start().await;
+async fn service(rng: &mut StdRng) -> ForeignService {
+    let service = ForeignService::start().await;
     {
-        let manners = &mut stranger.state().manners;
+        let behavior = &mut service.state().behavior;
         if rng.random_bool(0.4) {
-            manners.rewrite = rewrites::ALL.choose(rng).unwrap().1;
+            behavior.rewrite = rewrites::ALL.choose(rng).unwrap().1;
         }
-        manners.author = *["Robin", "Robin", "Robin", "Robin II", "Robin (agent)"].choose(rng).unwrap();
-        manners.lists_us = rng.random_bool(0.7);
-        manners.shown_as = rng.random_bool(0.1).then_some("memo");
-        manners.shows_after = Duration::from_secs(*[0, 0, 2, 9].choose(rng).unwrap());
-        manners.takes = Duration::from_millis(*[0, 0, 40, 1_900, 3_000, 20_000].choose(rng).unwrap());
+        behavior.author = *["Robin", "Robin", "Robin", "Robin II", "Robin (agent)"].choose(rng).unwrap();
+        behavior.lists_us = rng.random_bool(0.7);
+        behavior.shown_as = rng.random_bool(0.1).then_some("memo");
+        behavior.shows_after = Duration::from_secs(*[0, 0, 2, 9].choose(rng).unwrap());
+        behavior.takes = Duration::from_millis(*[0, 0, 40, 1_900, 3_000, 20_000].choose(rng).unwrap());
         // Right, never told, or by another clock than that of the items.
-        manners.date =
+        behavior.date =
             *[Some(0), Some(0), Some(0), Some(0), None, Some(3600), Some(-3600)].choose(rng).unwrap();
-        manners.stamp_off = *[0, 0, 0, -55, -20, 20, 55].choose(rng).unwrap();
-        manners.echoes = rng.random_bool(0.3);
+        behavior.stamp_off = *[0, 0, 0, -55, -20, 20, 55].choose(rng).unwrap();
+        behavior.echoes = rng.random_bool(0.3);
     }
-    stranger
+    service
 }
 
 /// Machines of the service disagree by less than a minute, so it may date what is as old as this like our own.
@@ -70,23 +70,23 @@ const SAME_TIME: u64 = 65_000;
 
 /// What else happens before a create. Says whether another process has made the same at the same time, by a clock that may be
 /// off: then theirs may be taken for ours, and the text stands there once.
-fn meanwhile(rng: &mut StdRng, stranger: &Stranger, kind: Kind, text: &str) -> bool {
+fn meanwhile(rng: &mut StdRng, service: &ForeignService, kind: Kind, text: &str) -> bool {
     match rng.random_range(0..12) {
-        0 => stranger.teammate_notes("Anna", text, Duration::from_secs(1)),
-        1 => stranger.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),
-        2 => stranger.teammate_writes("draft", "Something else", Duration::from_secs(1)),
+        0 => service.teammate_notes("Anna", text, Duration::from_secs(1)),
+        1 => service.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),
+        2 => service.teammate_writes("draft", "Something else", Duration::from_secs(1)),
         // The same, by another process with this key: a while ago, or a moment ago.
         3 | 4 => {
-            stranger.twin_makes(kind, text);
+            service.twin_makes(kind, text);
             let ago = *[0, 1, 300, 999, 1_000, 2_000, 3_500, 30_000, 100_000].choose(rng).unwrap();
-            stranger.clock.leap(Duration::from_millis(ago));
+            service.clock.leap(Duration::from_millis(ago));
             return ago <= SAME_TIME;
         }
         5 => {
-            let date = &mut stranger.state().manners.date;
+            let date = &mut service.state().behavior.date;
             *date = date.map(|_| *[0, 0, 3600, -3600].choose(rng).unwrap());
         }
-        6 => stranger.clock.leap(Duration::from_secs(rng.random_range(0..900))),
+        6 => service.clock.leap(Duration::from_secs(rng.random_range(0..900))),
         _ => {}
     }
     false
@@ -124,16 +124,16 @@ fn from_env(name: &str, default: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
+async fn whatever_a_foreign_service_does_nothing_is_made_twice_and_no_word_is_false() {
     let (seed, calls) = (from_env("CHAOS_SEED", 20_261_115), from_env("CHAOS_CALLS", 200));
     println!("CHAOS_SEED={seed} CHAOS_CALLS={calls}");
     let mut rng = StdRng::seed_from_u64(seed);
     let mut tally = Tally::default();
     for life in 0..(calls as usize).div_ceil(LIFE) {
-        let stranger = stranger(&mut rng).await;
+        let service = service(&mut rng).await;
         let limit = *[20, 30, 120].choose(&mut rng).unwrap();
         let patience = Duration::from_secs(3600);
-        let client = stranger.builder().rate_limit(limit).deadline(patience).build().unwrap();
+        let client = service.builder().rate_limit(limit).deadline(patience).build().unwrap();
         let thread = client.conversation(&conversation_id());
         if rng.random_bool(0.5) {
             let _ = thread.get().await;
@@ -147,22 +147,22 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
                 let _ = thread.get().await;
             }
             let kind = *KINDS.choose(&mut rng).unwrap();
-            let by_another = meanwhile(&mut rng, &stranger, kind, &text);
-            let posts: Vec<Luck> = (0..rng.random_range(0..4)).map(|_| luck(&mut rng)).collect();
-            let gets = (0..rng.random_range(0..4)).map(|_| match luck(&mut rng) {
-                Luck::Claims(_) | Luck::Says(_) => Luck::Good,
-                luck => luck,
+            let by_another = meanwhile(&mut rng, &service, kind, &text);
+            let posts: Vec<Outcome> = (0..rng.random_range(0..4)).map(|_| outcome(&mut rng)).collect();
+            let gets = (0..rng.random_range(0..4)).map(|_| match outcome(&mut rng) {
+                Outcome::Claims(_) | Outcome::Says(_) => Outcome::Good,
+                outcome => outcome,
             });
-            let gets: Vec<Luck> = gets.collect();
-            stranger.next_posts(posts.iter().copied());
-            stranger.state().manners.gets.extend(&gets);
-            let before = stranger.stored();
+            let gets: Vec<Outcome> = gets.collect();
+            service.next_posts(posts.iter().copied());
+            service.state().behavior.gets.extend(&gets);
+            let before = service.stored();
             let result = create(&thread, &mut rng, kind, &text).await;
-            let made = stranger.stored() - before;
-            stranger.state().manners.posts.clear();
-            stranger.state().manners.gets.clear();
+            let made = service.stored() - before;
+            service.state().behavior.posts.clear();
+            service.state().behavior.gets.clear();
             let case = || {
-                let about = stranger.describe();
+                let about = service.describe();
                 format!(
                     "life {life}, call {n}, {kind:?}, posts {posts:?}, gets {gets:?}: {text}: {result:?}\n{about}"
                 )
@@ -179,7 +179,7 @@ async fn whatever_a_stranger_does_nothing_is_made_twice_and_no_word_is_false() {
                 }
                 Err(error) if error.certainty() == Certainty::Unknown => {
                     assert!(made <= 1, "unknown, and there are {made}: {}", case());
-                    stranger.clock.leap(Duration::from_secs(10));
+                    service.clock.leap(Duration::from_secs(10));
                     let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
                     match client.find_unconfirmed(unconfirmed).await.expect("no fault is left") {
                         Lookup::Found(_) => {

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use crate::stranger::rewrites::{ALL, TEXT};
-use crate::stranger::{KINDS, Kind, Luck, Stranger, create};
+use crate::foreign_service::rewrites::{ALL, TEXT};
+use crate::foreign_service::{ForeignService, KINDS, Kind, Outcome, create};
 use crate::support::conversation_id;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
@@ -22,25 +22,25 @@ enum Way {
 const WAYS: [Way; 2] = [Way::ByItsClock, Way::ByReadingFirst];
 
 impl Way {
-    async fn start(self) -> Stranger {
-        let stranger = Stranger::start().await;
+    async fn start(self) -> ForeignService {
+        let service = ForeignService::start().await;
         if let Way::ByReadingFirst = self {
-            stranger.state().manners.date = None;
+            service.state().behavior.date = None;
         }
-        stranger
+        service
     }
 
-    async fn thread(self) -> (Stranger, ConversationHandle) {
-        let stranger = self.start().await;
-        let thread = stranger.client().await.conversation(&conversation_id());
-        (stranger, thread)
+    async fn thread(self) -> (ForeignService, ConversationHandle) {
+        let service = self.start().await;
+        let thread = service.client().await.conversation(&conversation_id());
+        (service, thread)
     }
 }
 
 /// What was told fits what was stored.
 #[track_caller]
-fn is_honest(result: &Result<bool, Error>, stranger: &Stranger, case: &str) {
-    let stored = stranger.stored();
+fn is_honest(result: &Result<bool, Error>, service: &ForeignService, case: &str) {
+    let stored = service.stored();
     match result {
         Ok(_) => assert_eq!(stored, 1, "{case}: done"),
         Err(error) if error.certainty() == Certainty::Unknown => {
@@ -62,14 +62,14 @@ async fn words_that_come_back_changed_are_not_sent_again() {
     for way in WAYS {
         for (change, rewrite) in ALL {
             for kind in KINDS {
-                let (stranger, thread) = way.thread().await;
-                stranger.state().manners.rewrite = rewrite;
-                stranger.next_posts([Luck::LostAfter]);
+                let (service, thread) = way.thread().await;
+                service.state().behavior.rewrite = rewrite;
+                service.next_posts([Outcome::LostAfter]);
                 let result = create(&thread, kind, TEXT).await;
                 let case = format!("{change}, {kind:?}, {way:?}");
                 assert_ne!(rewrite(TEXT), TEXT, "{case}");
-                is_honest(&result, &stranger, &case);
-                assert_eq!(stranger.sent(), 1, "{case}");
+                is_honest(&result, &service, &case);
+                assert_eq!(service.sent(), 1, "{case}");
                 match change {
                     "NFC to NFD" => assert!(result.unwrap(), "{case}: the same words in another form"),
                     _ => is_unknown(&result, &case),
@@ -84,14 +84,14 @@ async fn a_note_that_shows_under_another_name_is_not_made_again() {
     for way in WAYS {
         // The key was renamed since, and the team shows the new name; or the service decorates it.
         for (author, lists_us) in [("Robin II", true), ("Robin (agent)", false), ("Anna", false)] {
-            let (stranger, thread) = way.thread().await;
-            stranger.state().manners.author = author;
-            stranger.state().manners.lists_us = lists_us;
-            stranger.next_posts([Luck::LostAfter]);
+            let (service, thread) = way.thread().await;
+            service.state().behavior.author = author;
+            service.state().behavior.lists_us = lists_us;
+            service.next_posts([Outcome::LostAfter]);
             let result = create(&thread, Kind::Note, TEXT).await;
             let case = format!("{author}, {way:?}");
-            is_honest(&result, &stranger, &case);
-            assert_eq!(stranger.sent(), 1, "{case}");
+            is_honest(&result, &service, &case);
+            assert_eq!(service.sent(), 1, "{case}");
             match lists_us {
                 true => assert!(result.unwrap(), "{case}: the team says that it is our name"),
                 false => is_unknown(&result, &case),
@@ -104,13 +104,13 @@ async fn a_note_that_shows_under_another_name_is_not_made_again() {
 async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
     for way in WAYS {
         for kind in KINDS {
-            let (stranger, thread) = way.thread().await;
-            stranger.state().manners.shown_as = Some("memo");
-            stranger.next_posts([Luck::LostAfter]);
+            let (service, thread) = way.thread().await;
+            service.state().behavior.shown_as = Some("memo");
+            service.next_posts([Outcome::LostAfter]);
             let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &stranger, &format!("{kind:?}, {way:?}"));
+            is_honest(&result, &service, &format!("{kind:?}, {way:?}"));
             is_unknown(&result, &format!("{kind:?}, {way:?}"));
-            assert_eq!(stranger.sent(), 1, "{kind:?}, {way:?}");
+            assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
         }
     }
 }
@@ -123,61 +123,61 @@ async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
     ];
     for way in WAYS {
         for text in texts {
-            let (stranger, thread) = way.thread().await;
-            stranger.teammate_writes("draft", text, Duration::from_secs(1));
-            stranger.next_posts([Luck::LostBefore]);
+            let (service, thread) = way.thread().await;
+            service.teammate_writes("draft", text, Duration::from_secs(1));
+            service.next_posts([Outcome::LostBefore]);
             let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
             let result = thread.request_documents(documents).await.map(|made| made.recovered());
-            is_honest(&result, &stranger, &format!("{text}, {way:?}"));
+            is_honest(&result, &service, &format!("{text}, {way:?}"));
         }
     }
 }
 
 #[tokio::test]
 async fn a_read_of_another_conversation_is_refused_before_anything_is_sent() {
-    let stranger = Stranger::start().await;
-    let client = stranger.client().await;
+    let service = ForeignService::start().await;
+    let client = service.client().await;
     let thread = client.conversation(&conversation_id());
     let read = thread.get().await.unwrap();
     let mut other = serde_json::to_value(&read).unwrap();
     other["id"] = "cnv_2".into();
     let other: Conversation = serde_json::from_value(other).unwrap();
     let error = thread.reply(TEXT).seen(&other).await.unwrap_err();
-    assert_eq!((error.certainty(), stranger.sent()), (Certainty::NotSent, 0));
+    assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
     assert!(error.is_invalid_input() && error.to_string().contains("seen"), "{error}");
     thread.reply(TEXT).seen(&read).await.unwrap();
-    assert_eq!(stranger.stored(), 1);
+    assert_eq!(service.stored(), 1);
 }
 
 #[tokio::test]
 async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
     for way in WAYS {
         // The service asks for a wait that is longer than it takes to show the item.
-        let (stranger, thread) = way.thread().await;
-        stranger.state().manners.shows_after = Duration::from_secs(12);
-        stranger.next_posts([Luck::AfterAsking(503, 25)]);
+        let (service, thread) = way.thread().await;
+        service.state().behavior.shows_after = Duration::from_secs(12);
+        service.next_posts([Outcome::AfterAsking(503, 25)]);
         let result = create(&thread, Kind::Mail, TEXT).await;
-        is_honest(&result, &stranger, &format!("asked to wait, {way:?}"));
+        is_honest(&result, &service, &format!("asked to wait, {way:?}"));
         assert!(result.unwrap(), "{way:?}");
 
         // The key's own limit makes it wait.
-        let stranger = way.start().await;
-        stranger.state().manners.shows_after = Duration::from_secs(12);
-        stranger.next_posts([Luck::LostAfter]);
+        let service = way.start().await;
+        service.state().behavior.shows_after = Duration::from_secs(12);
+        service.next_posts([Outcome::LostAfter]);
         let patience = Duration::from_secs(3600);
-        let client = stranger.builder().rate_limit(7).deadline(patience).build().unwrap();
+        let client = service.builder().rate_limit(7).deadline(patience).build().unwrap();
         client.me().await.unwrap();
         let result = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await;
-        is_honest(&result, &stranger, &format!("held up by the limit, {way:?}"));
+        is_honest(&result, &service, &format!("held up by the limit, {way:?}"));
         assert!(result.unwrap(), "{way:?}");
-        assert_eq!(stranger.sent(), 1, "{way:?}");
+        assert_eq!(service.sent(), 1, "{way:?}");
     }
 }
 
 /// A client whose limit is used up for a minute.
-async fn busy(stranger: &Stranger) -> Client {
+async fn busy(service: &ForeignService) -> Client {
     let patience = Duration::from_secs(3600);
-    let client = stranger.builder().rate_limit(2).deadline(patience).build().unwrap();
+    let client = service.builder().rate_limit(2).deadline(patience).build().unwrap();
     client.me().await.unwrap();
     client.me().await.unwrap();
     client
@@ -188,22 +188,22 @@ async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours(
     for way in WAYS {
         for wait in [5, 30, 55] {
             for seen in [false, true] {
-                let stranger = way.start().await;
-                let client = busy(&stranger).await;
+                let service = way.start().await;
+                let client = busy(&service).await;
                 let thread = client.conversation(&conversation_id());
                 let read = if seen { Some(thread.get().await.unwrap()) } else { None };
                 if seen {
                     client.me().await.unwrap();
                 }
-                stranger.teammate_writes("draft", TEXT, Duration::from_secs(wait));
-                stranger.next_posts([Luck::LostBefore]);
+                service.teammate_writes("draft", TEXT, Duration::from_secs(wait));
+                service.next_posts([Outcome::LostBefore]);
                 let reply = thread.reply(TEXT);
                 let reply = match &read {
                     Some(read) => reply.seen(read),
                     None => reply,
                 };
                 let result = reply.await.map(|made| made.recovered());
-                is_honest(&result, &stranger, &format!("after {wait} s, seen: {seen}, {way:?}"));
+                is_honest(&result, &service, &format!("after {wait} s, seen: {seen}, {way:?}"));
             }
         }
     }
@@ -221,14 +221,14 @@ async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_our
                 (0, 62_000, 3),
                 (0, 90_000, 0),
             ] {
-                let (stranger, thread) = way.thread().await;
-                stranger.clock.leap(Duration::from_millis(phase));
-                stranger.twin_makes(kind, TEXT);
-                stranger.clock.leap(Duration::from_millis(ago));
-                stranger.state().manners.takes = Duration::from_secs(takes);
-                stranger.next_posts([Luck::LostBefore]);
+                let (service, thread) = way.thread().await;
+                service.clock.leap(Duration::from_millis(phase));
+                service.twin_makes(kind, TEXT);
+                service.clock.leap(Duration::from_millis(ago));
+                service.state().behavior.takes = Duration::from_secs(takes);
+                service.next_posts([Outcome::LostBefore]);
                 let result = create(&thread, kind, TEXT).await;
-                is_honest(&result, &stranger, &format!("{kind:?}, {ago} ms ago, {way:?}"));
+                is_honest(&result, &service, &format!("{kind:?}, {ago} ms ago, {way:?}"));
                 if let Way::ByReadingFirst = way {
                     assert!(!result.unwrap(), "{kind:?}, {ago} ms ago: a read tells them apart");
                 }
@@ -242,17 +242,17 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
     for kind in KINDS {
         for ago in [0, 300, 999, 1_000, 2_000, 3_100, 5_000] {
             for read_first in [false, true] {
-                let (stranger, thread) = Way::ByItsClock.thread().await;
-                stranger.twin_makes(kind, TEXT);
-                stranger.clock.leap(Duration::from_millis(ago));
-                stranger.next_posts([Luck::LostBefore]);
-                let thread = if read_first { reading_first(&stranger) } else { thread };
+                let (service, thread) = Way::ByItsClock.thread().await;
+                service.twin_makes(kind, TEXT);
+                service.clock.leap(Duration::from_millis(ago));
+                service.next_posts([Outcome::LostBefore]);
+                let thread = if read_first { reading_first(&service) } else { thread };
                 let result = create(&thread, kind, TEXT).await;
                 let case = format!("{kind:?}, {ago} ms ago, read first: {read_first}: {result:?}");
                 match &result {
-                    Ok(recovered) => assert_eq!(stranger.stored(), usize::from(!recovered), "{case}"),
+                    Ok(recovered) => assert_eq!(service.stored(), usize::from(!recovered), "{case}"),
                     Err(error) => {
-                        assert_eq!((error.certainty(), stranger.stored()), (Certainty::Unknown, 0), "{case}")
+                        assert_eq!((error.certainty(), service.stored()), (Certainty::Unknown, 0), "{case}")
                     }
                 }
                 assert!(!read_first || !result.unwrap(), "{case}: a read tells them apart");
@@ -262,8 +262,8 @@ async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
 }
 
 /// The conversation by a client that reads it before each create.
-fn reading_first(stranger: &Stranger) -> ConversationHandle {
-    let client = stranger.builder().verification(Verification::ReadFirst).build().unwrap();
+fn reading_first(service: &ForeignService) -> ConversationHandle {
+    let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
     client.conversation(&conversation_id())
 }
 
@@ -272,16 +272,16 @@ async fn a_lost_response_is_recovered_without_a_read_beforehand() {
     for kind in KINDS {
         for takes in [0, 1, 3, 30] {
             for is_first_call in [false, true] {
-                let stranger = Stranger::start().await;
-                stranger.state().manners.takes = Duration::from_secs(takes);
+                let service = ForeignService::start().await;
+                service.state().behavior.takes = Duration::from_secs(takes);
                 let client =
-                    if is_first_call { stranger.builder().build().unwrap() } else { stranger.client().await };
-                stranger.next_posts([Luck::LostAfter]);
+                    if is_first_call { service.builder().build().unwrap() } else { service.client().await };
+                service.next_posts([Outcome::LostAfter]);
                 let result = create(&client.conversation(&conversation_id()), kind, TEXT).await;
                 let case = format!("{kind:?}, {takes} s, first call: {is_first_call}");
-                is_honest(&result, &stranger, &case);
+                is_honest(&result, &service, &case);
                 assert!(result.unwrap(), "{case}");
-                assert_eq!(stranger.sent(), 1, "{case}");
+                assert_eq!(service.sent(), 1, "{case}");
             }
         }
     }
@@ -290,18 +290,18 @@ async fn a_lost_response_is_recovered_without_a_read_beforehand() {
 #[tokio::test]
 async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery() {
     for kind in KINDS {
-        for (text, luck) in [("One", Luck::Good), ("Two", Luck::LostAfter)] {
-            let (stranger, thread) = Way::ByItsClock.thread().await;
+        for (text, outcome) in [("One", Outcome::Good), ("Two", Outcome::LostAfter)] {
+            let (service, thread) = Way::ByItsClock.thread().await;
             create(&thread, kind, "Before").await.unwrap();
             // This machine was asleep for 75 seconds: the service's clock went on, its own did not.
-            stranger.state().manners.date = Some(75);
-            stranger.state().manners.stamp_off = 75;
-            let requests = stranger.state().requests.len();
-            stranger.next_posts([luck]);
+            service.state().behavior.date = Some(75);
+            service.state().behavior.stamp_off = 75;
+            let requests = service.state().requests.len();
+            service.next_posts([outcome]);
             let recovered = create(&thread, kind, text).await.unwrap();
-            assert_eq!(recovered, luck != Luck::Good, "{kind:?}");
+            assert_eq!(recovered, outcome != Outcome::Good, "{kind:?}");
             if !recovered {
-                assert_eq!(stranger.state().requests.len() - requests, 1, "{kind:?}");
+                assert_eq!(service.state().requests.len() - requests, 1, "{kind:?}");
             }
         }
     }
@@ -311,13 +311,15 @@ async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery()
 async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_most() {
     for way in WAYS {
         for kind in KINDS {
-            for luck in [Luck::After(504), Luck::Before(504), Luck::LostAfter, Luck::LostBefore] {
-                let (stranger, thread) = way.thread().await;
-                stranger.state().manners.shows_after = Duration::from_secs(60);
-                stranger.always(luck);
+            for outcome in
+                [Outcome::After(504), Outcome::Before(504), Outcome::LostAfter, Outcome::LostBefore]
+            {
+                let (service, thread) = way.thread().await;
+                service.state().behavior.shows_after = Duration::from_secs(60);
+                service.always(outcome);
                 let result = create(&thread, kind, TEXT).await;
-                assert!(stranger.sent() <= 2, "{kind:?}, {luck:?}, {way:?}: sent {} times", stranger.sent());
-                is_unknown(&result, &format!("{kind:?}, {luck:?}, {way:?}"));
+                assert!(service.sent() <= 2, "{kind:?}, {outcome:?}, {way:?}: sent {} times", service.sent());
+                is_unknown(&result, &format!("{kind:?}, {outcome:?}, {way:?}"));
             }
         }
     }
@@ -326,37 +328,37 @@ async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_m
 #[tokio::test]
 async fn a_note_that_was_not_done_is_not_a_success() {
     for way in WAYS {
-        let (stranger, thread) = way.thread().await;
-        stranger.next_posts([Luck::Claims(r#"{"ok":false}"#)]);
+        let (service, thread) = way.thread().await;
+        service.next_posts([Outcome::Claims(r#"{"ok":false}"#)]);
         let result = create(&thread, Kind::Note, TEXT).await;
-        is_honest(&result, &stranger, "not done");
+        is_honest(&result, &service, "not done");
         is_unknown(&result, "the service said 201 and no in one breath");
-        assert_eq!(stranger.sent(), 1, "an answer in the 200s is never repeated");
+        assert_eq!(service.sent(), 1, "an answer in the 200s is never repeated");
 
-        let (stranger, thread) = way.thread().await;
-        stranger.next_posts([Luck::Says(r#"{"ok":false}"#)]);
+        let (service, thread) = way.thread().await;
+        service.next_posts([Outcome::Says(r#"{"ok":false}"#)]);
         assert!(create(&thread, Kind::Note, TEXT).await.unwrap(), "it is there all the same");
-        assert_eq!((stranger.sent(), stranger.stored()), (1, 1));
+        assert_eq!((service.sent(), service.stored()), (1, 1));
     }
 }
 
 #[tokio::test]
 async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
     for way in WAYS {
-        let (stranger, thread) = way.thread().await;
-        stranger.always(Luck::Before(501));
+        let (service, thread) = way.thread().await;
+        service.always(Outcome::Before(501));
         let result = create(&thread, Kind::Note, TEXT).await;
         is_unknown(&result, "501");
-        assert_eq!(stranger.sent(), 1);
+        assert_eq!(service.sent(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
-    let (stranger, thread) = Way::ByReadingFirst.thread().await;
-    stranger.state().manners.gets.extend([Luck::Before(500); 5]);
+    let (service, thread) = Way::ByReadingFirst.thread().await;
+    service.state().behavior.gets.extend([Outcome::Before(500); 5]);
     let error = thread.add_note(TEXT).await.unwrap_err();
-    assert_eq!((error.certainty(), stranger.sent()), (Certainty::NotSent, 0));
+    assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
     let text = error.to_string();
     assert!(text.contains("GET /conversations/{id}") && text.contains("nothing was sent"), "{text}");
 }
@@ -364,33 +366,33 @@ async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
 #[tokio::test]
 async fn a_create_is_one_request_when_all_goes_well() {
     for kind in KINDS {
-        let (stranger, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Way::ByItsClock.thread().await;
         for text in ["One", "Two", "Three"] {
             assert!(!create(&thread, kind, text).await.unwrap());
         }
-        assert_eq!((stranger.sent(), stranger.state().requests.len()), (3, 4), "{kind:?}: one was GET /me");
+        assert_eq!((service.sent(), service.state().requests.len()), (3, 4), "{kind:?}: one was GET /me");
     }
 }
 
 #[tokio::test]
 async fn a_minute_of_one_key_has_room_for_105_creates() {
-    let (stranger, thread) = Way::ByItsClock.thread().await;
+    let (service, thread) = Way::ByItsClock.thread().await;
     for n in 0..105 {
         thread.add_note(format!("Note {n}")).no_wait().await.unwrap();
     }
-    assert_eq!((stranger.stored(), stranger.sent()), (105, 105));
+    assert_eq!((service.stored(), service.sent()), (105, 105));
 }
 
 #[tokio::test]
 async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
     for kind in KINDS {
         for off in [-59, -30, -3, 3, 30, 59] {
-            let (stranger, thread) = Way::ByItsClock.thread().await;
-            stranger.state().manners.stamp_off = off;
-            stranger.next_posts([Luck::LostAfter]);
+            let (service, thread) = Way::ByItsClock.thread().await;
+            service.state().behavior.stamp_off = off;
+            service.next_posts([Outcome::LostAfter]);
             let result = create(&thread, kind, TEXT).await;
-            is_honest(&result, &stranger, &format!("{kind:?}, {off} s"));
-            assert_eq!(stranger.sent(), 1, "{kind:?}, {off} s");
+            is_honest(&result, &service, &format!("{kind:?}, {off} s"));
+            assert_eq!(service.sent(), 1, "{kind:?}, {off} s");
         }
     }
 }
@@ -399,20 +401,20 @@ async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
 async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
     for kind in KINDS {
         for off in [-86_000, -7200, -3600, 3600, 7200, 86_000] {
-            for luck in [Luck::LostAfter, Luck::After(504), Luck::LostBefore] {
+            for outcome in [Outcome::LostAfter, Outcome::After(504), Outcome::LostBefore] {
                 for older in [false, true] {
-                    let stranger = Stranger::start().await;
-                    stranger.state().manners.date = Some(off);
-                    let thread = stranger.client().await.conversation(&conversation_id());
+                    let service = ForeignService::start().await;
+                    service.state().behavior.date = Some(off);
+                    let thread = service.client().await.conversation(&conversation_id());
                     if older {
                         create(&thread, kind, "Other words").await.unwrap();
-                        stranger.state().stored = 0;
-                        stranger.clock.leap(Duration::from_secs(600));
+                        service.state().stored = 0;
+                        service.clock.leap(Duration::from_secs(600));
                     }
-                    stranger.next_posts([luck]);
+                    service.next_posts([outcome]);
                     let result = create(&thread, kind, TEXT).await;
-                    let case = format!("{kind:?}, {off} s, {luck:?}, {older}");
-                    is_honest(&result, &stranger, &case);
+                    let case = format!("{kind:?}, {off} s, {outcome:?}, {older}");
+                    is_honest(&result, &service, &case);
                 }
             }
         }
@@ -423,22 +425,18 @@ async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
 async fn a_clock_that_jumps_hides_nothing() {
     for kind in KINDS {
         for jump in [-7200, 90, 7200] {
-            for luck in [Luck::LostAfter, Luck::After(504)] {
-                let (stranger, thread) = Way::ByItsClock.thread().await;
-                stranger.state().manners.date = Some(jump);
-                stranger.next_posts([luck]);
+            for outcome in [Outcome::LostAfter, Outcome::After(504)] {
+                let (service, thread) = Way::ByItsClock.thread().await;
+                service.state().behavior.date = Some(jump);
+                service.next_posts([outcome]);
                 let result = create(&thread, kind, TEXT).await;
-                is_honest(&result, &stranger, &format!("{kind:?}, {jump} s, {luck:?}"));
-                assert_eq!(stranger.sent(), 1, "{kind:?}, {jump} s, {luck:?}");
+                is_honest(&result, &service, &format!("{kind:?}, {jump} s, {outcome:?}"));
+                assert_eq!(service.sent(), 1, "{kind:?}, {jump} s, {outcome:?}");
                 // From now on it is not trusted, and the conversation is read first.
-                stranger.next_posts([luck]);
-                let (sent, stored) = (stranger.sent(), stranger.stored());
+                service.next_posts([outcome]);
+                let (sent, stored) = (service.sent(), service.stored());
                 let _ = create(&thread, kind, "Other words, well after the jump.").await;
-                assert_eq!(
-                    (stranger.sent() - sent, stranger.stored() - stored),
-                    (1, 1),
-                    "{kind:?}, {jump} s"
-                );
+                assert_eq!((service.sent() - sent, service.stored() - stored), (1, 1), "{kind:?}, {jump} s");
             }
         }
     }
@@ -448,18 +446,18 @@ async fn a_clock_that_jumps_hides_nothing() {
 async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
     for kind in KINDS {
         for verification in [Verification::Never, Verification::ReadBack] {
-            let stranger = Stranger::start().await;
-            let client = stranger.builder().verification(verification).build().unwrap();
+            let service = ForeignService::start().await;
+            let client = service.builder().verification(verification).build().unwrap();
             client.me().await.unwrap();
             let thread = client.conversation(&conversation_id());
-            stranger.next_posts([Luck::LostAfter]);
-            stranger.state().manners.gets.extend([Luck::Before(404)]);
+            service.next_posts([Outcome::LostAfter]);
+            service.state().behavior.gets.extend([Outcome::Before(404)]);
             let error = create(&thread, kind, TEXT).await.unwrap_err();
             // The service's clock went on for two hours, this machine's did not; and others wrote meanwhile.
-            stranger.state().manners.gets.clear();
-            stranger.state().manners.date = Some(7200);
-            stranger.state().manners.stamp_off = 7200;
-            stranger.twin_makes(kind, "Other words");
+            service.state().behavior.gets.clear();
+            service.state().behavior.date = Some(7200);
+            service.state().behavior.stamp_off = 7200;
+            service.twin_makes(kind, "Other words");
             thread.get().await.unwrap();
             let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
             match verification {
@@ -473,12 +471,12 @@ async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
 #[tokio::test]
 async fn a_service_that_stops_telling_the_time_hides_nothing() {
     for kind in KINDS {
-        let (stranger, thread) = Way::ByItsClock.thread().await;
-        stranger.state().manners.date = None;
-        stranger.next_posts([Luck::LostAfter]);
+        let (service, thread) = Way::ByItsClock.thread().await;
+        service.state().behavior.date = None;
+        service.next_posts([Outcome::LostAfter]);
         let result = create(&thread, kind, TEXT).await;
-        is_honest(&result, &stranger, &format!("{kind:?}"));
-        assert_eq!(stranger.sent(), 1, "{kind:?}");
+        is_honest(&result, &service, &format!("{kind:?}"));
+        assert_eq!(service.sent(), 1, "{kind:?}");
     }
 }
 
@@ -486,28 +484,28 @@ async fn a_service_that_stops_telling_the_time_hides_nothing() {
 async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
     for way in WAYS {
         // A note of a person under her own name, and mail that is older than a minute by the service's clock.
-        let (stranger, thread) = way.thread().await;
-        stranger.teammate_notes("Anna", TEXT, Duration::from_secs(1));
-        stranger.next_posts([Luck::LostBefore]);
+        let (service, thread) = way.thread().await;
+        service.teammate_notes("Anna", TEXT, Duration::from_secs(1));
+        service.next_posts([Outcome::LostBefore]);
         assert!(!create(&thread, Kind::Note, TEXT).await.unwrap(), "{way:?}");
-        assert_eq!(stranger.stored(), 1, "{way:?}");
+        assert_eq!(service.stored(), 1, "{way:?}");
 
-        let (stranger, thread) = way.thread().await;
-        stranger.teammate_writes("sent", TEXT, Duration::ZERO);
-        stranger.clock.leap(Duration::from_secs(80));
+        let (service, thread) = way.thread().await;
+        service.teammate_writes("sent", TEXT, Duration::ZERO);
+        service.clock.leap(Duration::from_secs(80));
         thread.get().await.unwrap();
-        stranger.next_posts([Luck::LostBefore]);
+        service.next_posts([Outcome::LostBefore]);
         assert!(!create(&thread, Kind::Mail, TEXT).await.unwrap(), "{way:?}");
-        assert_eq!(stranger.stored(), 1, "{way:?}");
+        assert_eq!(service.stored(), 1, "{way:?}");
 
         // Someone whom the team does not list may be us under another name; a mail in these seconds may be ours.
         for kind in [Kind::Note, Kind::Mail] {
-            let (stranger, thread) = way.thread().await;
-            stranger.teammate_notes("Carl", "Called them back", Duration::from_secs(1));
-            stranger.teammate_writes("draft", "Something else", Duration::from_secs(1));
-            stranger.next_posts([Luck::LostBefore]);
+            let (service, thread) = way.thread().await;
+            service.teammate_notes("Carl", "Called them back", Duration::from_secs(1));
+            service.teammate_writes("draft", "Something else", Duration::from_secs(1));
+            service.next_posts([Outcome::LostBefore]);
             is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}, {way:?}"));
-            assert_eq!(stranger.sent(), 1, "{kind:?}, {way:?}");
+            assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
         }
     }
 }
@@ -516,50 +514,50 @@ async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
 async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
     for kind in KINDS {
         // Read a moment ago.
-        let (stranger, thread) = Way::ByItsClock.thread().await;
-        stranger.teammate_notes("Carl", TEXT, Duration::ZERO);
-        stranger.teammate_writes("draft", TEXT, Duration::ZERO);
+        let (service, thread) = Way::ByItsClock.thread().await;
+        service.teammate_notes("Carl", TEXT, Duration::ZERO);
+        service.teammate_writes("draft", TEXT, Duration::ZERO);
         thread.get().await.unwrap();
-        stranger.next_posts([Luck::LostBefore]);
+        service.next_posts([Outcome::LostBefore]);
         assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert_eq!(stranger.stored(), 1, "{kind:?}");
+        assert_eq!(service.stored(), 1, "{kind:?}");
 
         // Made a moment ago, with other words.
-        let (stranger, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Way::ByItsClock.thread().await;
         create(&thread, kind, "Some words").await.unwrap();
-        stranger.next_posts([Luck::LostBefore, Luck::Good, Luck::LostAfter]);
+        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
         assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
         assert!(create(&thread, kind, "Third").await.unwrap(), "{kind:?}");
-        assert_eq!((stranger.stored(), stranger.sent()), (3, 4), "{kind:?}");
+        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
 
         // And with the same.
-        let (stranger, thread) = Way::ByItsClock.thread().await;
+        let (service, thread) = Way::ByItsClock.thread().await;
         create(&thread, kind, TEXT).await.unwrap();
-        stranger.next_posts([Luck::LostBefore, Luck::Good, Luck::LostAfter]);
+        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
         assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
         assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
-        assert_eq!((stranger.stored(), stranger.sent()), (3, 4), "{kind:?}");
+        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
     }
 }
 
 #[tokio::test]
 async fn a_later_look_goes_by_the_services_clock_too() {
-    let stranger = Stranger::start().await;
-    let client = stranger.client().await;
+    let service = ForeignService::start().await;
+    let client = service.client().await;
     let thread = client.conversation(&conversation_id());
-    stranger.teammate_writes("draft", TEXT, Duration::ZERO);
+    service.teammate_writes("draft", TEXT, Duration::ZERO);
     thread.get().await.unwrap();
-    stranger.clock.leap(Duration::from_secs(300));
+    service.clock.leap(Duration::from_secs(300));
     client.me().await.unwrap();
     let reply = thread.reply(TEXT).verification(Verification::Never);
     let unconfirmed = reply.unconfirmed();
     assert_eq!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::NotFound, "that one is older");
-    stranger.next_posts([Luck::LostAfter]);
+    service.next_posts([Outcome::LostAfter]);
     reply.await.unwrap_err();
     assert!(matches!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::Found(_)));
     // Another process, which has heard no clock, finds it by what was stored.
     let stored = serde_json::to_string(&unconfirmed).unwrap();
-    let other = stranger.builder().build().unwrap();
+    let other = service.builder().build().unwrap();
     let lookup = other.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
     assert!(matches!(lookup, Lookup::Found(_)));
 }

@@ -19,7 +19,7 @@ use crate::support::{LeapClock, key};
 
 /// What becomes of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Luck {
+pub enum Outcome {
     Good,
     /// The connection closes, with or without the effect.
     LostBefore,
@@ -38,14 +38,14 @@ pub enum Luck {
     Claims(&'static str),
 }
 
-impl Luck {
+impl Outcome {
     fn takes_effect(self) -> bool {
-        !matches!(self, Luck::LostBefore | Luck::Before(_) | Luck::Claims(_))
+        !matches!(self, Outcome::LostBefore | Outcome::Before(_) | Outcome::Claims(_))
     }
 }
 
 /// How it treats what it is given.
-pub struct Manners {
+pub struct Behavior {
     /// What it makes of a text.
     pub rewrite: fn(&str) -> String,
     /// The name under which this key's notes show.
@@ -56,7 +56,7 @@ pub struct Manners {
     pub shown_as: Option<&'static str>,
     /// How long it takes to show what was created.
     pub shows_after: Duration,
-    /// How long a request is under way that meets bad luck, before it takes effect and after.
+    /// How long a request is under way that meets a fault, before it takes effect and after.
     pub takes: Duration,
     pub lingers: Duration,
     /// Whether it tells the time, and how far from its own that is.
@@ -66,9 +66,9 @@ pub struct Manners {
     /// Whether the answer to a failure repeats the key and the text.
     pub echoes: bool,
     /// What every create meets, once `posts` is used up.
-    pub always: Luck,
-    pub posts: VecDeque<Luck>,
-    pub gets: VecDeque<Luck>,
+    pub always: Outcome,
+    pub posts: VecDeque<Outcome>,
+    pub gets: VecDeque<Outcome>,
     /// Whether the team lists the key's own agent.
     pub lists_us: bool,
 }
@@ -80,7 +80,7 @@ struct Line {
 }
 
 pub struct State {
-    pub manners: Manners,
+    pub behavior: Behavior,
     lines: Vec<Line>,
     /// How many creates took effect.
     pub stored: usize,
@@ -88,7 +88,7 @@ pub struct State {
     ids: u32,
 }
 
-pub struct Stranger {
+pub struct ForeignService {
     state: Arc<Mutex<State>>,
     pub clock: Arc<LeapClock>,
     started: Instant,
@@ -98,9 +98,9 @@ pub struct Stranger {
 /// Its time when it starts, in seconds.
 const START: i64 = 1_772_357_400;
 
-impl Stranger {
+impl ForeignService {
     pub async fn start() -> Self {
-        let manners = Manners {
+        let behavior = Behavior {
             rewrite: str::to_owned,
             author: "Robin",
             name: "Robin",
@@ -111,12 +111,12 @@ impl Stranger {
             date: Some(0),
             stamp_off: 0,
             echoes: false,
-            always: Luck::Good,
+            always: Outcome::Good,
             posts: VecDeque::new(),
             gets: VecDeque::new(),
             lists_us: true,
         };
-        let state = State { manners, lines: Vec::new(), stored: 0, requests: Vec::new(), ids: 0 };
+        let state = State { behavior, lines: Vec::new(), stored: 0, requests: Vec::new(), ids: 0 };
         let state = Arc::new(Mutex::new(state));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/api/v1", listener.local_addr().unwrap());
@@ -146,13 +146,13 @@ impl Stranger {
         client
     }
 
-    pub fn next_posts(&self, luck: impl IntoIterator<Item = Luck>) {
-        self.state().manners.posts.extend(luck);
+    pub fn next_posts(&self, outcome: impl IntoIterator<Item = Outcome>) {
+        self.state().behavior.posts.extend(outcome);
     }
 
     /// What every later create meets.
-    pub fn always(&self, luck: Luck) {
-        self.state().manners.always = luck;
+    pub fn always(&self, outcome: Outcome) {
+        self.state().behavior.always = outcome;
     }
 
     /// How many creates took effect.
@@ -163,7 +163,8 @@ impl Stranger {
     /// How it behaves, and what it has, for whoever has to find out what went wrong.
     pub fn describe(&self) -> String {
         let state = self.state();
-        let Manners { author, shown_as, shows_after, takes, date, stamp_off, lists_us, .. } = &state.manners;
+        let Behavior { author, shown_as, shows_after, takes, date, stamp_off, lists_us, .. } =
+            &state.behavior;
         let lines: Vec<&str> = state.lines.iter().map(|line| line.json.as_str()).collect();
         format!(
             "{author:?} {shown_as:?} {shows_after:?} {takes:?} {date:?} {stamp_off} {lists_us}\n{}\n{}",
@@ -218,7 +219,7 @@ pub async fn create(thread: &ConversationHandle, kind: Kind, text: &str) -> Resu
     }
 }
 
-impl Stranger {
+impl ForeignService {
     /// Another process makes the same with the same key.
     pub fn twin_makes(&self, kind: Kind, text: &str) {
         let text = quoted(text);
@@ -233,7 +234,7 @@ impl Stranger {
         };
         let now = self.clock.now();
         let mut state = self.state();
-        let at = stamp(now, self.started, state.manners.stamp_off);
+        let at = stamp(now, self.started, state.behavior.stamp_off);
         state.create(path, &serde_json::from_str(&body).unwrap(), &at, now);
         state.stored -= 1;
     }
@@ -278,9 +279,9 @@ impl State {
     fn create(&mut self, path: &str, body: &serde_json::Value, at: &str, shown_from: Instant) -> String {
         self.stored += 1;
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-        let rewrite = self.manners.rewrite;
+        let rewrite = self.behavior.rewrite;
         let (answer, line) = if path.ends_with("/notes") {
-            let author = self.manners.author;
+            let author = self.behavior.author;
             (r#"{"ok":true}"#.to_owned(), self.note(at, author, &rewrite(&text("body"))))
         } else {
             let status = if body["send"] == true { "scheduled" } else { "draft" };
@@ -293,7 +294,7 @@ impl State {
             (format!(r#"{{"messageId":"{id}","status":"{status}"}}"#), line)
         };
         let line =
-            match self.manners.shown_as {
+            match self.behavior.shown_as {
                 None => line,
                 Some(other) => line
                     .replacen(r#""type":"note""#, &format!(r#""type":"{other}""#), 1)
@@ -306,8 +307,8 @@ impl State {
     fn conversation(&self, now: Instant) -> String {
         let lines: Vec<&str> =
             self.lines.iter().filter(|line| line.from <= now).map(|line| line.json.as_str()).collect();
-        let us = match self.manners.lists_us {
-            true => format!(r#"{{"id":"agent:agt_7","name":{}}}"#, quoted(self.manners.author)),
+        let us = match self.behavior.lists_us {
+            true => format!(r#"{{"id":"agent:agt_7","name":{}}}"#, quoted(self.behavior.author)),
             false => String::new(),
         };
         format!(
@@ -324,7 +325,7 @@ impl State {
         started: Instant,
     ) -> (u16, String) {
         if path.ends_with("/me") {
-            let name = quoted(self.manners.name);
+            let name = quoted(self.behavior.name);
             return (
                 200,
                 format!(
@@ -335,8 +336,8 @@ impl State {
         match path.strip_prefix("/conversations/cnv_1") {
             Some("") => (200, self.conversation(now)),
             Some("/notes" | "/replies" | "/document-requests") => {
-                let at = stamp(now, started, self.manners.stamp_off);
-                (201, self.create(path, body, &at, now + self.manners.shows_after))
+                let at = stamp(now, started, self.behavior.stamp_off);
+                (201, self.create(path, body, &at, now + self.behavior.shows_after))
             }
             _ => (404, r#"{"error":"There is no such conversation."}"#.to_owned()),
         }
@@ -345,46 +346,46 @@ impl State {
 
 async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapClock>, started: Instant) {
     let Some((method, path, body)) = hear(&mut stream).await else { return };
-    let (luck, answer, date) = {
+    let (outcome, answer, date) = {
         let mut state = state.lock().unwrap();
         state.requests.push(format!("{method} {path}"));
-        let luck = match method.as_str() {
-            "POST" => state.manners.posts.pop_front().unwrap_or(state.manners.always),
-            _ => state.manners.gets.pop_front().unwrap_or(Luck::Good),
+        let outcome = match method.as_str() {
+            "POST" => state.behavior.posts.pop_front().unwrap_or(state.behavior.always),
+            _ => state.behavior.gets.pop_front().unwrap_or(Outcome::Good),
         };
-        if luck != Luck::Good {
-            clock.leap(state.manners.takes);
+        if outcome != Outcome::Good {
+            clock.leap(state.behavior.takes);
         }
         let now = clock.now();
         let json = serde_json::from_str(&body).unwrap_or_default();
-        let answer = luck.takes_effect().then(|| state.answer(&path, &json, now, started));
-        if luck != Luck::Good {
-            clock.leap(state.manners.lingers);
+        let answer = outcome.takes_effect().then(|| state.answer(&path, &json, now, started));
+        if outcome != Outcome::Good {
+            clock.leap(state.behavior.lingers);
         }
         let now = clock.now();
-        let failed = match state.manners.echoes {
+        let failed = match state.behavior.echoes {
             true => format!(r#"{{"error":{}}}"#, quoted(&format!("{} sent {body}", key()))),
             false => r#"{"error":"Try again shortly."}"#.to_owned(),
         };
-        let answer = match (luck, answer) {
-            (Luck::LostBefore | Luck::LostAfter | Luck::Hangs, _) => None,
-            (Luck::Before(status) | Luck::After(status) | Luck::AfterAsking(status, _), _) => {
+        let answer = match (outcome, answer) {
+            (Outcome::LostBefore | Outcome::LostAfter | Outcome::Hangs, _) => None,
+            (Outcome::Before(status) | Outcome::After(status) | Outcome::AfterAsking(status, _), _) => {
                 Some((status, failed))
             }
-            (Luck::Says(text) | Luck::Claims(text), _) => Some((201, text.to_owned())),
-            (Luck::Good | Luck::Truncated, answer) => answer,
+            (Outcome::Says(text) | Outcome::Claims(text), _) => Some((201, text.to_owned())),
+            (Outcome::Good | Outcome::Truncated, answer) => answer,
         };
-        let date = state.manners.date.map(|off| {
+        let date = state.behavior.date.map(|off| {
             let at = jiff::Timestamp::from_second(seconds(now, started, off)).unwrap();
             format!("date: {}\r\n", at.strftime("%a, %d %b %Y %H:%M:%S GMT"))
         });
-        (luck, answer, date.unwrap_or_default())
+        (outcome, answer, date.unwrap_or_default())
     };
-    if luck == Luck::Hangs {
+    if outcome == Outcome::Hangs {
         return std::future::pending().await;
     }
     let Some((status, text)) = answer else { return };
-    let wait = if let Luck::AfterAsking(_, wait) = luck {
+    let wait = if let Outcome::AfterAsking(_, wait) = outcome {
         format!("retry-after: {wait}\r\n")
     } else {
         String::new()
@@ -393,7 +394,7 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, clock: Arc<LeapC
     let answer = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{date}{wait}\r\n{text}"
     );
-    let cut = if luck == Luck::Truncated { length / 2 } else { 0 };
+    let cut = if outcome == Outcome::Truncated { length / 2 } else { 0 };
     let _ = stream.write_all(&answer.as_bytes()[..answer.len() - cut]).await;
     let _ = stream.shutdown().await;
 }
