@@ -1,7 +1,5 @@
 //! What is done to a conversation with a word: notes and the status.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,11 +30,7 @@ pub struct TeamNote {
     pub by: Option<Actor>,
 }
 
-impl fmt::Debug for TeamNote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TeamNote").field("by", &self.by).finish_non_exhaustive()
-    }
-}
+redacted_debug!(TeamNote { by });
 
 impl TeamNote {
     /// A note that says this.
