@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     scenario::Scenario,
-    schedule::{Act, Place, Schedule, Step, What},
+    schedule::Schedule,
+    step::{Act, Place, Step, What},
 };
 
 /// How much time passes between two runs of a job: more than the undo window.

@@ -1,18 +1,16 @@
 //! The driver: runs one schedule in a world of its own, and records what happened.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     app::{App, AppContext, RunEnd},
     calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
-    record::{Asked, End, Event, Execution, Fired},
+    record::{Event, Execution, Fired},
     scenario::Scenario,
-    schedule::{Act, Moment, Place, Schedule, Step, What},
+    schedule::Schedule,
+    step::{Act, Moment, Place, Step, What},
     world::{Server, World, text},
 };
 
@@ -26,9 +24,7 @@ const MAX_FAILING_ROUNDS: u32 = 2;
 /// Later jobs, such as reminders, that are waited for.
 const MAX_LATER_JOBS: u32 = 8;
 /// How often it is looked whether a request has come at which the app is killed.
-const POLL_INTERVAL: Duration = Duration::from_millis(3);
-/// How long a request that was cut short may take to be in the journal.
-const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
 /// Runs schedules.
 pub(super) struct Driver {
@@ -39,23 +35,23 @@ pub(super) struct Driver {
 }
 
 /// A schedule under way.
-struct Run<'d> {
-    driver: &'d Driver,
-    schedule: &'d Schedule,
-    world: World,
-    context: AppContext,
+pub(super) struct Run<'d> {
+    pub(super) driver: &'d Driver,
+    pub(super) schedule: &'d Schedule,
+    pub(super) world: World,
+    pub(super) context: AppContext,
     /// For each mail of the scenario that came: its conversation.
-    conversations: Vec<(usize, String)>,
+    pub(super) conversations: Vec<(usize, String)>,
     /// The rules that stand for steps, by the number of the step.
-    rules: Vec<(usize, String)>,
+    pub(super) rules: Vec<(usize, String)>,
     /// Kills that have been done.
-    killed: Cell<u32>,
-    events: Vec<(usize, Event)>,
-    fired: Vec<Fired>,
-    runs: Vec<RunEnd>,
+    pub(super) killed: Cell<u32>,
+    pub(super) events: Vec<(usize, Event)>,
+    pub(super) fired: Vec<Fired>,
+    pub(super) runs: Vec<RunEnd>,
     /// Messages that people approved; one that is a draft again was stopped, and nobody approves it again.
-    approved: Vec<String>,
-    outbox: usize,
+    pub(super) approved: Vec<String>,
+    pub(super) outbox: usize,
 }
 
 impl Driver {
@@ -217,51 +213,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// People approve the drafts of the app, except those that were stopped and in conversations that a person has
-    /// answered.
-    async fn people(&mut self) -> Result<(), String> {
-        let mut approved = 0;
-        for draft in self.world.approvals().await {
-            let (id, conversation) = (text(&draft["messageId"]), text(&draft["conversationId"]));
-            if self.was_stopped(&draft).await? || self.answered_by_person(&conversation).await? {
-                continue;
-            }
-            if self.world.post(&format!("/messages/{id}/approve"), &json!({})).await.is_ok() {
-                self.approved.push(id);
-                approved += 1;
-            }
-        }
-        if approved > 0 {
-            let requests = self.world.count_requests().await?;
-            self.events.push((requests, Event::Approved(approved)));
-        }
-        Ok(())
-    }
-
-    /// Whether a draft was on its way out before, so that someone must have stopped it.
-    async fn was_stopped(&self, draft: &Value) -> Result<bool, String> {
-        if !self.schedule.acts().any(|(act, _)| act == Act::Stop) {
-            return Ok(false);
-        }
-        let sent = |request: &Value| {
-            request["conversationId"] == draft["conversationId"]
-                && request["requestBody"]["send"] == true
-                && request["requestBody"]["body"] == draft["text"]
-        };
-        Ok(self.approved.contains(&text(&draft["messageId"])) || self.world.requests().await.iter().any(sent))
-    }
-
-    async fn answered_by_person(&self, conversation: &str) -> Result<bool, String> {
-        if !self.schedule.acts().any(|(act, _)| act == Act::Answer) {
-            return Ok(false);
-        }
-        let view = self.world.conversation(conversation).await?;
-        let items = view["timeline"].as_array().cloned().unwrap_or_default();
-        Ok(items
-            .iter()
-            .any(|item| item["direction"] == "outbound" && text(&item["author"]).starts_with("usr_")))
-    }
-
     fn conversation(&self, mail: usize) -> Option<&str> {
         self.conversations.iter().find(|(it, _)| *it == mail).map(|(_, id)| id.as_str())
     }
@@ -280,112 +231,5 @@ impl Run<'_> {
             self.rules.push((n, text(&added["id"])));
         }
         Ok(())
-    }
-
-    async fn fired_kills(&self) -> u32 {
-        let faults = self.world.faults().await;
-        let fired = |(n, id): &&(usize, String)| {
-            self.schedule.steps[*n].what == What::Kill
-                && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
-        };
-        u32::try_from(self.rules.iter().filter(fired).count()).unwrap_or(u32::MAX)
-    }
-
-    /// Whether an armed step has not come yet.
-    async fn rules_wait(&self) -> bool {
-        self.world.faults().await.iter().any(|fault| fault.fired == 0)
-    }
-
-    /// Reads what the rules did, and takes them away.
-    async fn end_trouble(&mut self) -> Result<(), String> {
-        let faults = self.world.faults().await;
-        for (n, id) in &self.rules {
-            let Some(fault) = faults.iter().find(|fault| fault.id == *id) else { continue };
-            let effective = fault.fired != 0 && fault.acted.iter().all(|status| *status < 400);
-            self.fired[*n] = Fired { at: None, effective };
-        }
-        self.world.clear_faults().await;
-        let requests = self.world.count_requests().await?;
-        if !self.schedule.steps.is_empty() {
-            self.events.push((requests, Event::TroubleEnds));
-        }
-        Ok(())
-    }
-
-    /// How many requests there are, once those are in the journal that were cut short.
-    async fn all_requests(&self) -> Result<usize, String> {
-        if self.rules.is_empty() {
-            return self.world.count_requests().await;
-        }
-        let began = Instant::now();
-        loop {
-            let requests = self.world.requests().await;
-            let fired = self.world.faults().await.iter().filter(|fault| fault.fired != 0).count();
-            let there = |request| Asked::find(&requests, request).is_some();
-            let steps = self.rules.iter().filter_map(|(n, _)| self.schedule.steps[*n].request());
-            if steps.filter(|request| there(*request)).count() >= fired || began.elapsed() > JOURNAL_TIMEOUT {
-                return Ok(requests.len());
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    }
-
-    /// Notes the mails that have left since.
-    async fn note_outbox(&mut self) -> Result<(), String> {
-        let outbox = self.world.outbox().await;
-        let requests = self.world.count_requests().await?;
-        for mail in outbox.iter().skip(self.outbox) {
-            self.events.push((requests, Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) }));
-        }
-        self.outbox = outbox.len();
-        Ok(())
-    }
-
-    /// What the world is like, without its clock.
-    async fn fingerprint(&self) -> Result<String, String> {
-        let ends = self.ends().await?;
-        Ok(format!("{ends:?} {}", self.world.outbox().await.len()))
-    }
-
-    /// How each conversation is, the scenario's first, then those of others.
-    async fn ends(&self) -> Result<Vec<End>, String> {
-        let outbox = self.world.outbox().await;
-        let mut ends = Vec::new();
-        for view in self.world.conversations().await? {
-            let mail =
-                self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
-            ends.push(End::read(mail, &view, &outbox, &self.world.agent));
-        }
-        ends.sort_by_key(|end| (end.mail.is_none(), end.mail));
-        Ok(ends)
-    }
-
-    async fn finish(&mut self, settled: bool, rounds: u32) -> Result<Execution, String> {
-        let journal = self.world.requests().await;
-        for (n, _) in &self.rules {
-            let step = &self.schedule.steps[*n];
-            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else {
-                continue;
-            };
-            if self.fired[*n].effective {
-                let after = matches!(step.place, Place::After(_)) && step.act().is_some();
-                self.fired[*n].at = Some(index + usize::from(after));
-            }
-        }
-        let mut expectations = Vec::new();
-        for expectation in &self.driver.scenario.expect {
-            let (status, body) = self.world.call("/expect", expectation).await?;
-            expectations.push((status >= 400).then(|| text(&body["error"])));
-        }
-        Ok(Execution {
-            requests: journal.iter().map(Asked::read).collect(),
-            events: std::mem::take(&mut self.events),
-            fired: std::mem::take(&mut self.fired),
-            runs: std::mem::take(&mut self.runs),
-            ends: self.ends().await?,
-            expectations,
-            settled,
-            rounds,
-        })
     }
 }

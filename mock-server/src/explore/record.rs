@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     app::RunEnd,
     calls::is_auto_reply,
-    schedule::{Op, Request},
+    op::{Op, Request},
     world::{KEY_NAME, text},
 };
 

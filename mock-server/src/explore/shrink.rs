@@ -5,7 +5,8 @@ use std::time::Instant;
 use super::{
     oracles::Broken,
     record::Execution,
-    schedule::{FAILURES, Place, Schedule, Step, What},
+    schedule::Schedule,
+    step::{FAILURES, Place, Step, What},
 };
 
 /// The smallest schedule found that breaks the same rule.
@@ -94,12 +95,8 @@ fn number(step: Step) -> u32 {
 /// The same step at an earlier request, or in an earlier round.
 fn earlier(step: Step, nth: u32) -> Step {
     let place = match step.place {
-        Place::Before(request) => {
-            Place::Before(super::schedule::Request { nth: nth.min(request.nth), ..request })
-        }
-        Place::After(request) => {
-            Place::After(super::schedule::Request { nth: nth.min(request.nth), ..request })
-        }
+        Place::Before(request) => Place::Before(super::op::Request { nth: nth.min(request.nth), ..request }),
+        Place::After(request) => Place::After(super::op::Request { nth: nth.min(request.nth), ..request }),
         Place::Quiet(moment, round) => Place::Quiet(moment, nth.min(round)),
     };
     Step { place, ..step }

@@ -4,7 +4,8 @@ use super::{
     app::RunEnd,
     oracles::quoted,
     record::{Asked, Event, Execution},
-    schedule::{Act, Schedule, Step, What},
+    schedule::Schedule,
+    step::{Act, Step, What},
 };
 
 /// Who did what, in order.

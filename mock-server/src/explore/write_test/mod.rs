@@ -13,7 +13,8 @@ use super::{
     oracles::{Broken, Claim},
     record::{Event, Execution},
     report::Tests,
-    schedule::{Act, Moment, Place, Schedule, What},
+    schedule::Schedule,
+    step::{Act, Moment, Place, What},
 };
 
 /// One line of a test, in no language yet. Texts may name variables between two `MARK`s.

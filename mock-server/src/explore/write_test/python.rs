@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{Claim, Line, Test, literal, quote, template};
-use crate::explore::schedule::Act;
+use crate::explore::step::Act;
 
 pub(super) fn write(test: &Test) -> String {
     let mut out = String::new();

@@ -4,8 +4,10 @@ use std::collections::{HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use super::{
+    op::{Op, Request},
     record::{Asked, Event, Execution},
-    schedule::{ACTS, Act, FAILURES, Failure, Moment, Op, Place, Request, Schedule, Step, What},
+    schedule::Schedule,
+    step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, What},
 };
 
 /// Requests after a failure at which a second one is tried.
