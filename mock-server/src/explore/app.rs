@@ -44,7 +44,7 @@ pub(super) enum App {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RunEnd {
-    Done,
+    Succeeded,
     /// It failed by itself, and how.
     Failed(String),
     /// It was killed by the schedule.
@@ -65,7 +65,7 @@ impl App {
             App::Function(function) => {
                 let running = function(context.clone());
                 Ok(tokio::select! {
-                    ended = running => ended.map_or_else(RunEnd::Failed, |()| RunEnd::Done),
+                    ended = running => ended.map_or_else(RunEnd::Failed, |()| RunEnd::Succeeded),
                     () = killed => RunEnd::Killed,
                     () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
                 })
@@ -74,7 +74,7 @@ impl App {
                 let mut process = Process::start(command, context, &[])?;
                 let ended = tokio::select! {
                     status = process.child.wait() => match status {
-                        Ok(status) if status.success() => RunEnd::Done,
+                        Ok(status) if status.success() => RunEnd::Succeeded,
                         Ok(status) => RunEnd::Failed(status_words(status)),
                         Err(error) => RunEnd::Failed(error.to_string()),
                     },

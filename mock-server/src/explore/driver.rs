@@ -124,7 +124,7 @@ impl Run<'_> {
             self.round(round).await?;
             let after = self.fingerprint().await?;
             let same = std::mem::replace(&mut before, after) == before;
-            let went_well = self.runs.last() == Some(&RunEnd::Done);
+            let went_well = self.runs.last() == Some(&RunEnd::Succeeded);
             let comes_later = |step: &Step| matches!(step.place, Place::Quiet(_, at) if at > round);
             let pending = self.schedule.steps.iter().any(comes_later);
             round += 1;
@@ -181,7 +181,7 @@ impl Run<'_> {
         self.events.push((now, Event::RunEnds(round + 1, ended.clone())));
         self.runs.push(ended);
         self.quiet(Moment::End, round).await?;
-        let went_well = self.runs.last() == Some(&RunEnd::Done);
+        let went_well = self.runs.last() == Some(&RunEnd::Succeeded);
         if self.driver.scenario.people_approve && went_well {
             self.people().await?;
         }

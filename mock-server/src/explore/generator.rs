@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use super::{
     op::{Op, Request},
-    record::{Asked, Event, Execution},
+    record::{AppRequest, Event, Execution},
     schedule::Schedule,
     step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, What},
 };
@@ -242,16 +242,16 @@ impl Generator {
 
 /// The requests of a run as places for steps.
 fn spots(execution: &Execution) -> Vec<Spot> {
-    let mail_of = |asked: &Asked| {
-        let end = execution.ends.iter().find(|end| Some(&end.id) == asked.conversation.as_ref());
+    let mail_of = |request: &AppRequest| {
+        let end = execution.ends.iter().find(|end| Some(&end.id) == request.conversation.as_ref());
         end.and_then(|end| end.mail)
     };
     let first = execution.ends.iter().find_map(|end| end.mail).unwrap_or(0);
     let mut counted: Vec<(Op, u32)> = Vec::new();
     let mut written = Vec::new();
     let mut spots = Vec::new();
-    for (index, asked) in execution.requests.iter().enumerate() {
-        let Some(op) = asked.op else { continue };
+    for (index, request) in execution.requests.iter().enumerate() {
+        let Some(op) = request.op else { continue };
         let nth = match counted.iter_mut().find(|(it, _)| *it == op) {
             Some((_, count)) => {
                 *count += 1;

@@ -2,7 +2,7 @@
 
 use super::{
     op::Op,
-    record::{Asked, End, Event, Execution},
+    record::{AppRequest, End, Event, Execution},
     scenario::Scenario,
     schedule::Schedule,
     step::{Act, Place, What},
@@ -28,7 +28,9 @@ impl Judge<'_> {
         })
     }
 
-    pub(super) fn requests(&self) -> impl DoubleEndedIterator<Item = (usize, &Asked)> + ExactSizeIterator {
+    pub(super) fn requests(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (usize, &AppRequest)> + ExactSizeIterator {
         self.execution.requests.iter().enumerate()
     }
 
@@ -50,28 +52,31 @@ impl Judge<'_> {
         conversation: &'s str,
         from: usize,
     ) -> impl Iterator<Item = usize> + 's {
-        let writes = move |asked: &Asked| {
-            asked.op.is_some_and(Op::writes_mail) && asked.conversation.as_deref() == Some(conversation)
+        let writes = move |request: &AppRequest| {
+            request.op.is_some_and(Op::writes_mail) && request.conversation.as_deref() == Some(conversation)
         };
-        let requests = self.requests().skip(from).filter(move |(_, asked)| writes(asked));
+        let requests = self.requests().skip(from).filter(move |(_, request)| writes(request));
         requests.map(|(index, _)| index).filter(|index| self.took_effect(*index))
     }
 
     /// The first request from `from` on in which the app read the conversation.
     pub(super) fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
-        let shows = |(index, asked): &(usize, &Asked)| asked.shows(conversation) && !self.is_check(*index);
+        let shows =
+            |(index, request): &(usize, &AppRequest)| request.shows(conversation) && !self.is_check(*index);
         self.requests().skip(from).find(shows).map(|(index, _)| index)
     }
 
     /// Whether a read looks for what became of a request that failed, as a client does by itself.
     pub(super) fn is_check(&self, index: usize) -> bool {
         let Some(conversation) = &self.execution.requests[index].conversation else { return false };
-        let write = |(_, asked): &(usize, &Asked)| {
-            asked.conversation.as_ref() == Some(conversation) && asked.op.is_some_and(|op| !op.is_read())
+        let write = |(_, request): &(usize, &AppRequest)| {
+            request.conversation.as_ref() == Some(conversation) && request.op.is_some_and(|op| !op.is_read())
         };
         let last = self.requests().take(index).rev().find(write);
-        last.is_some_and(|(at, asked)| {
-            asked.op.is_some_and(Op::creates) && !asked.succeeded() && self.run_of(at) == self.run_of(index)
+        last.is_some_and(|(at, request)| {
+            request.op.is_some_and(Op::creates)
+                && !request.succeeded()
+                && self.run_of(at) == self.run_of(index)
         })
     }
 
@@ -85,21 +90,23 @@ impl Judge<'_> {
     pub(super) fn knew_message(&self, conversation: &str, before: usize) -> bool {
         let written = self.written_from(conversation, 0).filter(|index| *index < before).last();
         let Some(written) = written else { return false };
-        let told = self.execution.requests[written].succeeded();
-        let read = |(index, asked): (usize, &Asked)| {
-            index < before && asked.conversation.as_deref() == Some(conversation) && asked.shows(conversation)
+        let answered = self.execution.requests[written].succeeded();
+        let read = |(index, request): (usize, &AppRequest)| {
+            index < before
+                && request.conversation.as_deref() == Some(conversation)
+                && request.shows(conversation)
         };
-        told || self.requests().skip(written + 1).any(read)
+        answered || self.requests().skip(written + 1).any(read)
     }
 
     /// Whether a request repeats one that the same run had begun before somebody interfered.
     pub(super) fn was_begun(&self, index: usize, interfered: usize) -> bool {
-        let asked = &self.execution.requests[index];
-        let same = |(at, it): (usize, &Asked)| {
+        let request = &self.execution.requests[index];
+        let same = |(at, it): (usize, &AppRequest)| {
             at < interfered
-                && it.op == asked.op
-                && it.conversation == asked.conversation
-                && it.body == asked.body
+                && it.op == request.op
+                && it.conversation == request.conversation
+                && it.body == request.body
                 && self.run_of(at) == self.run_of(index)
         };
         self.requests().any(same)
@@ -118,7 +125,7 @@ impl Judge<'_> {
         let answers = |run: &Execution| -> Option<bool> {
             let there = self.same_in(run, end)?;
             let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
-            let saw = run.requests.iter().skip(came).any(|asked| asked.shows(&there.id));
+            let saw = run.requests.iter().skip(came).any(|request| request.shows(&there.id));
             saw.then_some(there.last_is_answered)
         };
         let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     driver::{POLL_INTERVAL, Run},
-    record::{Asked, End, Event, Execution, Fired},
+    record::{AppRequest, End, Event, Execution, Fired},
     step::{Place, What},
     world::text,
 };
@@ -52,7 +52,7 @@ impl Run<'_> {
         loop {
             let requests = self.world.requests().await;
             let fired = self.world.faults().await.iter().filter(|fault| fault.fired != 0).count();
-            let there = |request| Asked::find(&requests, request).is_some();
+            let there = |request| AppRequest::find(&requests, request).is_some();
             let steps = self.rules.iter().filter_map(|(n, _)| self.schedule.steps[*n].request());
             if steps.filter(|request| there(*request)).count() >= fired || began.elapsed() > JOURNAL_TIMEOUT {
                 return Ok(requests.len());
@@ -95,7 +95,7 @@ impl Run<'_> {
         let journal = self.world.requests().await;
         for (n, _) in &self.rules {
             let step = &self.schedule.steps[*n];
-            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else {
+            let Some(index) = step.request().and_then(|request| AppRequest::find(&journal, request)) else {
                 continue;
             };
             if self.fired[*n].effective {
@@ -109,7 +109,7 @@ impl Run<'_> {
             expectations.push((status >= 400).then(|| text(&body["error"])));
         }
         Ok(Execution {
-            requests: journal.iter().map(Asked::read).collect(),
+            requests: journal.iter().map(AppRequest::read).collect(),
             events: std::mem::take(&mut self.events),
             fired: std::mem::take(&mut self.fired),
             runs: std::mem::take(&mut self.runs),

@@ -8,7 +8,7 @@ use super::{
     calls::another,
     judge::Judge,
     op::Op,
-    record::{Asked, End, Execution},
+    record::{AppRequest, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},
     schedule::Schedule,
@@ -51,7 +51,7 @@ pub(super) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
     let schedule = Schedule::calm(Vec::new());
     let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[] };
     let responses =
-        run.requests.iter().filter_map(|asked| asked.status).find(|status| matches!(status, 401 | 429));
+        run.requests.iter().filter_map(|request| request.status).find(|status| matches!(status, 401 | 429));
     let refused = responses.map(|status| Broken {
         oracle: Oracle::WellBehaved,
         summary: format!("a request was answered with {status}"),
@@ -216,25 +216,29 @@ impl Judge<'_> {
 
     /// Responses that the run without trouble did not get.
     fn responses(&self) -> Option<Broken> {
-        let same =
-            |asked: &Asked, op: Option<Op>, status: u16| asked.op == op && asked.status == Some(status);
+        let same = |request: &AppRequest, op: Option<Op>, status: u16| {
+            request.op == op && request.status == Some(status)
+        };
         let injected = |index: usize| {
             let steps = self.schedule.steps.iter().zip(&self.execution.fired);
             steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(index))
         };
         let known = |op: Option<Op>, status: u16| {
             let runs = std::iter::once(self.reference).chain(self.calm);
-            runs.flat_map(|run| &run.requests).any(|asked| same(asked, op, status))
+            runs.flat_map(|run| &run.requests).any(|request| same(request, op, status))
         };
-        let found = self.requests().find_map(|(index, asked)| {
-            let status = asked.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
-            (!injected(index) && !known(asked.op, status)).then_some((asked, status))
+        let found = self.requests().find_map(|(index, request)| {
+            let status = request.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
+            (!injected(index) && !known(request.op, status)).then_some((request, status))
         });
-        let (asked, status) = found?;
+        let (request, status) = found?;
         let summary = match status {
             429 => "The app made more than 120 requests in a minute.".to_owned(),
             _ => {
-                format!("The service answered {} with {status}, as it does not without trouble.", asked.line)
+                format!(
+                    "The service answered {} with {status}, as it does not without trouble.",
+                    request.line
+                )
             }
         };
         Some(Broken { oracle: Oracle::WellBehaved, summary, claim: Claim::NoResponse { status } })

@@ -11,7 +11,7 @@ use super::{
 
 /// A request of the app.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct AppRequest {
     pub(super) op: Option<Op>,
     /// The method and the path, or the tool.
     pub(super) line: String,
@@ -22,7 +22,7 @@ pub(super) struct Asked {
     pub(super) received: String,
 }
 
-impl Asked {
+impl AppRequest {
     fn op_of(entry: &Value) -> Option<Op> {
         let tool = entry["tool"].as_str();
         Op::of(entry["method"].as_str()?, entry["path"].as_str()?, tool)
@@ -93,7 +93,7 @@ pub(super) struct Fired {
 /// A schedule that was run.
 #[derive(Debug, Clone)]
 pub(super) struct Execution {
-    pub(super) requests: Vec<Asked>,
+    pub(super) requests: Vec<AppRequest>,
     /// What happened beside them, each with the number of requests before it.
     pub(super) events: Vec<(usize, Event)>,
     pub(super) fired: Vec<Fired>,

@@ -3,7 +3,7 @@
 use super::{
     app::RunEnd,
     oracles::quoted,
-    record::{Asked, Event, Execution},
+    record::{AppRequest, Event, Execution},
     schedule::Schedule,
     step::{Act, Step, What},
 };
@@ -19,7 +19,7 @@ pub(super) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
                 lines.push(line);
             }
         }
-        let Some(asked) = execution.requests.get(index) else { break };
+        let Some(request) = execution.requests.get(index) else { break };
         let at_it = |(step, fired): (&Step, &super::record::Fired)| {
             (fired.effective && step.request().is_some() && fired.at == Some(index)).then_some(*step)
         };
@@ -28,22 +28,22 @@ pub(super) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
             lines.push(act_line(act, customer(mail)));
         }
         let struck = here.iter().find(|step| step.act().is_none());
-        lines.push(request_line(asked, struck, execution));
+        lines.push(request_line(request, struck, execution));
     }
     lines
 }
 
-fn request_line(asked: &Asked, struck: Option<&Step>, execution: &Execution) -> String {
-    let end = execution.ends.iter().find(|end| Some(&end.id) == asked.conversation.as_ref());
+fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Execution) -> String {
+    let end = execution.ends.iter().find(|end| Some(&end.id) == request.conversation.as_ref());
     let line = match end {
-        Some(end) => asked.line.replace(&end.id, &format!("<{}>", end.customer)),
-        None => asked.line.clone(),
+        Some(end) => request.line.replace(&end.id, &format!("<{}>", end.customer)),
+        None => request.line.clone(),
     };
-    let said = asked.body["body"].as_str().map(|text| format!(" {}", quoted(text))).unwrap_or_default();
+    let said = request.body["body"].as_str().map(|text| format!(" {}", quoted(text))).unwrap_or_default();
     let outcome = match struck.map(|step| step.what) {
         Some(What::Fail(failure)) => failure.words().to_owned(),
         Some(What::Kill) => "was under way when the app was killed".to_owned(),
-        _ => asked.status.map_or("no response".to_owned(), |status| status.to_string()),
+        _ => request.status.map_or("no response".to_owned(), |status| status.to_string()),
     };
     format!("app       {line}{said} → {outcome}")
 }
@@ -56,7 +56,7 @@ fn event_line<'c>(
     Some(match event {
         Event::Mail { from, text } => format!("customer  {from} writes {}", quoted(text)),
         Event::RunStarts(run) => format!("app       run {run} begins"),
-        Event::RunEnds(run, RunEnd::Done) => format!("app       run {run} ends"),
+        Event::RunEnds(run, RunEnd::Succeeded) => format!("app       run {run} ends"),
         Event::RunEnds(run, RunEnd::Failed(how)) => format!("app       run {run} fails: {how}"),
         Event::RunEnds(run, RunEnd::Killed) => format!("app       run {run} is killed"),
         Event::RunEnds(run, RunEnd::TimedOut) => format!("app       run {run} takes too long and is killed"),

@@ -37,9 +37,9 @@ impl Server {
     /// A new world, with a key of these scopes.
     pub(super) async fn world(&self, scopes: &[String]) -> Result<World, String> {
         let main = self.mock.control().clone();
-        let control = told(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
+        let control = or_message(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
         let ready = control.ready();
-        let inbox = told(control.mailboxes().await)?.first().map(|inbox| inbox.address.clone());
+        let inbox = or_message(control.mailboxes().await)?.first().map(|inbox| inbox.address.clone());
         let person = control.users().await.first().map(|user| user.id.to_string());
         let mut world = World {
             http: self.http.clone(),
@@ -84,8 +84,8 @@ fn json_of(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn told<T>(done: Controlled<T>) -> Result<T, String> {
-    done.map_err(|refused| refused.message)
+fn or_message<T>(answer: Controlled<T>) -> Result<T, String> {
+    answer.map_err(|refused| refused.message)
 }
 
 impl World {
@@ -113,7 +113,7 @@ impl World {
 
     pub(super) async fn count_requests(&self) -> Result<usize, String> {
         let filter = RequestFilter::default().without_responses();
-        Ok(told(self.control.find_requests(filter, Default::default()).await)?.total)
+        Ok(or_message(self.control.find_requests(filter, Default::default()).await)?.total)
     }
 
     pub(super) async fn faults(&self) -> Vec<Fault> {
@@ -134,7 +134,7 @@ impl World {
 
     /// Every conversation, the oldest first.
     pub(super) async fn conversations(&self) -> Result<Vec<Value>, String> {
-        let listed = told(self.control.conversations(Default::default(), Default::default()).await)?;
+        let listed = or_message(self.control.conversations(Default::default(), Default::default()).await)?;
         let mut views = Vec::new();
         for entry in listed.items.iter().rev() {
             views.push(self.conversation(entry.summary.id.as_str()).await?);
@@ -143,7 +143,7 @@ impl World {
     }
 
     pub(super) async fn conversation(&self, id: &str) -> Result<Value, String> {
-        told(self.control.conversation(id).await).map(json_of)
+        or_message(self.control.conversation(id).await).map(json_of)
     }
 
     /// Whether something is due that customers or the app would see.
@@ -153,11 +153,11 @@ impl World {
     }
 
     pub(super) async fn advance(&self, seconds: u64) -> Result<(), String> {
-        told(self.control.advance(Duration::from_secs(seconds)).await).map(drop)
+        or_message(self.control.advance(Duration::from_secs(seconds)).await).map(drop)
     }
 
     pub(super) async fn run_next_job(&self) -> Result<(), String> {
-        told(self.control.run_next_job().await).map(drop)
+        or_message(self.control.run_next_job().await).map(drop)
     }
 
     /// Ends the world.

@@ -116,7 +116,7 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
             What::Kill => "is under way when the app is killed".to_owned(),
             What::Act(..) => format!("comes right after somebody has acted ({})", step.kind()),
         };
-        let request = fired.and_then(|at| execution.requests.get(at)).and_then(|asked| asked.op);
+        let request = fired.and_then(|at| execution.requests.get(at)).and_then(|request| request.op);
         let line = request.map_or_else(|| "a request".to_owned(), |op| op.to_string());
         lines.push(Line::Comment(format!("{line} {what}.")));
         lines.push(Line::Fault { rule, kills: step.what == What::Kill });
@@ -146,7 +146,7 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
         quiet(Moment::End, &mut lines);
         // Who supervises a job that failed runs it again before people look at its drafts.
         let run = usize::try_from(round).ok().and_then(|round| execution.runs.get(round));
-        let failed = run.is_some_and(|end| *end != RunEnd::Done);
+        let failed = run.is_some_and(|end| *end != RunEnd::Succeeded);
         if driver.scenario.people_approve && !failed {
             lines.push(Line::People);
         }
