@@ -3,12 +3,13 @@
 use std::{cell::Cell, time::Duration};
 
 use serde_json::Value;
+use shared_inbox::Timestamp;
 
 use super::{
-    app::{App, AppContext, RunEnd},
+    app::{App, AppContext, RunEnd, Running},
     calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     record::{Event, Execution, Fired},
-    scenario::Scenario,
+    scenario::{Mode, Scenario},
     schedule::Schedule,
     step::{Act, Moment, Place, Step, What},
     world::{Server, World, text},
@@ -46,12 +47,18 @@ pub(super) struct Run<'d> {
     pub(super) rules: Vec<(usize, String)>,
     /// Kills that have been done.
     pub(super) killed: Cell<u32>,
-    pub(super) events: Vec<(usize, Event)>,
+    /// The server while it is up, how often it was started, and its webhook.
+    pub(super) running: Option<Running>,
+    pub(super) starts: u32,
+    pub(super) webhook: String,
+    /// What happened: after how many requests, and when.
+    pub(super) events: Vec<(usize, Timestamp, Event)>,
     pub(super) fired: Vec<Fired>,
     pub(super) runs: Vec<RunEnd>,
     /// Messages that people approved; one that is a draft again was stopped, and nobody approves it again.
     pub(super) approved: Vec<String>,
-    pub(super) outbox: usize,
+    /// Rounds until the trouble ended.
+    pub(super) troubled_rounds: u32,
 }
 
 impl Driver {
@@ -63,6 +70,8 @@ impl Driver {
             base_url: world.base_url.clone(),
             key: world.key.clone(),
             state_dir: folder.0.clone(),
+            port: None,
+            webhook_secret: None,
         };
         let mut run = Run {
             driver: self,
@@ -72,13 +81,19 @@ impl Driver {
             conversations: Vec::new(),
             rules: Vec::new(),
             killed: Cell::new(0),
+            running: None,
+            starts: 0,
+            webhook: String::new(),
             events: Vec::new(),
             fired: vec![Fired::default(); schedule.steps.len()],
             runs: Vec::new(),
             approved: Vec::new(),
-            outbox: 0,
+            troubled_rounds: 0,
         };
         let execution = run.execute().await;
+        if let Some(server) = run.running {
+            server.kill().await;
+        }
         run.world.end().await;
         execution
     }
@@ -108,23 +123,30 @@ impl Drop for StateDir {
 
 impl Run<'_> {
     async fn execute(&mut self) -> Result<Execution, String> {
+        if self.driver.scenario.mode == Mode::Server {
+            self.prepare_server().await?;
+            self.arm().await?;
+        }
         for &mail in &self.schedule.mails {
             let body = self.driver.scenario.mails[mail].inbound(&self.world.inbox);
+            self.note(Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }).await?;
             let came =
                 self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
             self.conversations.push((mail, text(&came["conversationId"])));
-            self.events.push((0, Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }));
-            self.world.advance(BETWEEN_MAILS_SECONDS).await?;
+            self.rest().await?;
+            self.pass(BETWEEN_MAILS_SECONDS).await?;
         }
-        self.arm().await?;
+        if self.driver.scenario.mode == Mode::Job {
+            self.arm().await?;
+        }
         let (mut round, mut trouble, mut calm_rounds, mut failing, mut later) = (0, true, 0, 0, 0);
         let mut settled = false;
         let mut before = self.fingerprint().await?;
-        while calm_rounds < MAX_CALM_ROUNDS {
+        while calm_rounds < MAX_CALM_ROUNDS && !self.has_exited() {
             self.round(round).await?;
             let after = self.fingerprint().await?;
             let same = std::mem::replace(&mut before, after) == before;
-            let went_well = self.runs.last() == Some(&RunEnd::Succeeded);
+            let went_well = self.went_well();
             let comes_later = |step: &Step| matches!(step.place, Place::Quiet(_, at) if at > round);
             let pending = self.schedule.steps.iter().any(comes_later);
             round += 1;
@@ -134,6 +156,7 @@ impl Run<'_> {
                     continue;
                 }
                 trouble = false;
+                self.troubled_rounds = round;
                 self.end_trouble().await?;
                 if !self.schedule.steps.is_empty() {
                     continue;
@@ -150,22 +173,41 @@ impl Run<'_> {
             // What is due later, such as a reminder.
             if later < MAX_LATER_JOBS && self.world.has_jobs().await {
                 (later, calm_rounds) = (later + 1, 0);
-                self.world.run_next_job().await?;
-                self.note_outbox().await?;
+                self.run_next_job().await?;
                 before = self.fingerprint().await?;
                 continue;
             }
-            settled = true;
+            settled = !self.has_exited();
             break;
+        }
+        if trouble {
+            self.end_trouble().await?;
         }
         self.finish(settled, round).await
     }
 
-    /// The app runs, people look at drafts, time passes.
+    /// The app works, people look at drafts, time passes.
     async fn round(&mut self, round: u32) -> Result<(), String> {
         self.quiet(Moment::Run, round).await?;
-        let before = self.world.count_requests().await?;
-        self.events.push((before, Event::RunStarts(round + 1)));
+        if self.is_server() {
+            self.rest().await?;
+        } else {
+            self.run_job(round).await?;
+        }
+        self.quiet(Moment::End, round).await?;
+        let went_well = self.went_well();
+        if self.driver.scenario.people_approve && went_well {
+            self.people().await?;
+            self.rest().await?;
+        }
+        self.quiet(Moment::People, round).await?;
+        let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
+        self.note(Event::TimePasses(seconds)).await?;
+        self.pass(seconds).await
+    }
+
+    async fn run_job(&mut self, round: u32) -> Result<(), String> {
+        self.note(Event::RunStarts(round + 1)).await?;
         let kills = self.rules.iter().filter(|(n, _)| self.schedule.steps[*n].what == What::Kill).count();
         let killed = async {
             if kills == 0 {
@@ -177,19 +219,21 @@ impl Run<'_> {
             self.killed.set(self.killed.get() + 1);
         };
         let ended = self.driver.app.run(&self.context, self.driver.app_timeout, killed).await?;
-        let now = self.all_requests().await?;
-        self.events.push((now, Event::RunEnds(round + 1, ended.clone())));
+        self.all_requests().await?;
+        self.note(Event::RunEnds(round + 1, ended.clone())).await?;
         self.runs.push(ended);
-        self.quiet(Moment::End, round).await?;
-        let went_well = self.runs.last() == Some(&RunEnd::Succeeded);
-        if self.driver.scenario.people_approve && went_well {
-            self.people().await?;
-        }
-        self.quiet(Moment::People, round).await?;
-        let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
-        self.events.push((now, Event::TimePasses(seconds)));
-        self.world.advance(seconds).await?;
-        self.note_outbox().await
+        Ok(())
+    }
+
+    fn went_well(&self) -> bool {
+        if self.is_server() { !self.has_exited() } else { self.runs.last() == Some(&RunEnd::Succeeded) }
+    }
+
+    /// Notes that something happens now.
+    pub(super) async fn note(&mut self, event: Event) -> Result<(), String> {
+        let requests = self.world.count_requests().await?;
+        self.events.push((requests, self.world.now().await, event));
+        Ok(())
     }
 
     /// Steps of a quiet moment.
@@ -202,18 +246,24 @@ impl Run<'_> {
                 continue;
             }
             let Some((path, body)) = self.control_call(act, mail) else { continue };
+            let (requests, now) = (self.world.count_requests().await?, self.world.now().await);
             let (status, _) = self.world.call(&path, &body).await?;
-            let requests = self.world.count_requests().await?;
             let effective = status < 400;
             self.fired[n] = Fired { at: Some(requests), effective };
             if effective {
-                self.events.push((requests, Event::Step(n)));
+                self.events.push((requests, now, Event::Step(n)));
             }
+            self.rest().await?;
         }
         Ok(())
     }
 
+    /// What stands for the conversation of a mail: its id, or the customer's address while it has not come yet.
     fn conversation(&self, mail: usize) -> Option<&str> {
+        if self.is_server() {
+            let comes = self.schedule.mails.contains(&mail);
+            return self.driver.scenario.mails.get(mail).filter(|_| comes).map(|mail| mail.from.as_str());
+        }
         self.conversations.iter().find(|(it, _)| *it == mail).map(|(_, id)| id.as_str())
     }
 
@@ -223,7 +273,7 @@ impl Run<'_> {
         control_call(act, &self.driver.scenario, mail, conversation, &self.world.inbox, &self.world.person)
     }
 
-    /// Arms the steps that are at a request. Those who act come first, since they leave the request to the others.
+    /// Arms the steps that are at a request or a delivery. Those who act come first, since they leave the request to the others.
     async fn arm(&mut self) -> Result<(), String> {
         let slow_ms = u64::try_from(self.driver.app_timeout.as_millis()).unwrap_or(u64::MAX);
         for (n, rule) in rules(self.schedule, slow_ms, |act, mail| self.control_call(act, mail)) {

@@ -15,7 +15,7 @@ use super::{
     oracles::Broken,
     record::Execution,
     report::{Finding, Report, Verdict},
-    scenario::{Mode, PARTS, Scenario},
+    scenario::Scenario,
     schedule::Schedule,
     session::{MIN_WORKERS, Session},
     world::Server,
@@ -94,7 +94,8 @@ impl Explore {
         Self::new(scenario, App::Command(command.into_iter().map(Into::into).collect()))
     }
 
-    /// An app that is a function: a job that runs to its end each time.
+    /// An app that is a function: a job that runs to its end each time, or a [server](Scenario::server) that listens on
+    /// the port of its context and stays. A server has a Tokio runtime of its own; a kill drops the future and the runtime.
     pub fn function<F, R>(scenario: Scenario, run: F) -> Self
     where
         F: Fn(AppContext) -> R + Send + Sync + 'static,
@@ -166,8 +167,12 @@ impl Explore {
         let until = began + span;
         let (mut schedules, mut issued) = (0, 0);
         let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
-        let workers = std::thread::available_parallelism()
+        let mut workers = std::thread::available_parallelism()
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
+        if reference.server {
+            // Most of the time goes by while a server is idle.
+            workers *= 2;
+        }
         let mut running = FuturesOrdered::new();
         loop {
             while running.len() < workers && issued < limit && Instant::now() < until {
@@ -253,12 +258,7 @@ impl Explore {
     }
 
     async fn session(self) -> Result<Session, String> {
-        if self.scenario.mode == Mode::Server {
-            return Err("mode: \"server\" is not available yet".to_owned());
-        }
-        if let Some(unknown) = self.scenario.ignore.iter().find(|part| !PARTS.contains(&part.as_str())) {
-            return Err(format!("ignore: {unknown} is none of {}", PARTS.join(", ")));
-        }
+        self.scenario.check()?;
         let driver = Driver {
             server: Server::start().await?,
             app: self.app,

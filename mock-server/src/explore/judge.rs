@@ -1,11 +1,13 @@
 //! What a run shows: who interfered, what the app had read, what took effect.
 
+use shared_inbox::Timestamp;
+
 use super::{
     op::Op,
     record::{AppRequest, End, Event, Execution},
     scenario::Scenario,
     schedule::Schedule,
-    step::{Act, Place, What},
+    step::{Act, Place, Step, What},
 };
 
 /// What a schedule is held against.
@@ -59,6 +61,11 @@ impl Judge<'_> {
         requests.map(|(index, _)| index).filter(|index| self.took_effect(*index))
     }
 
+    /// Whether the app could know of a mail that came before the request number `from`: a server is told of it.
+    pub(super) fn could_know(run: &Execution, conversation: &str, from: usize) -> bool {
+        run.server || run.requests.iter().skip(from).any(|request| request.shows(conversation))
+    }
+
     /// The first request from `from` on in which the app read the conversation.
     pub(super) fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
         let shows =
@@ -76,14 +83,20 @@ impl Judge<'_> {
         last.is_some_and(|(at, request)| {
             request.op.is_some_and(Op::creates)
                 && !request.succeeded()
-                && self.run_of(at) == self.run_of(index)
+                && self.work_of(at) == self.work_of(index)
         })
     }
 
-    pub(super) fn run_of(&self, index: usize) -> usize {
+    /// Which piece of work a request is a part of: a run of a job, or what a server does at one time of the world's clock.
+    /// Where that clock moves between two requests, all of a server is one.
+    pub(super) fn work_of(&self, index: usize) -> (usize, Option<Timestamp>) {
         let started =
             |(before, event): &&(usize, Event)| matches!(event, Event::RunStarts(_)) && *before <= index;
-        self.execution.events.iter().filter(started).count()
+        let moves =
+            |step: &Step| step.request().is_some() && step.act().is_some_and(|(act, _)| act.moves_clock());
+        let one = !self.execution.server || self.schedule.steps.iter().any(moves);
+        let at = (!one).then(|| self.execution.requests[index].at);
+        (self.execution.events.iter().filter(started).count(), at)
     }
 
     /// Whether the app knew of a message that it had written before.
@@ -107,7 +120,7 @@ impl Judge<'_> {
                 && it.op == request.op
                 && it.conversation == request.conversation
                 && it.body == request.body
-                && self.run_of(at) == self.run_of(index)
+                && self.work_of(at) == self.work_of(index)
         };
         self.requests().any(same)
     }
@@ -125,8 +138,7 @@ impl Judge<'_> {
         let answers = |run: &Execution| -> Option<bool> {
             let there = self.same_in(run, end)?;
             let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
-            let saw = run.requests.iter().skip(came).any(|request| request.shows(&there.id));
-            saw.then_some(there.last_is_answered)
+            Self::could_know(run, &there.id, came).then_some(there.last_is_answered)
         };
         let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
         self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))

@@ -22,6 +22,7 @@ mod record;
 mod report;
 mod scenario;
 mod schedule;
+mod server;
 mod session;
 mod shrink;
 mod step;

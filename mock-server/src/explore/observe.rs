@@ -2,24 +2,33 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+use shared_inbox::Timestamp;
+
 use super::{
     driver::{POLL_INTERVAL, Run},
-    record::{AppRequest, End, Event, Execution, Fired},
+    record::{AppRequest, DeliveryTry, End, Event, Execution, Fired, time},
+    schedule::Schedule,
     step::{Place, What},
-    world::text,
+    world::{World, text},
 };
 
 /// How long a request that was cut short may take to be in the journal.
 const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How many of the kills among these rules are due or done.
+pub(super) async fn fired_kills(world: &World, schedule: &Schedule, rules: &[(usize, String)]) -> u32 {
+    let faults = world.faults().await;
+    let fired = |(n, id): &&(usize, String)| {
+        schedule.steps[*n].what == What::Kill
+            && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
+    };
+    u32::try_from(rules.iter().filter(fired).count()).unwrap_or(u32::MAX)
+}
+
 impl Run<'_> {
     pub(super) async fn fired_kills(&self) -> u32 {
-        let faults = self.world.faults().await;
-        let fired = |(n, id): &&(usize, String)| {
-            self.schedule.steps[*n].what == What::Kill
-                && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
-        };
-        u32::try_from(self.rules.iter().filter(fired).count()).unwrap_or(u32::MAX)
+        fired_kills(&self.world, self.schedule, &self.rules).await
     }
 
     /// Whether an armed step has not come yet.
@@ -36,40 +45,34 @@ impl Run<'_> {
             self.fired[*n] = Fired { at: None, effective };
         }
         self.world.clear_faults().await;
-        let requests = self.world.count_requests().await?;
         if !self.schedule.steps.is_empty() {
-            self.events.push((requests, Event::TroubleEnds));
+            self.note(Event::TroubleEnds).await?;
         }
         Ok(())
     }
 
-    /// How many requests there are, once those are in the journal that were cut short.
-    pub(super) async fn all_requests(&self) -> Result<usize, String> {
-        if self.rules.is_empty() {
-            return self.world.count_requests().await;
-        }
+    /// Waits until those requests are in the journal that were cut short.
+    pub(super) async fn all_requests(&self) -> Result<(), String> {
         let began = Instant::now();
-        loop {
-            let requests = self.world.requests().await;
-            let fired = self.world.faults().await.iter().filter(|fault| fault.fired != 0).count();
-            let there = |request| AppRequest::find(&requests, request).is_some();
-            let steps = self.rules.iter().filter_map(|(n, _)| self.schedule.steps[*n].request());
-            if steps.filter(|request| there(*request)).count() >= fired || began.elapsed() > JOURNAL_TIMEOUT {
-                return Ok(requests.len());
-            }
+        while self.is_waiting().await && began.elapsed() < JOURNAL_TIMEOUT {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
+        Ok(())
     }
 
-    /// Notes the mails that have left since.
-    pub(super) async fn note_outbox(&mut self) -> Result<(), String> {
-        let outbox = self.world.outbox().await;
-        let requests = self.world.count_requests().await?;
-        for mail in outbox.iter().skip(self.outbox) {
-            self.events.push((requests, Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) }));
+    /// Whether a request at which something happens has not come to its end.
+    pub(super) async fn is_waiting(&self) -> bool {
+        if self.rules.is_empty() {
+            return false;
         }
-        self.outbox = outbox.len();
-        Ok(())
+        let faults = self.world.faults().await;
+        let requests = self.world.requests().await;
+        let open = |(n, id): &(usize, String)| {
+            let request = self.schedule.steps[*n].request();
+            request.is_some_and(|request| AppRequest::find(&requests, request).is_none())
+                && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
+        };
+        self.rules.iter().any(open)
     }
 
     /// What the world is like, without its clock.
@@ -108,9 +111,31 @@ impl Run<'_> {
             let (status, body) = self.world.call("/expect", expectation).await?;
             expectations.push((status >= 400).then(|| text(&body["error"])));
         }
+        let requests: Vec<AppRequest> = journal.iter().map(AppRequest::read).collect();
+        let mut events = std::mem::take(&mut self.events);
+        let first_from = |at: Timestamp| requests.iter().take_while(|request| request.at < at).count();
+        for mail in self.world.outbox().await.iter().filter(|mail| mail["kind"] != "notice") {
+            let at = time(&mail["at"]);
+            let sent = Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) };
+            events.push((first_from(at), at, sent));
+        }
+        let tries = self.tries(&journal).await?;
+        for (n, attempt) in tries.iter().enumerate() {
+            // What the app or a step at its request brought about comes after that request.
+            let acts = self.fired.iter().filter_map(|fired| fired.at);
+            let acts = acts.filter(|index| requests.get(*index).is_some_and(|it| it.at == attempt.at));
+            let cause = attempt.cause.or_else(|| acts.max());
+            let cause = cause
+                .filter(|cause| requests.get(cause.saturating_sub(1)).is_some_and(|it| it.at == attempt.at));
+            events.push((first_from(attempt.at).max(cause.unwrap_or(0)), attempt.at, Event::Try(n)));
+        }
+        events.sort_by_key(|(requests, at, _)| (*requests, *at));
         Ok(Execution {
-            requests: journal.iter().map(AppRequest::read).collect(),
-            events: std::mem::take(&mut self.events),
+            requests,
+            tries,
+            server: self.is_server(),
+            troubled_rounds: self.troubled_rounds,
+            events: events.into_iter().map(|(requests, _, event)| (requests, event)).collect(),
             fired: std::mem::take(&mut self.fired),
             runs: std::mem::take(&mut self.runs),
             ends: self.ends().await?,
@@ -118,5 +143,17 @@ impl Run<'_> {
             settled,
             rounds,
         })
+    }
+
+    /// Every try to deliver a webhook, in order.
+    async fn tries(&self, journal: &[Value]) -> Result<Vec<DeliveryTry>, String> {
+        let mut tries = Vec::new();
+        if self.is_server() {
+            for delivery in self.world.deliveries(&self.webhook).await? {
+                tries.extend(DeliveryTry::read(&delivery, journal));
+            }
+        }
+        tries.sort_by_key(|attempt| attempt.at);
+        Ok(tries)
     }
 }

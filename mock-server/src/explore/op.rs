@@ -1,9 +1,9 @@
-//! A request of the app by its operation.
+//! Where steps are: a request of the app by its operation, a delivery of a webhook by its event.
 
 use std::fmt;
 
 use serde_json::{Value, json};
-use shared_inbox::{Method, Operation};
+use shared_inbox::{EventKind, Method, Operation};
 
 /// Which request of the app: an operation, by REST or MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,4 +81,28 @@ impl fmt::Display for Op {
 pub(super) struct Request {
     pub(super) op: Op,
     pub(super) nth: u32,
+}
+
+/// A try to deliver a webhook, by the type of its event and its number among the tries of that type, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Delivery {
+    pub(super) event: &'static str,
+    pub(super) nth: u32,
+}
+
+impl Delivery {
+    /// The name of an event type in a token, in which a dot stands before a number.
+    pub(super) fn name(self) -> String {
+        self.event.replace('.', "-")
+    }
+
+    pub(super) fn parse(name: &str, nth: u32) -> Option<Self> {
+        let event = EventKind::TYPES.iter().find(|event| event.replace('.', "-") == name)?;
+        Some(Self { event, nth })
+    }
+
+    /// The fields of a fault rule for it.
+    pub(super) fn rule(self) -> Value {
+        json!({ "webhook": "*", "event": self.event })
+    }
 }

@@ -8,11 +8,11 @@ use super::{
     calls::another,
     judge::Judge,
     op::Op,
-    record::{AppRequest, End, Execution},
+    record::{AppRequest, DeliveryTry, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},
     schedule::Schedule,
-    step::{Act, What},
+    step::Act,
 };
 
 /// A rule that does not hold, and what a test has to claim.
@@ -38,7 +38,7 @@ pub(super) enum Claim {
     Part { customer: String, part: &'static str, values: Vec<String> },
     /// No request is answered so.
     NoResponse { status: u16 },
-    /// The last run ends well.
+    /// The last run ends well; a server stays up.
     EndsWell,
     /// The last run changes nothing.
     Settles,
@@ -57,7 +57,16 @@ pub(super) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
         summary: format!("a request was answered with {status}"),
         claim: Claim::NoResponse { status },
     });
-    judge.ended().or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
+    let refuses = |attempt: &&DeliveryTry| !attempt.status.is_some_and(|status| (200..300).contains(&status));
+    let unanswered = run.tries.iter().find(refuses).map(|attempt| Broken {
+        oracle: Oracle::WellBehaved,
+        summary: match attempt.status {
+            Some(status) => format!("the app answered the webhook {} with {status}", attempt.event),
+            None => format!("the app did not answer the webhook {}: {}", attempt.event, attempt.error),
+        },
+        claim: Claim::EndsWell,
+    });
+    judge.ended().or(unanswered).or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
 }
 
 impl Judge<'_> {
@@ -165,8 +174,18 @@ impl Judge<'_> {
     /// Whether the last run ended, and well.
     fn ended(&self) -> Option<Broken> {
         let broken = |summary: String, claim| Some(Broken { oracle: Oracle::WellBehaved, summary, claim });
+        let server = self.execution.server;
         match self.execution.runs.last() {
             _ if self.execution.settled => None,
+            Some(RunEnd::Failed(how)) if server => {
+                broken(format!("The server ends by itself: {how}."), Claim::EndsWell)
+            }
+            Some(RunEnd::Succeeded) if server => {
+                broken("The server ends by itself: exit status 0.".into(), Claim::EndsWell)
+            }
+            Some(RunEnd::TimedOut) if server => {
+                broken("The server does not accept connections on its port.".into(), Claim::EndsWell)
+            }
             Some(RunEnd::Failed(how)) => {
                 broken(format!("The app still fails when all trouble has ended: {how}."), Claim::EndsWell)
             }
@@ -200,7 +219,7 @@ impl Judge<'_> {
                 }
                 Some(_) => self.answers_when_calm(end),
             };
-            let seen = came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
+            let seen = self.execution.server || came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
             let answered = if came.is_some() { end.last_is_answered } else { end.is_answered() };
             if would && seen && !answered {
                 let customer = end.customer.clone();

@@ -20,8 +20,7 @@ impl Run<'_> {
             }
         }
         if approved > 0 {
-            let requests = self.world.count_requests().await?;
-            self.events.push((requests, Event::Approved(approved)));
+            self.note(Event::Approved(approved)).await?;
         }
         Ok(())
     }

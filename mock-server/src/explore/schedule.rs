@@ -1,8 +1,8 @@
 //! A schedule: what goes wrong, and where. Its token is its text.
 
 use super::{
-    op::{Op, Request},
-    step::{ACTS, Act, FAILURES, MOMENTS, Place, Step, What, find_in, name_in},
+    op::{Delivery, Op, Request},
+    step::{ACTS, Act, FAILURES, MOMENTS, Place, Step, TROUBLES, What, find_in, name_in},
 };
 
 /// Which mails come, and what happens.
@@ -29,8 +29,8 @@ impl Schedule {
         let fails = |step: &&Step| !matches!(step.what, What::Act(..));
         let mut seen = Vec::new();
         self.steps.iter().filter(fails).any(|step| {
-            let request = step.request();
-            seen.contains(&request) || (seen.push(request), false).1
+            let target = (step.request(), step.delivery());
+            seen.contains(&target) || (seen.push(target), false).1
         }) || self.steps.iter().enumerate().any(|(n, step)| self.steps[..n].contains(step))
     }
 
@@ -47,6 +47,7 @@ impl Schedule {
             let place = match step.place {
                 Place::Before(it) => format!("{}{}.{}", prefix(it.op), it.op.name(), it.nth),
                 Place::After(it) => format!("{}{}.{}.after", prefix(it.op), it.op.name(), it.nth),
+                Place::Delivery(it) => format!("{}.{}", it.name(), it.nth),
                 Place::Quiet(moment, round) => format!("{}.{round}", name_in(&MOMENTS, moment)),
             };
             format!("_{}{target}@{place}", step.kind())
@@ -77,15 +78,20 @@ impl Schedule {
         let step = |part: String| -> Option<Step> {
             let (what, place) = part.split_once('@')?;
             let (kind, target) = what.split_once(':').map_or((what, None), |(kind, mail)| (kind, Some(mail)));
-            let what = match (find_in(&FAILURES, kind), target) {
-                (Some(failure), None) => What::Fail(failure),
-                (None, None) if kind == "kill" => What::Kill,
-                (None, Some(mail)) => What::Act(find_in(&ACTS, kind)?, read(mail)?),
+            let what = match (find_in(&FAILURES, kind), find_in(&TROUBLES, kind), target) {
+                (Some(failure), None, None) => What::Fail(failure),
+                (None, Some(trouble), None) => What::Deliver(trouble),
+                (None, None, None) if kind == "kill" => What::Kill,
+                (None, None, Some(mail)) => What::Act(find_in(&ACTS, kind)?, read(mail)?),
                 _ => return None,
             };
             let mut place = place.split('.');
             let (name, nth) = (place.next()?, place.next()?.parse().ok()?);
             let place = match (find_in(&MOMENTS, name), place.next()) {
+                (None, None) if matches!(what, What::Deliver(_)) => {
+                    Place::Delivery(Delivery::parse(name, nth)?)
+                }
+                _ if matches!(what, What::Deliver(_)) => return None,
                 (Some(moment), None) => Place::Quiet(moment, nth),
                 (None, None) => Place::Before(Request { op: Op::parse(name)?, nth }),
                 (None, Some("after")) => Place::After(Request { op: Op::parse(name)?, nth }),
@@ -101,7 +107,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::step::{Failure, Moment},
+        super::step::{Failure, Moment, Trouble},
         *,
     };
 
@@ -114,15 +120,28 @@ mod tests {
             Step { place: Place::After(request("get_conversation", 0)), what: What::Act(Act::NewMail, 1) },
             Step { place: Place::Quiet(Moment::People, 2), what: What::Act(Act::Stop, 0) },
             Step { place: Place::After(request("mcp-add_note", 0)), what: What::Kill },
+            Step {
+                place: Place::Delivery(Delivery { event: "turn.changed", nth: 1 }),
+                what: What::Deliver(Trouble::Lost),
+            },
         ];
         let schedule = Schedule { mails: vec![0, 1], steps };
         let token = schedule.token();
         assert_eq!(
             token,
-            "1_0.1_lost-after@reply.1_new-mail:1@get_conversation.0.after_stop:0@people.2_kill@mcp-add_note.0.after"
+            "1_0.1_lost-after@reply.1_new-mail:1@get_conversation.0.after_stop:0@people.2_kill@mcp-add_note.0.after_lost@turn-changed.1"
         );
         assert_eq!(Schedule::parse(&token, 2), Ok(schedule));
-        for bad in ["", "1_", "1_2", "2_0", "1_0_lost-after@nothing.0", "1_0_stop@people.0", "1_0_x"] {
+        for bad in [
+            "",
+            "1_",
+            "1_2",
+            "2_0",
+            "1_0_lost-after@nothing.0",
+            "1_0_stop@people.0",
+            "1_0_lost@reply.0",
+            "1_0_x",
+        ] {
             assert!(Schedule::parse(bad, 2).is_err(), "{bad}");
         }
     }

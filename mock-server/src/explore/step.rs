@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::op::Request;
+use super::op::{Delivery, Request};
 
-/// A quiet moment, in which the app does not run.
+/// A quiet moment, in which a job does not run and a server has nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Moment {
     /// Right before a run of the app.
@@ -25,6 +25,8 @@ pub(super) enum Place {
     Before(Request),
     /// Right after a request took effect.
     After(Request),
+    /// At a delivery of a webhook.
+    Delivery(Delivery),
     /// In a quiet moment of a round, from 0.
     Quiet(Moment, u32),
 }
@@ -88,6 +90,51 @@ impl Failure {
     }
 }
 
+/// What becomes of a webhook on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Trouble {
+    Twice,
+    Unanswered,
+    Lost,
+    Late,
+    Swapped,
+}
+
+/// All of them, the simplest first.
+pub(super) const TROUBLES: [(Trouble, &str); 5] = [
+    (Trouble::Twice, "twice"),
+    (Trouble::Unanswered, "unanswered"),
+    (Trouble::Lost, "lost"),
+    (Trouble::Late, "late"),
+    (Trouble::Swapped, "swapped"),
+];
+
+/// How late a webhook is: it comes in the next round.
+const LATE_SECONDS: u64 = 900;
+
+impl Trouble {
+    /// The effect of a fault rule.
+    pub(super) fn effect(self) -> Value {
+        match self {
+            Self::Twice => json!({ "twice": true }),
+            Self::Unanswered => json!({ "drop": "after" }),
+            Self::Lost => json!({ "drop": "before" }),
+            Self::Late => json!({ "lateSeconds": LATE_SECONDS }),
+            Self::Swapped => json!({ "swap": true }),
+        }
+    }
+
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Twice => "is delivered twice",
+            Self::Unanswered => "is delivered, but the response is lost",
+            Self::Lost => "is lost on its way",
+            Self::Late => "comes 15 minutes late",
+            Self::Swapped => "comes after the next one",
+        }
+    }
+}
+
 /// What a person, a customer or time does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Act {
@@ -102,9 +149,10 @@ pub(super) enum Act {
     Risk,
     AutoReply,
     Advance,
+    Overlap,
 }
 
-pub(super) const ACTS: [(Act, &str); 11] = [
+pub(super) const ACTS: [(Act, &str); 12] = [
     (Act::Mail, "mail"),
     (Act::NewMail, "new-mail"),
     (Act::Assign, "assign"),
@@ -116,6 +164,7 @@ pub(super) const ACTS: [(Act, &str); 11] = [
     (Act::Approve, "approve"),
     (Act::AutoReply, "auto-reply"),
     (Act::Advance, "advance"),
+    (Act::Overlap, "overlap"),
 ];
 
 impl Act {
@@ -131,7 +180,12 @@ impl Act {
 
     /// Whether it is about the conversation of a mail, not a conversation of its own or none.
     pub(super) fn touches(self) -> bool {
-        !matches!(self, Self::NewMail | Self::Risk | Self::Advance)
+        !matches!(self, Self::NewMail | Self::Risk) && !self.moves_clock()
+    }
+
+    /// Whether nothing but time passes.
+    pub(super) fn moves_clock(self) -> bool {
+        matches!(self, Self::Advance | Self::Overlap)
     }
 }
 
@@ -142,6 +196,8 @@ pub(super) enum What {
     Fail(Failure),
     /// The app is killed.
     Kill,
+    /// The webhook does not come as it should.
+    Deliver(Trouble),
     /// Someone does something, in the conversation of this mail of the scenario.
     Act(Act, usize),
 }
@@ -161,14 +217,19 @@ impl Step {
     pub(super) fn request(&self) -> Option<Request> {
         match self.place {
             Place::Before(request) | Place::After(request) => Some(request),
-            Place::Quiet(..) => None,
+            Place::Delivery(_) | Place::Quiet(..) => None,
         }
+    }
+
+    pub(super) fn delivery(&self) -> Option<Delivery> {
+        if let Place::Delivery(delivery) = self.place { Some(delivery) } else { None }
     }
 
     pub(super) fn kind(&self) -> &'static str {
         match self.what {
             What::Fail(failure) => name_in(&FAILURES, failure),
             What::Kill => "kill",
+            What::Deliver(trouble) => name_in(&TROUBLES, trouble),
             What::Act(act, _) => name_in(&ACTS, act),
         }
     }
@@ -178,6 +239,7 @@ impl Step {
         let mut json = match self.place {
             Place::Before(it) => json!({ "when": "before", "request": it.op.to_string(), "nth": it.nth + 1 }),
             Place::After(it) => json!({ "when": "after", "request": it.op.to_string(), "nth": it.nth + 1 }),
+            Place::Delivery(it) => json!({ "event": it.event, "nth": it.nth + 1 }),
             Place::Quiet(moment, round) => json!({ "when": match moment {
                 Moment::Run => "before the run",
                 Moment::End => "after the run",
@@ -186,7 +248,7 @@ impl Step {
         };
         json["kind"] = json!(self.kind());
         if let What::Act(act, mail) = self.what
-            && act != Act::Advance
+            && !act.moves_clock()
         {
             json["mail"] = json!(mail + 1);
         }

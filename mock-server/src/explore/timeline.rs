@@ -2,10 +2,11 @@
 
 use super::{
     app::RunEnd,
+    op::Delivery,
     oracles::quoted,
     record::{AppRequest, Event, Execution},
     schedule::Schedule,
-    step::{Act, Step, What},
+    step::{Act, Step, Trouble, What},
 };
 
 /// Who did what, in order.
@@ -15,9 +16,21 @@ pub(super) fn timeline(schedule: &Schedule, execution: &Execution) -> Vec<String
     let customer = |mail: usize| execution.end_of(mail).map_or("a customer", |end| &end.customer);
     for index in 0..=execution.requests.len() {
         while let Some((_, event)) = events.next_if(|(before, _)| *before <= index) {
-            if let Some(line) = event_line(event, schedule, &customer) {
-                lines.push(line);
-            }
+            let line = match event {
+                Event::Try(n) => Some(try_line(*n, schedule, execution)),
+                Event::RunStarts(run) if execution.server => Some(match run {
+                    1 => "app       starts".to_owned(),
+                    _ => "app       is started again".to_owned(),
+                }),
+                Event::RunEnds(_, end) if execution.server => Some(match end {
+                    RunEnd::Succeeded => "app       ends by itself: exit status 0".to_owned(),
+                    RunEnd::Failed(how) => format!("app       ends by itself: {how}"),
+                    RunEnd::Killed => "app       is killed".to_owned(),
+                    RunEnd::TimedOut => "app       accepts no connections, and is killed".to_owned(),
+                }),
+                event => event_line(event, schedule, &customer),
+            };
+            lines.extend(line);
         }
         let Some(request) = execution.requests.get(index) else { break };
         let at_it = |(step, fired): (&Step, &super::record::Fired)| {
@@ -48,6 +61,28 @@ fn request_line(request: &AppRequest, struck: Option<&Step>, execution: &Executi
     format!("app       {line}{said} → {outcome}")
 }
 
+fn try_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
+    let attempt = &execution.tries[n];
+    let end = execution.ends.iter().find(|end| Some(&end.id) == attempt.conversation.as_ref());
+    let about = end.map(|end| format!(" about {}", end.customer)).unwrap_or_default();
+    let nth = execution.tries[..n].iter().filter(|it| it.event == attempt.event).count();
+    let here =
+        |delivery: Delivery| delivery.event == attempt.event && usize::try_from(delivery.nth) == Ok(nth);
+    let struck = schedule.steps.iter().find(|step| step.delivery().is_some_and(here));
+    let happens = match struck.map(|step| step.what) {
+        Some(What::Deliver(trouble @ (Trouble::Twice | Trouble::Unanswered | Trouble::Lost))) => {
+            trouble.words().to_owned()
+        }
+        _ => "is delivered".to_owned(),
+    };
+    let outcome = match attempt.status {
+        Some(status) => format!(" → {status}"),
+        None if struck.is_some() => String::new(),
+        None => format!(" → {}", attempt.error),
+    };
+    format!("webhook   {}{about} {happens}{outcome}", attempt.event)
+}
+
 fn event_line<'c>(
     event: &Event,
     schedule: &Schedule,
@@ -69,6 +104,7 @@ fn event_line<'c>(
             let (act, mail) = schedule.steps[*n].act()?;
             act_line(act, customer(mail))
         }
+        Event::Try(_) => return None,
         Event::TroubleEnds => "          the trouble ends".to_owned(),
     })
 }
@@ -86,5 +122,6 @@ fn act_line(act: Act, customer: &str) -> String {
         Act::Risk => "customer  a stranger writes; the service holds the mail as a likely scam".to_owned(),
         Act::AutoReply => format!("customer  {customer}'s mail program says that they are away"),
         Act::Advance => "time      11 minutes pass".to_owned(),
+        Act::Overlap => "time      45 seconds pass; what was not answered is delivered again".to_owned(),
     }
 }

@@ -5,8 +5,12 @@ use std::time::Duration;
 use reqwest::Client;
 use serde::Serialize;
 use serde_json::{Value, json};
+use shared_inbox::Timestamp;
 
-use crate::{ClockMode, Control, Controlled, Fault, MockServer, NewWorld, RequestFilter};
+use crate::{
+    ClockMode, Control, Controlled, CreateWebhook, Fault, MockServer, NewWorld, RequestFilter, StepKind,
+    TimestampSource,
+};
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -64,6 +68,7 @@ impl Server {
 pub(super) const KEY_NAME: &str = "app";
 
 /// A world.
+#[derive(Clone)]
 pub(super) struct World {
     http: Client,
     main: Control,
@@ -149,7 +154,47 @@ impl World {
     /// Whether something is due that customers or the app would see.
     pub(super) async fn has_jobs(&self) -> bool {
         let jobs = self.control.jobs().await;
-        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake"))
+        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-try"))
+    }
+
+    pub(super) async fn now(&self) -> Timestamp {
+        self.control.clock().await.now
+    }
+
+    /// When the next job is due.
+    pub(super) async fn next_job(&self) -> Option<Timestamp> {
+        self.control.jobs().await.first().map(|job| job.due_at)
+    }
+
+    pub(super) async fn advance_to(&self, time: Timestamp) -> Result<(), String> {
+        or_message(self.control.advance_to(time).await).map(drop)
+    }
+
+    /// Adds a webhook for all events; its id and its secret.
+    pub(super) async fn add_webhook(&self, url: String) -> Result<(String, String), String> {
+        let new = CreateWebhook::new(url).timestamps(TimestampSource::Real);
+        let added = or_message(self.control.create_webhook(new).await)?;
+        Ok((added.id.to_string(), added.secret))
+    }
+
+    /// Every event for a webhook, the oldest first, with all that is known of it and how the app made it come about.
+    pub(super) async fn deliveries(&self, webhook: &str) -> Result<Vec<Value>, String> {
+        let listed = or_message(self.control.deliveries(webhook, Default::default()).await)?;
+        let mut deliveries = Vec::new();
+        for view in listed.iter().rev() {
+            let event = view.event_id.as_str();
+            let mut delivery = json_of(or_message(self.control.delivery(webhook, event).await)?);
+            let trace = self.control.trace(event).await.steps;
+            let mut cause = trace.iter().find(|step| step.id == event).and_then(|step| step.cause);
+            while let Some(step) = trace.iter().find(|step| Some(step.number) == cause) {
+                if step.kind == StepKind::Request {
+                    delivery["request"] = json!(step.id);
+                }
+                cause = step.cause;
+            }
+            deliveries.push(delivery);
+        }
+        Ok(deliveries)
     }
 
     pub(super) async fn advance(&self, seconds: u64) -> Result<(), String> {
