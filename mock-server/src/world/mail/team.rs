@@ -115,7 +115,7 @@ impl World {
         reply: TeamReply,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
         let mut checked = Reply::new(reply.body);
         checked.send = reply.send;
@@ -132,7 +132,7 @@ impl World {
         draft: HelperDraft,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let mut checked = Reply::new(draft.body);
         checked.summary = draft.summary;
         checked.check()?;
