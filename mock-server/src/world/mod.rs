@@ -33,7 +33,6 @@ pub(crate) mod webhooks;
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    fmt,
     sync::Arc,
 };
 
@@ -126,15 +125,7 @@ pub struct World {
     traces: trace::Traces,
 }
 
-impl fmt::Debug for World {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("World")
-            .field("workspace", &self.workspace)
-            .field("conversations", &self.conversations.len())
-            .field("jobs", &self.jobs.len())
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(World { workspace });
 
 impl World {
     /// A workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.

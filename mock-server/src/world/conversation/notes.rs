@@ -1,7 +1,5 @@
 //! What is done to a conversation with a word: notes and the status.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,11 +30,7 @@ pub struct TeamNote {
     pub by: Option<Actor>,
 }
 
-impl fmt::Debug for TeamNote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TeamNote").field("by", &self.by).finish_non_exhaustive()
-    }
-}
+redacted_debug!(TeamNote { by });
 
 impl TeamNote {
     /// A note that says this.
@@ -98,7 +92,7 @@ impl StatusChange {
 impl World {
     /// Someone on the team writes a note.
     pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
@@ -112,7 +106,7 @@ impl World {
         change: StatusChange,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;
         self.set_status(at, by.as_ref(), change.status, now);

@@ -1,7 +1,5 @@
 //! Mail that comes in: filed, stripped of history, and what it does to its conversation.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
@@ -93,17 +91,7 @@ pub struct InboundMail {
     pub held: bool,
 }
 
-impl fmt::Debug for InboundMail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InboundMail")
-            .field("conversation_id", &self.conversation_id)
-            .field("dmarc", &self.dmarc)
-            .field("auto_reply", &self.auto_reply)
-            .field("secure", &self.secure)
-            .field("held", &self.held)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(InboundMail { conversation_id, dmarc, auto_reply, secure, held });
 
 impl InboundMail {
     /// A mail to this inbox, from this address, that says this.
@@ -128,22 +116,13 @@ impl InboundMail {
         }
     }
 
-    /// From someone of this name.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// With this subject.
-    pub fn subject(mut self, subject: impl Into<String>) -> Self {
-        self.subject = Some(subject.into());
-        self
-    }
-
-    /// As a reply on this conversation.
-    pub fn on(mut self, conversation: &ConversationId) -> Self {
-        self.conversation_id = Some(conversation.to_string());
-        self
+    setters! {
+        /// From someone of this name.
+        name(name: impl Into<String>) => name = Some(name.into());
+        /// With this subject.
+        subject(subject: impl Into<String>) => subject = Some(subject.into());
+        /// As a reply on this conversation.
+        on(conversation: &ConversationId) => conversation_id = Some(conversation.to_string());
     }
 
     /// With this file.
@@ -213,7 +192,7 @@ impl World {
         let conversation = match &mail.conversation_id {
             None => None,
             Some(id) => {
-                let at = self.conversation(id)?;
+                let at = self.conversation_or_customer(id)?;
                 if self.mailbox_of(at).sandbox {
                     return Err(Refusal::no_conversation());
                 }

@@ -1,7 +1,5 @@
 //! What the team and its drafting helper write in the app.
 
-use std::fmt;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
@@ -55,11 +53,7 @@ fn documents(_: &mut SchemaGenerator) -> Schema {
     field.and_then(|field| field.schema().try_into().ok()).unwrap_or_default()
 }
 
-impl fmt::Debug for TeamReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TeamReply").field("by", &self.by).field("send", &self.send).finish_non_exhaustive()
-    }
-}
+redacted_debug!(TeamReply { by, send });
 
 impl TeamReply {
     /// A reply that says this.
@@ -67,28 +61,15 @@ impl TeamReply {
         Self { body: body.into(), by: None, send: true, secure: false, documents: Vec::new() }
     }
 
-    /// Written by this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
-    }
-
-    /// Kept as a draft.
-    pub fn draft(mut self) -> Self {
-        self.send = false;
-        self
-    }
-
-    /// Sent as a secure link.
-    pub fn secure(mut self) -> Self {
-        self.secure = true;
-        self
-    }
-
-    /// Asks for these documents.
-    pub fn documents(mut self, documents: impl IntoIterator<Item = DocumentItem>) -> Self {
-        self.documents = documents.into_iter().collect();
-        self
+    setters! {
+        /// Written by this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
+        /// Kept as a draft.
+        draft() => send = false;
+        /// Sent as a secure link.
+        secure() => secure = true;
+        /// Asks for these documents.
+        documents(documents: impl IntoIterator<Item = DocumentItem>) => documents = documents.into_iter().collect();
     }
 }
 
@@ -111,11 +92,7 @@ pub struct HelperDraft {
     pub summary: Option<String>,
 }
 
-impl fmt::Debug for HelperDraft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HelperDraft").finish_non_exhaustive()
-    }
-}
+redacted_debug!(HelperDraft {});
 
 impl HelperDraft {
     /// A draft that says this.
@@ -138,7 +115,7 @@ impl World {
         reply: TeamReply,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
         let mut checked = Reply::new(reply.body);
         checked.send = reply.send;
@@ -155,7 +132,7 @@ impl World {
         draft: HelperDraft,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let mut checked = Reply::new(draft.body);
         checked.summary = draft.summary;
         checked.check()?;
