@@ -5,6 +5,7 @@ mod access;
 mod audit;
 #[cfg(unix)]
 mod browser;
+mod cleaning;
 mod config;
 mod consent;
 mod context;
@@ -17,7 +18,9 @@ mod inert;
 mod key_rotation;
 mod lifecycle;
 mod lines;
+mod merging;
 mod models;
+mod options;
 mod packaging;
 mod page;
 #[cfg(unix)]
