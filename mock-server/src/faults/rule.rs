@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shared_inbox::{AgentId, EventKind, Nullable};
+use shared_inbox::{AgentId, Nullable, event::EventKind};
 
 use super::Effect;
 

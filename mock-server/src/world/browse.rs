@@ -263,7 +263,7 @@ impl World {
 
     /// A conversation of any inbox, whole.
     pub fn view(&self, id: &str) -> Result<ConversationView, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let thread = &self.conversations[at];
         let here = |there: &Option<ConversationId>| there.as_ref() == Some(&thread.id);
         let documents = self.documents.iter().map(|filed| &filed.document);
@@ -312,6 +312,6 @@ impl World {
             (0..self.mailboxes.len()).filter_map(|inbox| self.index.tag_counts.get(&(tag, inbox))).sum()
         };
         let tags = self.tags.iter().enumerate();
-        tags.map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) }).collect()
+        tags.map(|(at, tag)| Tag::new(tag.id.clone(), &tag.name, count(at))).collect()
     }
 }

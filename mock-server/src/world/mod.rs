@@ -38,7 +38,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Event, Timestamp};
+use shared_inbox::{Timestamp, event::Event};
 
 pub use answer::{Refusal, ServiceResponse};
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{
-    ActorId, Input, Note, NoteId, Status, Timestamp, Turn,
-    input::{AddNote, SetStatus},
+    ActorId, Note, NoteId, Status, Timestamp, Turn,
+    input::{AddNote, Input, SetStatus},
 };
 
 use super::Item;
@@ -92,7 +92,7 @@ impl StatusChange {
 impl World {
     /// Someone on the team writes a note.
     pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
@@ -106,7 +106,7 @@ impl World {
         change: StatusChange,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;
         self.set_status(at, by.as_ref(), change.status, now);
@@ -122,7 +122,7 @@ impl World {
     ) -> NoteId {
         let id: NoteId = self.ids.fresh();
         let author = self.name_of_doer(by);
-        self.append(at, Item::Note(Note { id: id.clone(), at: now, author, body: note.body }));
+        self.append(at, Item::Note(Note::new(id.clone(), now, author, note.body)));
         id
     }
 

@@ -84,7 +84,7 @@ pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
 impl World {
     /// The sorting helper looks at a conversation.
     pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         if found.urgency.get().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
             return Err(Refusal::field("urgency", "must be one of low, normal, high"));
         }

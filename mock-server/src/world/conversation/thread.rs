@@ -226,7 +226,7 @@ impl Item {
         data: [(&str, Value); N],
     ) -> Self {
         let data: Map<_, _> = data.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        Item::Event(TimelineEvent { at, actor: actor.to_owned(), event: event.to_owned(), data: data.into() })
+        Item::Event(TimelineEvent::new(at, actor, event, data))
     }
 }
 

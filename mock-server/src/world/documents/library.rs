@@ -57,15 +57,10 @@ impl World {
         now: Timestamp,
     ) -> DocumentId {
         let id: DocumentId = self.ids.fresh();
-        let document = Document {
-            id: id.clone(),
-            title: new.title.unwrap_or_else(|| new.filename.clone()),
-            filename: new.filename,
-            kind: new.kind,
-            fields: new.fields,
-            conversation_id: conversation.map(|at| self.conversations[at].id.clone()),
-            created_at: now,
-        };
+        let title = new.title.unwrap_or_else(|| new.filename.clone());
+        let mut document = Document::new(id.clone(), title, new.filename, now);
+        (document.kind, document.fields) = (new.kind, new.fields);
+        document.conversation_id = conversation.map(|at| self.conversations[at].id.clone());
         let at_end = self.documents.len();
         self.documents.push(FiledDocument { mailbox: new.mailbox, document });
         self.add_to_index(at_end);

@@ -61,7 +61,7 @@ impl InboundFile {
     /// As it shows on the message.
     pub(in crate::world) fn attachment(&self) -> Attachment {
         let Self { filename, content_type, size, .. } = self.clone();
-        Attachment { filename, content_type, size }
+        Attachment::new(filename, content_type, size)
     }
 }
 

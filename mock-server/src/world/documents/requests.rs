@@ -296,7 +296,8 @@ impl World {
             record.link(),
         );
         let mailbox = self.mailbox_of(at);
-        let from = Sender { name: Some(mailbox.name.clone()), email: mailbox.address.clone() };
+        let mut from = Sender::new(&mailbox.address);
+        from.name = Some(mailbox.name.clone());
         let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, text);
         message.status = Some(MessageStatus::Sending);
         let id = message.id.clone();

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
-    ActorId, ConversationId, Input, MessageId, MessageStatus, Status, Timestamp, Turn, input::Reply,
+    ActorId, ConversationId, MessageId, MessageStatus, Status, Timestamp, Turn,
+    input::{Input, Reply},
 };
 
 use super::Outcome;
@@ -129,7 +130,7 @@ impl World {
         by: Option<&Actor>,
         status: MessageStatus,
     ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
-        let place = match self.conversation(id) {
+        let place = match self.conversation_or_customer(id) {
             Ok(at) => self.latest_message(at, &status),
             Err(_) => self.message(id),
         };

@@ -192,7 +192,7 @@ impl World {
         let conversation = match &mail.conversation_id {
             None => None,
             Some(id) => {
-                let at = self.conversation(id)?;
+                let at = self.conversation_or_customer(id)?;
                 if self.mailbox_of(at).sandbox {
                     return Err(Refusal::no_conversation());
                 }
@@ -226,16 +226,13 @@ impl World {
         let replied = !created || filing.answers.is_some();
         let mail = mail.content;
         self.note_on(at, &mail);
+        let mut from = Sender::new(mail.from);
+        from.name = mail.name;
         let message = MessageRecord {
             direction: Direction::Inbound,
             attachments: mail.attachments.iter().map(InboundFile::attachment).collect(),
             secure: mail.secure,
-            ..MessageRecord::outbound(
-                message_id.clone(),
-                now,
-                Sender { name: mail.name, email: mail.from },
-                quoted::strip(&mail.text),
-            )
+            ..MessageRecord::outbound(message_id.clone(), now, from, quoted::strip(&mail.text))
         };
         self.end_snooze(at);
         self.conversations[at].status = Status::Open;
@@ -259,11 +256,13 @@ impl World {
         let content = &mail.content;
         let subject = content.subject.clone().filter(|subject| !subject.trim().is_empty());
         let id = self.ids.fresh();
+        let mut contact = Contact::default();
+        (contact.name, contact.email) = (content.name.clone(), Some(content.from.clone()));
         self.begin_conversation(ConversationRecord {
             id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
-            contact: Contact { name: content.name.clone(), email: Some(content.from.clone()) },
+            contact,
             status: Status::Open,
             turn: None,
             assignee: None,

@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Input, Operation, ReplyResult, Timestamp,
-    input::{DocumentItem, Reply},
+    Operation, ReplyResult, Timestamp,
+    input::{DocumentItem, Input, Reply},
 };
 
 use super::sending::{Author, Writing};
@@ -115,10 +115,11 @@ impl World {
         reply: TeamReply,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
-        let documents = Some(reply.documents).filter(|documents| !documents.is_empty());
-        let checked = Reply { send: reply.send, documents, ..Reply::new(reply.body) };
+        let mut checked = Reply::new(reply.body);
+        checked.send = reply.send;
+        checked.documents = Some(reply.documents).filter(|documents| !documents.is_empty());
         checked.check()?;
         let writing = Writing { secure: reply.secure, ..checked.into() };
         Ok(self.write(at, Author::of(by), writing, now))
@@ -131,8 +132,9 @@ impl World {
         draft: HelperDraft,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
-        let checked = Reply { summary: draft.summary, ..Reply::new(draft.body) };
+        let at = self.conversation_or_customer(id)?;
+        let mut checked = Reply::new(draft.body);
+        checked.summary = draft.summary;
         checked.check()?;
         self.helpers_run(at)?;
         Ok(self.write(at, Author::Helper, checked.into(), now))

@@ -1,6 +1,6 @@
 //! Who sees what: a live key the team inboxes and its maker's private ones, a test key the sandbox alone.
 
-use shared_inbox::{ActorId, ActorType, AssignTo, Assignee, Team, TeamMember};
+use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
 
 use super::{Key, MailboxRecord, User};
 use crate::world::{Refusal, World};
@@ -43,6 +43,14 @@ impl World {
         at.map(|at| *at as usize).ok_or_else(Refusal::no_conversation)
     }
 
+    /// The same for what people and customers do, where an address stands for that customer's newest conversation.
+    pub(in crate::world) fn conversation_or_customer(&self, id: &str) -> Result<usize, Refusal> {
+        self.conversation(id).or_else(|refused| {
+            let theirs = |at: &usize| self.conversations[*at].contact.email.as_deref() == Some(id);
+            (0..self.conversations.len()).rev().find(theirs).ok_or(refused)
+        })
+    }
+
     pub(in crate::world) fn mailbox_of(&self, conversation: usize) -> &MailboxRecord {
         &self.mailboxes[self.index.places[conversation].mailbox]
     }
@@ -51,14 +59,10 @@ impl World {
     pub(in crate::world) fn team_of(&self, mailbox: &MailboxRecord) -> Team {
         let people = self.users.iter().filter(|user| user.sees(mailbox));
         let agents = self.keys.iter().filter(|key| !key.revoked && key.sees(mailbox));
-        Team {
-            people: people
-                .map(|user| TeamMember { id: AssignTo::User(user.id.clone()), name: user.name.clone() })
-                .collect(),
-            agents: agents
-                .map(|key| TeamMember { id: AssignTo::Agent(key.agent_id.clone()), name: key.name.clone() })
-                .collect(),
-        }
+        let mut team = Team::default();
+        team.people.extend(people.map(|user| TeamMember::new(user.id.clone(), &user.name)));
+        team.agents.extend(agents.map(|key| TeamMember::new(key.agent_id.clone(), &key.name)));
+        team
     }
 
     /// The name of a person or an agent.
@@ -72,11 +76,7 @@ impl World {
 
     /// A person or an agent as an assignee is shown.
     pub(in crate::world) fn assignee(&self, who: &ActorId) -> Assignee {
-        Assignee {
-            id: who.clone(),
-            name: self.name_of(who).unwrap_or_default().to_owned(),
-            kind: kind_of(who),
-        }
+        Assignee::new(who.clone(), self.name_of(who).unwrap_or_default(), kind_of(who))
     }
 }
 

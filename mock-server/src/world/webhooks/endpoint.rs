@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Event, Timestamp, UserId, limits};
+use shared_inbox::{Timestamp, UserId, event::Event, limits};
 use shared_inbox_webhooks::Secret;
 
 use super::{Audience, Inbox};

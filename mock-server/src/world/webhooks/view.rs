@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, EventKind, Problems, Timestamp, UserId, WebhookId};
+use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
 
 use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
 use crate::world::empty_as_none;
