@@ -41,4 +41,5 @@ mod skills;
 mod tokens;
 mod tool_list;
 mod traces;
+mod transport;
 mod wire;

@@ -141,3 +141,89 @@ fn settings_and_comments_of_the_owner_in_our_table_stay_however_it_is_written() 
         assert_eq!(after.contains("# p"), before.contains("# p"), "{after}");
     }
 }
+
+/// Returns the bridge's entry for Claude Code, which asks for the key by itself, over one that is there; and the changes.
+fn over(old: &Value, launch: Launch) -> Result<(Value, Vec<String>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings");
+    fs::write(&file, json!({ "mcpServers": { "shared-inbox": old } }).to_string()).unwrap();
+    let launch = Launch { base_url: Some(URL.into()), key: Key::InSettings, ..launch };
+    let changes = match For::ClaudeCode.write(&launch, &file).map_err(|error| error.to_string())? {
+        Written::Changed { changes, .. } => changes,
+        Written::Unchanged => Vec::new(),
+    };
+    let mut after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    Ok((after["mcpServers"]["shared-inbox"].take(), changes))
+}
+
+fn args_over(old: &Value, launch: Launch) -> Value {
+    over(&json!({ "args": old }), launch).unwrap().0["args"].take()
+}
+
+#[test]
+fn what_is_said_anew_takes_the_place_of_what_was_said() {
+    for (old, new) in [
+        (json!(["--send=never", "-v"]), json!(["--send=allow", "-v"])),
+        (json!(["--send", "never", "-v"]), json!(["--send=allow", "-v"])),
+        (json!(["-v"]), json!(["-v", "--send=allow"])),
+        (json!(["--sandbox"]), json!(["--send=allow"])),
+    ] {
+        assert_eq!(args_over(&old, launch(&["--send=allow"])), new, "{old}");
+    }
+}
+
+#[test]
+fn an_argument_that_comes_more_than_once_is_replaced_as_a_whole() {
+    let new = ["--mailbox=a@x.example", "--mailbox=b@x.example"];
+    for (old, after) in [
+        (json!([]), json!(new)),
+        (json!(["-v", "--mailbox=old@x.example"]), json!(["-v", new[0], new[1]])),
+        (
+            json!(["--mailbox=old@x.example", "-v", "--mailbox", "c@x.example", "--read-only"]),
+            json!([new[0], new[1], "-v", "--read-only"]),
+        ),
+    ] {
+        assert_eq!(args_over(&old, launch(&new)), after, "{old}");
+    }
+}
+
+#[test]
+fn two_arguments_that_set_the_same_do_not_stay_side_by_side() {
+    let after = args_over(&json!(["--text-only", "-v"]), launch(&["--structured=exact"]));
+    assert_eq!(after, json!(["--structured=exact", "-v"]));
+}
+
+#[test]
+fn what_starts_the_bridge_goes_before_its_arguments_once() {
+    let npx =
+        |args: &[&str]| Launch { before: vec!["-y".into(), "shared-inbox-mcp@2".into()], ..launch(args) };
+    let first = args_over(&json!([]), npx(&["--read-only"]));
+    assert_eq!(first, json!(["-y", "shared-inbox-mcp@2", "--read-only"]));
+    assert_eq!(args_over(&first, npx(&["--read-only"])), first);
+    let older = json!(["--yes", "shared-inbox-mcp@1", "-v"]);
+    assert_eq!(args_over(&older, npx(&[])), json!(["-y", "shared-inbox-mcp@2", "-v"]));
+    assert_eq!(args_over(&older, launch(&[])), json!(["-v"]), "the path again");
+}
+
+#[test]
+fn an_offer_is_made_once() {
+    let offer = || Launch { offered: vec!["--ask=browser".into()], ..launch(&["--sandbox"]) };
+    let new: Value = serde_json::from_str(&merge(For::Cursor, "{}", &offer()).unwrap()).unwrap();
+    assert_eq!(new["mcpServers"]["shared-inbox"]["args"], json!(["--sandbox", "--ask=browser"]));
+    assert_eq!(args_over(&json!([]), offer()), json!(["--sandbox"]));
+}
+
+#[test]
+fn a_key_in_a_file_is_not_copied_into_the_settings() {
+    let old = json!({ "args": ["--api-key-file=/k"], "env": { "SHARED_INBOX_API_KEY": "old" } });
+    let (new, changes) = over(&old, launch(&[])).unwrap();
+    assert!(new["env"].get("SHARED_INBOX_API_KEY").is_none(), "{new}");
+    assert!(changes.contains(&"env: SHARED_INBOX_API_KEY was taken out".to_owned()), "{changes:?}");
+}
+
+#[test]
+fn an_entry_of_another_shape_is_refused() {
+    for odd in [json!([]), json!({ "args": "x" }), json!({ "args": [1] }), json!({ "env": [] })] {
+        assert!(over(&odd, launch(&[])).is_err(), "{odd}");
+    }
+}

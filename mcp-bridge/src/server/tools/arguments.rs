@@ -26,7 +26,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 ];
 
 /// How much two names must have in common to be taken for one, of 1.
-const SIMILAR: f64 = 0.8;
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// Returns what is wrong with the names of these arguments, at any depth; nothing when the schema has them all.
 pub(in crate::server) fn unknown(schema: &JsonObject, arguments: &JsonObject) -> Option<String> {
@@ -90,7 +90,7 @@ fn nearest<'a>(schema: &'a JsonObject, name: &str) -> Option<&'a str> {
     names(schema).find(|argument| means(argument)).or_else(|| {
         let likeness = |argument: &&str| strsim::jaro_winkler(&plain(argument), &given);
         names(schema)
-            .filter(|argument| likeness(argument) >= SIMILAR)
+            .filter(|argument| likeness(argument) >= MIN_SIMILARITY)
             .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
     })
 }
