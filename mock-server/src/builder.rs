@@ -2,7 +2,7 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -19,12 +19,11 @@ use crate::{
     http::{
         self, App,
         connection::{Limits, Phase},
+        guard::Guard,
     },
+    ready::Addresses,
     runtime::{
-        clock::ClockMode,
-        delivery::Deliverer,
-        document::Origin,
-        registry::{Settings, WorldRegistry},
+        clock::ClockMode, delivery::Deliverer, document::Origin, plan::Settings, registry::WorldRegistry,
         targets::WebhookTargets,
     },
     world::Refusal,
@@ -221,19 +220,16 @@ impl MockServerBuilder {
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
-        Ok((
-            App::new(registry, bound, self.control_token.as_deref(), limits, self.log, self.console, stop),
-            listener,
-        ))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_receiver_has_ten_seconds_for_its_answer_unless_set() {
-        assert_eq!(MockServerBuilder::default().webhook_answer_time, Duration::from_secs(10));
+        let app = App {
+            registry: Arc::new(registry),
+            guard: Guard::new(bound, self.control_token.as_deref()),
+            addresses: Arc::new(Addresses::new(bound)),
+            limits,
+            log: self.log,
+            console: self.console,
+            stop,
+            openapi: OnceLock::new(),
+        };
+        Ok((Arc::new(app), listener))
     }
 }
