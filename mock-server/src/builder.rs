@@ -19,6 +19,7 @@ use crate::{
     http::{
         self, App,
         connection::{Limits, Phase},
+        guard::Guard,
     },
     runtime::{
         clock::ClockMode,
@@ -56,6 +57,8 @@ pub struct MockServerBuilder {
     pub(crate) client_timeout: Duration,
     pub(crate) log: bool,
     pub(crate) console: bool,
+    /// Whether requests also come through other ports of this machine.
+    pub(crate) behind_gateways: bool,
 }
 
 /// Connections that wait to be accepted; a test may open hundreds at once.
@@ -118,6 +121,7 @@ impl Default for MockServerBuilder {
             client_timeout: Limits::default().client_timeout,
             log: false,
             console: true,
+            behind_gateways: false,
         }
     }
 }
@@ -273,11 +277,9 @@ impl MockServerBuilder {
         let _context = runtime.enter();
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
+        let guard = Guard::new(bound, self.control_token.as_deref()).any_port(self.behind_gateways);
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
-        Ok((
-            App::new(registry, bound, self.control_token.as_deref(), limits, self.log, self.console, stop),
-            listener,
-        ))
+        Ok((App::new(registry, bound, guard, limits, self.log, self.console, stop), listener))
     }
 }
 

@@ -11,6 +11,9 @@ use std::{
 
 use tokio::process::{Child, Command};
 
+use super::functions::Functions;
+use crate::Ready;
+
 /// What the app is told about the world that it works in.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -21,6 +24,8 @@ pub struct AppContext {
     pub key: String,
     /// A folder that lives as long as the schedule, over all runs.
     pub state_dir: PathBuf,
+    /// All addresses of the world.
+    pub(super) ready: Ready,
 }
 
 impl std::fmt::Debug for AppContext {
@@ -39,6 +44,8 @@ pub(super) enum App {
     Command(Vec<OsString>),
     /// A function; dropping its future kills it.
     Function(Arc<dyn Fn(AppContext) -> Running + Send + Sync>),
+    /// A function of the process that started this one.
+    Piped(Arc<Functions>),
 }
 
 /// How a run ended.
@@ -62,6 +69,19 @@ impl App {
         killed: impl Future<Output = ()>,
     ) -> Result<RunEnd, String> {
         match self {
+            App::Piped(functions) => {
+                let mut run = functions.begin(&context.ready, &context.state_dir).await?;
+                let ended = tokio::select! {
+                    ended = run.ended() => ended?.map_or_else(RunEnd::Failed, |()| RunEnd::Done),
+                    () = killed => RunEnd::Killed,
+                    () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
+                };
+                match ended {
+                    RunEnd::Done => run.linger(),
+                    _ => run.cut_off().await?,
+                }
+                Ok(ended)
+            }
             App::Function(function) => {
                 let running = function(context.clone());
                 Ok(tokio::select! {

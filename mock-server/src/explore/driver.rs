@@ -67,6 +67,7 @@ impl Driver {
             base_url: world.base_url.clone(),
             key: world.key.clone(),
             state_dir: folder.0.clone(),
+            ready: world.ready(),
         };
         let mut run = Run {
             driver: self,
@@ -376,6 +377,11 @@ impl Run<'_> {
         for expectation in &self.driver.scenario.expect {
             let (status, body) = self.world.call("/expect", expectation).await?;
             expectations.push((status >= 400).then(|| text(&body["error"])));
+        }
+        if let App::Piped(functions) = &self.driver.app
+            && functions.has_check
+        {
+            expectations.push(functions.check(&self.context.ready, &self.context.state_dir).await?);
         }
         Ok(Execution {
             requests: journal.iter().map(Asked::read).collect(),

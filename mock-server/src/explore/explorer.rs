@@ -12,6 +12,7 @@ use futures_util::{StreamExt, stream::FuturesOrdered};
 use super::{
     app::{App, AppContext},
     driver::Driver,
+    functions::Functions,
     oracles::{Broken, Judge, judge_reference},
     record::Execution,
     report::{Finding, Report, Verdict},
@@ -107,6 +108,11 @@ impl Explore {
         R: Future<Output = Result<(), String>> + Send + 'static,
     {
         Self::new(scenario, App::Function(Arc::new(move |context| Box::pin(run(context)))))
+    }
+
+    /// An app that is a function of the process that started this one.
+    pub(super) fn functions(scenario: Scenario, functions: Arc<Functions>) -> Self {
+        Self::new(scenario, App::Piped(functions))
     }
 
     /// How long to explore; 60 seconds unless set. Shrinking may take as long again.

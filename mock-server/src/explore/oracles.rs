@@ -398,9 +398,11 @@ impl Judge<'_> {
             let explained = self.calm.iter().any(|run| run.expectations.get(n).is_some_and(Option::is_some));
             if !explained {
                 let first = why.lines().next().unwrap_or_default();
+                let is_check = n >= self.scenario.expect.len();
+                let named = if is_check { "check".to_owned() } else { format!("expect[{n}]") };
                 return Some(Broken {
                     oracle: Oracle::Expect,
-                    summary: format!("expect[{n}] does not hold: {first}"),
+                    summary: format!("{named} does not hold: {first}"),
                     claim: Claim::Expectation(n),
                 });
             }

@@ -6,7 +6,7 @@ use reqwest::Client;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{ClockMode, Control, Controlled, Fault, MockServer, NewWorld, RequestFilter};
+use crate::{ClockMode, Control, Controlled, Fault, MockServer, NewWorld, Ready, RequestFilter};
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -20,7 +20,9 @@ pub(super) struct Server {
 impl Server {
     pub(super) async fn start() -> Result<Self, String> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mock = MockServer::builder().manual_clock().empty().no_console().try_start().await;
+        let mut mock = MockServer::builder().manual_clock().empty();
+        mock.behind_gateways = true;
+        let mock = mock.try_start().await;
         let http = Client::builder()
             .no_proxy()
             .tls_certs_only([])
@@ -105,6 +107,13 @@ impl World {
             (200..300, body) => Ok(body),
             (_, body) => Err(body["error"].as_str().unwrap_or("a control call failed").to_owned()),
         }
+    }
+
+    /// Its addresses, with the key of the app.
+    pub(super) fn ready(&self) -> Ready {
+        let mut ready = self.control.ready();
+        ready.keys.live.clone_from(&self.key);
+        ready
     }
 
     pub(super) async fn requests(&self) -> Vec<Value> {

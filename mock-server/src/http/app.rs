@@ -40,7 +40,7 @@ impl App {
     pub(crate) fn new(
         registry: WorldRegistry,
         address: SocketAddr,
-        token: Option<&str>,
+        guard: Guard,
         limits: Limits,
         log: bool,
         console: bool,
@@ -48,7 +48,7 @@ impl App {
     ) -> Arc<Self> {
         Arc::new(Self {
             registry: Arc::new(registry),
-            guard: Guard::new(address, token),
+            guard,
             addresses: Arc::new(Addresses::new(address)),
             limits,
             log,

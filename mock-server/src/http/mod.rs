@@ -7,7 +7,7 @@ pub(crate) mod connection;
 mod console;
 pub(crate) mod control;
 pub(crate) mod events;
-mod guard;
+pub(crate) mod guard;
 mod log;
 mod mcp;
 pub(crate) mod openapi;

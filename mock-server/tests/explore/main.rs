@@ -7,5 +7,6 @@
 mod apps;
 mod correct;
 mod other_languages;
+mod pipe;
 mod planted;
 mod program;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{Claim, Line, Test, literal, quote, template};
+use super::{Claim, Line, Test, Tested, literal, quote, template};
 use crate::explore::schedule::Act;
 
 pub(super) fn write(test: &Test) -> String {
@@ -13,9 +13,26 @@ pub(super) fn write(test: &Test) -> String {
         let _ = writeln!(out, "{text}");
     };
     line(&format!("# {}", test.summary.replace('\n', " ")));
-    line(&format!("# Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
-    line(HEAD);
-    line(&format!("COMMAND = {}\n\n", value(&json!(test.command))));
+    match &test.app {
+        Tested::Command(words) => {
+            line(&format!(
+                "# Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND",
+                test.token
+            ));
+            line("import os\nimport subprocess\nimport time\n\nimport pytest\n");
+            line(&format!("COMMAND = {}\n\n", value(&json!(words))));
+        }
+        Tested::Function(at) => {
+            line(&format!("# Again: shared_inbox_explore(app, …, replay=\"{}\")", test.token));
+            line("import asyncio\nimport inspect\nimport types\n\nimport pytest\n");
+            match at {
+                Some((module, name)) => line(&format!("from {module} import {name} as app\n\n")),
+                None => line(
+                    "def app(world):\n    raise SystemExit(\"put the function here that you explored\")\n\n",
+                ),
+            }
+        }
+    }
     line("@pytest.mark.shared_inbox(empty=True)");
     line(&format!("def test_{}(shared_inbox, tmp_path):", test.name));
     line("    control, inbox = shared_inbox.control, shared_inbox.inbox()");
@@ -26,21 +43,10 @@ pub(super) fn write(test: &Test) -> String {
         "    key = control.create_key({{\"name\": \"app\", \"scopes\": {}, \"livemode\": True}})",
         value(&json!(test.scopes))
     ));
-    line("    variables = {");
-    line("        \"SHARED_INBOX_BASE_URL\": shared_inbox.base_url,");
-    line("        \"SHARED_INBOX_API_KEY\": key[\"key\"],");
-    line("        \"SHARED_INBOX_STATE_DIR\": str(tmp_path),");
-    line("    }");
-    line("    kills, approved = [], []\n");
-    line("    def run():");
-    line("        fired = lambda: sum(it[\"fired\"] for it in control.list_faults() if it[\"id\"] in kills)");
-    line("        before, process = fired(), subprocess.Popen(COMMAND, env={**os.environ, **variables})");
-    line(&format!("        end = time.monotonic() + {}", test.timeout));
-    line("        while process.poll() is None:");
-    line("            if time.monotonic() > end or fired() > before:");
-    line("                process.kill()");
-    line("            time.sleep(0.005)");
-    line("        return process.returncode\n");
+    match &test.app {
+        Tested::Command(_) => line(&RUN_COMMAND.replace("TIMEOUT", &test.timeout.to_string())),
+        Tested::Function(_) => line(RUN_FUNCTION),
+    }
     line(PEOPLE);
     for item in &test.lines {
         for text in statement(item, test) {
@@ -50,7 +56,39 @@ pub(super) fn write(test: &Test) -> String {
     out
 }
 
-const HEAD: &str = "import os\nimport subprocess\nimport time\n\nimport pytest\n";
+const RUN_COMMAND: &str = r#"    variables = {
+        "SHARED_INBOX_BASE_URL": shared_inbox.base_url,
+        "SHARED_INBOX_API_KEY": key["key"],
+        "SHARED_INBOX_STATE_DIR": str(tmp_path),
+    }
+    kills, approved = [], []
+
+    def run():
+        fired = lambda: sum(it["fired"] for it in control.list_faults() if it["id"] in kills)
+        before, process = fired(), subprocess.Popen(COMMAND, env={**os.environ, **variables})
+        end = time.monotonic() + TIMEOUT
+        while process.poll() is None:
+            if time.monotonic() > end or fired() > before:
+                process.kill()
+            time.sleep(0.005)
+        return process.returncode
+"#;
+
+/// A function cannot be killed: a rule that loses every request stands for that, until it has ended.
+const RUN_FUNCTION: &str = r#"    approved = []
+    world = types.SimpleNamespace(base_url=shared_inbox.base_url, mcp_url=shared_inbox.mcp_url, live_key=key["key"], state_dir=tmp_path)
+
+    def run():
+        try:
+            asyncio.run(app(world)) if inspect.iscoroutinefunction(app) else app(world)
+        except Exception:
+            return 1
+        finally:
+            for rule in control.list_faults():
+                if rule["times"] is None:
+                    control.remove_fault(rule["id"])
+        return 0
+"#;
 
 const PEOPLE: &str = r#"    def people_approve():
         for draft in control.list_approvals():
@@ -171,8 +209,9 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
             "assert [control.get_conversation(it[\"id\"]) for it in control.list_conversations()] == before"
                 .to_owned(),
         ],
-        Claim::Expectation(n) => {
-            vec![format!("control.expect({})", test.expectations.get(*n).map(value).unwrap_or_default())]
-        }
+        Claim::Expectation(n) => vec![match test.expectations.get(*n) {
+            Some(expectation) => format!("control.expect({})", value(expectation)),
+            None => "raise SystemExit(\"put your check of this world here\")".to_owned(),
+        }],
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn write(test: &Test) -> String {
     line(&format!("// {}", test.summary.replace('\n', " ")));
     line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
     line(HEAD);
-    line(&format!("const COMMAND: &[&str] = &{};\n", value(&json!(test.command))));
+    line(&format!("const COMMAND: &[&str] = &{};\n", value(&test.app.command())));
     line(HELPERS);
     line("#[tokio::test]\n#[allow(unused_variables, unused_mut)]");
     line(&format!("async fn {}() {{", test.name));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{Claim, Line, Test, literal, quote, template};
+use super::{Claim, Line, Test, Tested, literal, quote, template};
 use crate::explore::schedule::Act;
 
 pub(super) fn write(test: &Test) -> String {
@@ -13,9 +13,22 @@ pub(super) fn write(test: &Test) -> String {
         let _ = writeln!(out, "{text}");
     };
     line(&format!("// {}", test.summary.replace('\n', " ")));
-    line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
-    line(HEAD);
-    line(&format!("const COMMAND: string[] = {};", value(&json!(test.command))));
+    match &test.app {
+        Tested::Command(words) => {
+            line(&format!(
+                "// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND",
+                test.token
+            ));
+            line("import { spawn } from 'node:child_process';");
+            line(HEAD);
+            line(&format!("const COMMAND: string[] = {};", value(&json!(words))));
+        }
+        Tested::Function(_) => {
+            line(&format!("// Again: explore(app, {{ …, replay: '{}' }})", test.token));
+            line(HEAD);
+            line("import { app } from './app'; // the function that you explored");
+        }
+    }
     line("const test = base.override({ worldOptions: { empty: true } });\n");
     line(&format!("test('{}', async ({{ world }}) => {{", test.name.replace('_', " ")));
     line("    const { control } = world;");
@@ -27,7 +40,11 @@ pub(super) fn write(test: &Test) -> String {
     line(&format!(
         "    const key = await control.createKey({{ name: 'app', scopes: {scopes}, livemode: true }});"
     ));
-    line(RUN);
+    line(match test.app {
+        Tested::Command(_) => RUN_COMMAND,
+        Tested::Function(_) => RUN_FUNCTION,
+    });
+    line(PEOPLE);
     for item in &test.lines {
         for text in statement(item, test) {
             line(&format!("    {text}"));
@@ -37,15 +54,14 @@ pub(super) fn write(test: &Test) -> String {
     out.replace("TIMEOUT_MS", &format!("{:.0}", test.timeout * 1000.0))
 }
 
-const HEAD: &str = "import { spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+const HEAD: &str = "import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { test as base } from 'shared-inbox-mock/vitest';
 ";
 
-const RUN: &str = r"    const variables = {
+const RUN_COMMAND: &str = r"    const variables = {
         SHARED_INBOX_BASE_URL: world.baseUrl,
         SHARED_INBOX_API_KEY: key.key,
         SHARED_INBOX_STATE_DIR: mkdtempSync(join(tmpdir(), 'app-')),
@@ -66,8 +82,24 @@ const RUN: &str = r"    const variables = {
             await new Promise((resolve) => setTimeout(resolve, 5));
         }
         return app.exitCode;
-    };
-    const timeline = async (customer: string): Promise<any[]> => {
+    };";
+
+/// A function cannot be killed: a rule that loses every request stands for that, until it has ended.
+const RUN_FUNCTION: &str = r"    const stateDir = mkdtempSync(join(tmpdir(), 'app-'));
+    const approved: string[] = [];
+    let status: number | null = null;
+    const run = async () => {
+        try {
+            await app({ baseUrl: world.baseUrl, mcpUrl: world.mcpUrl, liveKey: key.key, stateDir });
+            return 0;
+        } catch {
+            return 1;
+        } finally {
+            for (const rule of await control.listFaults()) if (rule.times === null) await control.removeFault(rule.id);
+        }
+    };";
+
+const PEOPLE: &str = r"    const timeline = async (customer: string): Promise<any[]> => {
         const found = (await control.listConversations()).find((it) => it.contact.email === customer);
         return found ? (await control.getConversation(found.id)).timeline : [];
     };
@@ -169,6 +201,9 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
             "await run();".to_owned(),
             "expect(await all()).toBe(before);".to_owned(),
         ],
-        Claim::Expectation(n) => vec![format!("await control.expect({});", test.expectations.get(*n).map(value).unwrap_or_default())],
+        Claim::Expectation(n) => vec![match test.expectations.get(*n) {
+            Some(expectation) => format!("await control.expect({});", value(expectation)),
+            None => "throw new Error('put your check of this world here');".to_owned(),
+        }],
     }
 }
