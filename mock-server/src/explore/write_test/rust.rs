@@ -30,7 +30,8 @@ pub(super) fn write(test: &Test) -> String {
         "    let key = from(json!({{ \"name\": \"app\", \"scopes\": {scopes}, \"livemode\": true }}));"
     ));
     line("    let key = control.create_key(key).await.expect(\"a key\");");
-    line("    let state = std::env::temp_dir().join(format!(\"app-{}\", std::process::id()));");
+    line("    let now = std::time::UNIX_EPOCH.elapsed().expect(\"a time\").as_nanos();");
+    line("    let state = std::env::temp_dir().join(format!(\"app-{}-{now}\", std::process::id()));");
     line("    std::fs::create_dir_all(&state).expect(\"a folder\");");
     line("    let app = App { mock: &mock, key: key.key.clone(), agent: key.agent_id.to_string(), state };");
     line("    let (mut kills, mut approved) = (Vec::<String>::new(), Vec::new());");
