@@ -21,7 +21,7 @@ const PYTHON: [App; 9] = [
     ("remembers_in_a_file_too_late", Oracle::NeverTwice, "1_1_lost-after@reply.0"),
     ("ignores_who_has_it", Oracle::PersonsWord, "1_1_assign:1@list_conversations.0"),
     ("drafts_again_what_was_discarded", Oracle::PersonsWord, "1_0_discard:0@end.0"),
-    ("knows_its_draft_by_its_words", Oracle::PersonsWord, "1_0_edit:0@end.0"),
+    ("knows_its_draft_by_its_words", Oracle::PersonsWord, "1_1_answer:1@list_conversations.0"),
     ("leaves_a_lock_behind", Oracle::WellBehaved, "1_1_kill@reply.0"),
 ];
 
