@@ -32,7 +32,8 @@ calls! {
     }
 
     get "/conversations/{id}" "get_conversation" "A conversation, whole"
-        about "With uncut texts, what only the service knows of a message, its documents, requests and bookings."
+        about "With uncut texts, what only the service knows of a message, its documents, requests and bookings. The address \
+               of a customer stands for their newest one."
         errors "404 when there is none."
     fn conversation(id conversation) -> ConversationView as Shown {
         |it| it.read(|world, _| world.view(conversation.as_ref()))

@@ -20,7 +20,8 @@ pub(crate) fn all() -> Vec<Family> {
         Family { name: "People", about: "People, inboxes, keys and the plan.", calls: people::calls() },
         Family {
             name: "Actions",
-            about: "What people do in the app, what its helpers do, and what customers do.",
+            about: "What people do in the app, what its helpers do, and what customers do. For the id of a conversation, the \
+                    address of a customer stands for their newest one.",
             calls: actions::calls(),
         },
         Family {

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::process::{Child, Command};
+use tokio::{
+    process::{Child, Command},
+    sync::oneshot,
+};
 
 use super::functions::Functions;
 use crate::Ready;
@@ -24,18 +27,22 @@ pub struct AppContext {
     pub key: String,
     /// A folder that lives as long as the schedule, over all runs.
     pub state_dir: PathBuf,
+    /// Of a server: the port of 127.0.0.1 on which it receives webhooks.
+    pub port: Option<u16>,
+    /// Of a server: the secret that webhooks are signed with.
+    pub webhook_secret: Option<String>,
     /// All addresses of the world.
     pub(super) ready: Ready,
 }
 
 impl std::fmt::Debug for AppContext {
-    /// Without the key.
+    /// Without the key and the secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AppContext").field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }
 
-type Running = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+type AppFuture = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 /// How the app is run.
 #[derive(Clone)]
@@ -43,7 +50,7 @@ pub(super) enum App {
     /// A program and its arguments.
     Command(Vec<OsString>),
     /// A function; dropping its future kills it.
-    Function(Arc<dyn Fn(AppContext) -> Running + Send + Sync>),
+    Function(Arc<dyn Fn(AppContext) -> AppFuture + Send + Sync>),
     /// A function of the process that started this one.
     Piped(Arc<Functions>),
 }
@@ -51,7 +58,7 @@ pub(super) enum App {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RunEnd {
-    Done,
+    Succeeded,
     /// It failed by itself, and how.
     Failed(String),
     /// It was killed by the schedule.
@@ -61,50 +68,124 @@ pub(super) enum RunEnd {
 }
 
 impl App {
-    /// Runs the app once, until it ends, `killed` completes or the time is up.
+    /// Starts the app: a job, or a server when the context has a port.
+    pub(super) fn start(&self, context: &AppContext) -> Result<Running, String> {
+        match self {
+            App::Command(command) => Process::start(command, context).map(Running::Process),
+            App::Function(function) if context.port.is_some() => {
+                Thread::start(Arc::clone(function), context.clone()).map(Running::Thread)
+            }
+            App::Function(function) => Ok(Running::Future(function(context.clone()))),
+            App::Piped(_) => Err("mode: a function of another process is a job".to_owned()),
+        }
+    }
+
+    /// Runs a job once, until it ends, `killed` completes or the time is up.
     pub(super) async fn run(
         &self,
         context: &AppContext,
         timeout: Duration,
         killed: impl Future<Output = ()>,
     ) -> Result<RunEnd, String> {
+        if let App::Piped(functions) = self {
+            return run_piped(functions, context, timeout, killed).await;
+        }
+        let mut running = self.start(context)?;
+        let end = tokio::select! {
+            end = running.ended() => end,
+            () = killed => RunEnd::Killed,
+            () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
+        };
+        running.kill().await;
+        Ok(end)
+    }
+}
+
+async fn run_piped(
+    functions: &Functions,
+    context: &AppContext,
+    timeout: Duration,
+    killed: impl Future<Output = ()>,
+) -> Result<RunEnd, String> {
+    let mut run = functions.begin(&context.ready, &context.state_dir).await?;
+    let end = tokio::select! {
+        ended = run.ended() => ended?.map_or_else(RunEnd::Failed, |()| RunEnd::Succeeded),
+        () = killed => RunEnd::Killed,
+        () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
+    };
+    match end {
+        RunEnd::Succeeded => run.linger(),
+        _ => run.cut_off().await?,
+    }
+    Ok(end)
+}
+
+/// The app while it runs. None of it outlives this value.
+pub(super) enum Running {
+    Process(Process),
+    /// A job in this process; dropping it kills it.
+    Future(AppFuture),
+    Thread(Thread),
+}
+
+impl Running {
+    /// Waits until it ends by itself.
+    pub(super) async fn ended(&mut self) -> RunEnd {
         match self {
-            App::Piped(functions) => {
-                let mut run = functions.begin(&context.ready, &context.state_dir).await?;
-                let ended = tokio::select! {
-                    ended = run.ended() => ended?.map_or_else(RunEnd::Failed, |()| RunEnd::Done),
-                    () = killed => RunEnd::Killed,
-                    () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
-                };
-                match ended {
-                    RunEnd::Done => run.linger(),
-                    _ => run.cut_off().await?,
-                }
-                Ok(ended)
-            }
-            App::Function(function) => {
-                let running = function(context.clone());
-                Ok(tokio::select! {
-                    ended = running => ended.map_or_else(RunEnd::Failed, |()| RunEnd::Done),
-                    () = killed => RunEnd::Killed,
-                    () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
-                })
-            }
-            App::Command(command) => {
-                let mut process = Process::start(command, context, &[])?;
-                let ended = tokio::select! {
-                    status = process.child.wait() => match status {
-                        Ok(status) if status.success() => RunEnd::Done,
-                        Ok(status) => RunEnd::Failed(status_words(status)),
-                        Err(error) => RunEnd::Failed(error.to_string()),
-                    },
-                    () = killed => RunEnd::Killed,
-                    () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
-                };
-                process.end().await;
-                Ok(ended)
+            Self::Process(process) => match process.child.wait().await {
+                Ok(status) if status.success() => RunEnd::Succeeded,
+                Ok(status) => RunEnd::Failed(status_words(status)),
+                Err(error) => RunEnd::Failed(error.to_string()),
+            },
+            Self::Future(future) => future.await.map_or_else(RunEnd::Failed, |()| RunEnd::Succeeded),
+            Self::Thread(thread) => match (&mut thread.end).await {
+                Ok(Ok(())) => RunEnd::Succeeded,
+                Ok(Err(why)) => RunEnd::Failed(why),
+                Err(_) => RunEnd::Failed("it panicked".to_owned()),
+            },
+        }
+    }
+
+    /// Kills it and all that it started, and waits until it is gone.
+    pub(super) async fn kill(self) {
+        match self {
+            Self::Process(process) => process.end().await,
+            Self::Future(_) => {}
+            Self::Thread(thread) => {
+                drop(thread.stop);
+                let _ = thread.end.await;
             }
         }
+    }
+}
+
+/// A server in this process, in a runtime of its own, so that its tasks end with it.
+pub(super) struct Thread {
+    stop: oneshot::Sender<()>,
+    end: oneshot::Receiver<Result<(), String>>,
+}
+
+impl Thread {
+    fn start(
+        function: Arc<dyn Fn(AppContext) -> AppFuture + Send + Sync>,
+        context: AppContext,
+    ) -> Result<Self, String> {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (ended, end) = oneshot::channel();
+        let cannot = |error: std::io::Error| format!("the app cannot be started: {error}");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+        let serve = move || {
+            let outcome = runtime.block_on(async {
+                tokio::select! {
+                    outcome = function(context) => outcome,
+                    _ = stopped => Ok(()),
+                }
+            });
+            runtime.shutdown_background();
+            let _ = ended.send(outcome);
+        };
+        std::thread::Builder::new().name("app".to_owned()).spawn(serve).map_err(cannot)?;
+        Ok(Self { stop, end })
     }
 }
 
@@ -120,11 +201,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(
-        command: &[OsString],
-        context: &AppContext,
-        more: &[(&str, String)],
-    ) -> Result<Self, String> {
+    pub(super) fn start(command: &[OsString], context: &AppContext) -> Result<Self, String> {
         let (program, arguments) = command.split_first().ok_or("a command is required after `--`")?;
         let mut process = Command::new(program);
         process
@@ -132,7 +209,8 @@ impl Process {
             .env("SHARED_INBOX_BASE_URL", &context.base_url)
             .env("SHARED_INBOX_API_KEY", &context.key)
             .env("SHARED_INBOX_STATE_DIR", &context.state_dir)
-            .envs(more.iter().map(|(name, value)| (name, value)))
+            .envs(context.port.map(|port| ("PORT", port.to_string())))
+            .envs(context.webhook_secret.as_ref().map(|secret| ("SHARED_INBOX_WEBHOOK_SECRET", secret)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -4,32 +4,41 @@ use serde_json::{Value, json};
 
 use super::{
     scenario::Scenario,
-    schedule::{Act, Place, Schedule, Step, What},
+    schedule::Schedule,
+    step::{Act, Place, Step, What},
 };
 
 /// How much time passes between two runs of a job: more than the undo window.
 pub(super) const ROUND_SECONDS: u64 = 660;
 /// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts meanwhile.
 pub(super) const RETRY_SECONDS: u64 = 60;
+/// How much time passes until a delivery that was not answered is made again, about 30 seconds later.
+pub(super) const OVERLAP_SECONDS: u64 = 45;
 /// What an edited draft says.
 const EDITED: &str = "We looked into it ourselves, and will write again tomorrow.";
 /// What a person answers by hand.
 const BY_HAND: &str = "I have taken care of it myself.";
 const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
 
-/// The fault rules of the steps at requests, each with the number of its step.
+/// The fault rules of the steps at requests and deliveries, each with the number of its step.
 pub(super) fn rules(
     schedule: &Schedule,
     slow_ms: u64,
     call: impl Fn(Act, usize) -> Option<(String, Value)>,
 ) -> Vec<(usize, Value)> {
     let mut rules = Vec::new();
-    let at_request = |(n, step): (usize, &Step)| step.request().map(|request| (n, *step, request));
-    let mut steps: Vec<_> = schedule.steps.iter().enumerate().filter_map(at_request).collect();
-    steps.sort_by_key(|(_, step, request)| (step.act().is_none(), request.nth));
+    let target = |(n, step): (usize, &Step)| -> Option<(usize, Step, Value, u32)> {
+        let (rule, nth) = match step.place {
+            Place::Before(request) | Place::After(request) => (request.op.rule(), request.nth),
+            Place::Delivery(delivery) => (delivery.rule(), delivery.nth),
+            Place::Quiet(..) => return None,
+        };
+        Some((n, *step, rule, nth))
+    };
+    let mut steps: Vec<_> = schedule.steps.iter().enumerate().filter_map(target).collect();
+    steps.sort_by_key(|(_, step, _, nth)| (step.act().is_none(), *nth));
     let mut failing = Vec::new();
-    for (n, step, request) in steps {
-        let mut rule = request.op.rule();
+    for (n, step, mut rule, nth) in steps {
         let effect = match step.what {
             What::Act(act, mail) => {
                 let Some((path, body)) = call(act, mail) else { continue };
@@ -45,15 +54,17 @@ pub(super) fn rules(
             }
             What::Kill => json!({ "drop": "before", "delayMs": 60_000 }),
             What::Fail(failure) => failure.effect(slow_ms),
+            What::Deliver(trouble) => trouble.effect(),
         };
-        // A rule does not see a request that one before it has struck.
-        let struck = failing.iter().filter(|op| **op == request.op).count();
-        let skip = u64::from(request.nth) - u64::try_from(struck).unwrap_or(0).min(u64::from(request.nth));
+        let mut skip = u64::from(nth);
         if step.act().is_none() {
-            failing.push(request.op);
+            // A rule does not see what one before it has struck.
+            let struck = failing.iter().filter(|other| **other == rule).count();
+            skip -= u64::try_from(struck).unwrap_or(0).min(skip);
+            failing.push(rule.clone());
         }
         if skip > 0 || step.act().is_some() {
-            rule["skip"] = json!(if step.act().is_some() { u64::from(request.nth) } else { skip });
+            rule["skip"] = json!(skip);
         }
         rule["effect"] = effect;
         rules.push((n, rule));
@@ -89,6 +100,7 @@ pub(super) fn control_call(
             return Some((format!("/conversations/{conversation}/replies"), json!({ "body": BY_HAND })));
         }
         Act::Advance => return Some(("/clock".to_owned(), json!({ "advanceSeconds": ROUND_SECONDS }))),
+        Act::Overlap => return Some(("/clock".to_owned(), json!({ "advanceSeconds": OVERLAP_SECONDS }))),
         Act::Mail => {
             inbound["text"] = json!(format!("Me again. {}", of.text));
             inbound["conversationId"] = json!(conversation);

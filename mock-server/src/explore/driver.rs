@@ -1,18 +1,17 @@
 //! The driver: runs one schedule in a world of its own, and records what happened.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use shared_inbox::Timestamp;
 
 use super::{
-    app::{App, AppContext, RunEnd},
+    app::{App, AppContext, RunEnd, Running},
     calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
-    record::{Asked, End, Event, Execution, Fired},
-    scenario::Scenario,
-    schedule::{Act, Moment, Place, Schedule, Step, What},
+    record::{Event, Execution, Fired},
+    scenario::{Mode, Scenario},
+    schedule::Schedule,
+    step::{Act, Moment, Place, Step, What},
     world::{Server, World, text},
 };
 
@@ -26,9 +25,7 @@ const MAX_FAILING_ROUNDS: u32 = 2;
 /// Later jobs, such as reminders, that are waited for.
 const MAX_LATER_JOBS: u32 = 8;
 /// How often it is looked whether a request has come at which the app is killed.
-const POLL_INTERVAL: Duration = Duration::from_millis(3);
-/// How long a request that was cut short may take to be in the journal.
-const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
 /// Runs schedules.
 pub(super) struct Driver {
@@ -39,23 +36,29 @@ pub(super) struct Driver {
 }
 
 /// A schedule under way.
-struct Run<'d> {
-    driver: &'d Driver,
-    schedule: &'d Schedule,
-    world: World,
-    context: AppContext,
+pub(super) struct Run<'d> {
+    pub(super) driver: &'d Driver,
+    pub(super) schedule: &'d Schedule,
+    pub(super) world: World,
+    pub(super) context: AppContext,
     /// For each mail of the scenario that came: its conversation.
-    conversations: Vec<(usize, String)>,
+    pub(super) conversations: Vec<(usize, String)>,
     /// The rules that stand for steps, by the number of the step.
-    rules: Vec<(usize, String)>,
+    pub(super) rules: Vec<(usize, String)>,
     /// Kills that have been done.
-    killed: Cell<u32>,
-    events: Vec<(usize, Event)>,
-    fired: Vec<Fired>,
-    runs: Vec<RunEnd>,
+    pub(super) killed: Cell<u32>,
+    /// The server while it is up, how often it was started, and its webhook.
+    pub(super) running: Option<Running>,
+    pub(super) starts: u32,
+    pub(super) webhook: String,
+    /// What happened: after how many requests, and when.
+    pub(super) events: Vec<(usize, Timestamp, Event)>,
+    pub(super) fired: Vec<Fired>,
+    pub(super) runs: Vec<RunEnd>,
     /// Messages that people approved; one that is a draft again was stopped, and nobody approves it again.
-    approved: Vec<String>,
-    outbox: usize,
+    pub(super) approved: Vec<String>,
+    /// Rounds until the trouble ended.
+    pub(super) troubled_rounds: u32,
 }
 
 impl Driver {
@@ -67,6 +70,8 @@ impl Driver {
             base_url: world.base_url.clone(),
             key: world.key.clone(),
             state_dir: folder.0.clone(),
+            port: None,
+            webhook_secret: None,
             ready: world.ready(),
         };
         let mut run = Run {
@@ -77,13 +82,19 @@ impl Driver {
             conversations: Vec::new(),
             rules: Vec::new(),
             killed: Cell::new(0),
+            running: None,
+            starts: 0,
+            webhook: String::new(),
             events: Vec::new(),
             fired: vec![Fired::default(); schedule.steps.len()],
             runs: Vec::new(),
             approved: Vec::new(),
-            outbox: 0,
+            troubled_rounds: 0,
         };
         let execution = run.execute().await;
+        if let Some(server) = run.running {
+            server.kill().await;
+        }
         run.world.end().await;
         execution
     }
@@ -113,23 +124,30 @@ impl Drop for StateDir {
 
 impl Run<'_> {
     async fn execute(&mut self) -> Result<Execution, String> {
+        if self.driver.scenario.mode == Mode::Server {
+            self.prepare_server().await?;
+            self.arm().await?;
+        }
         for &mail in &self.schedule.mails {
             let body = self.driver.scenario.mails[mail].inbound(&self.world.inbox);
+            self.note(Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }).await?;
             let came =
                 self.world.post("/inbound", &body).await.map_err(|why| format!("mails[{mail}]: {why}"))?;
             self.conversations.push((mail, text(&came["conversationId"])));
-            self.events.push((0, Event::Mail { from: text(&body["from"]), text: text(&body["text"]) }));
-            self.world.advance(BETWEEN_MAILS_SECONDS).await?;
+            self.rest().await?;
+            self.pass(BETWEEN_MAILS_SECONDS).await?;
         }
-        self.arm().await?;
+        if self.driver.scenario.mode == Mode::Job {
+            self.arm().await?;
+        }
         let (mut round, mut trouble, mut calm_rounds, mut failing, mut later) = (0, true, 0, 0, 0);
         let mut settled = false;
         let mut before = self.fingerprint().await?;
-        while calm_rounds < MAX_CALM_ROUNDS {
+        while calm_rounds < MAX_CALM_ROUNDS && !self.has_exited() {
             self.round(round).await?;
             let after = self.fingerprint().await?;
             let same = std::mem::replace(&mut before, after) == before;
-            let went_well = self.runs.last() == Some(&RunEnd::Done);
+            let went_well = self.went_well();
             let comes_later = |step: &Step| matches!(step.place, Place::Quiet(_, at) if at > round);
             let pending = self.schedule.steps.iter().any(comes_later);
             round += 1;
@@ -139,6 +157,7 @@ impl Run<'_> {
                     continue;
                 }
                 trouble = false;
+                self.troubled_rounds = round;
                 self.end_trouble().await?;
                 if !self.schedule.steps.is_empty() {
                     continue;
@@ -155,22 +174,41 @@ impl Run<'_> {
             // What is due later, such as a reminder.
             if later < MAX_LATER_JOBS && self.world.has_jobs().await {
                 (later, calm_rounds) = (later + 1, 0);
-                self.world.run_next_job().await?;
-                self.note_outbox().await?;
+                self.run_next_job().await?;
                 before = self.fingerprint().await?;
                 continue;
             }
-            settled = true;
+            settled = !self.has_exited();
             break;
+        }
+        if trouble {
+            self.end_trouble().await?;
         }
         self.finish(settled, round).await
     }
 
-    /// The app runs, people look at drafts, time passes.
+    /// The app works, people look at drafts, time passes.
     async fn round(&mut self, round: u32) -> Result<(), String> {
         self.quiet(Moment::Run, round).await?;
-        let before = self.world.count_requests().await?;
-        self.events.push((before, Event::RunStarts(round + 1)));
+        if self.is_server() {
+            self.rest().await?;
+        } else {
+            self.run_job(round).await?;
+        }
+        self.quiet(Moment::End, round).await?;
+        let went_well = self.went_well();
+        if self.driver.scenario.people_approve && went_well {
+            self.people().await?;
+            self.rest().await?;
+        }
+        self.quiet(Moment::People, round).await?;
+        let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
+        self.note(Event::TimePasses(seconds)).await?;
+        self.pass(seconds).await
+    }
+
+    async fn run_job(&mut self, round: u32) -> Result<(), String> {
+        self.note(Event::RunStarts(round + 1)).await?;
         let kills = self.rules.iter().filter(|(n, _)| self.schedule.steps[*n].what == What::Kill).count();
         let killed = async {
             if kills == 0 {
@@ -182,19 +220,21 @@ impl Run<'_> {
             self.killed.set(self.killed.get() + 1);
         };
         let ended = self.driver.app.run(&self.context, self.driver.app_timeout, killed).await?;
-        let now = self.all_requests().await?;
-        self.events.push((now, Event::RunEnds(round + 1, ended.clone())));
+        self.all_requests().await?;
+        self.note(Event::RunEnds(round + 1, ended.clone())).await?;
         self.runs.push(ended);
-        self.quiet(Moment::End, round).await?;
-        let went_well = self.runs.last() == Some(&RunEnd::Done);
-        if self.driver.scenario.people_approve && went_well {
-            self.people().await?;
-        }
-        self.quiet(Moment::People, round).await?;
-        let seconds = if went_well { ROUND_SECONDS } else { RETRY_SECONDS };
-        self.events.push((now, Event::TimePasses(seconds)));
-        self.world.advance(seconds).await?;
-        self.note_outbox().await
+        Ok(())
+    }
+
+    fn went_well(&self) -> bool {
+        if self.is_server() { !self.has_exited() } else { self.runs.last() == Some(&RunEnd::Succeeded) }
+    }
+
+    /// Notes that something happens now.
+    pub(super) async fn note(&mut self, event: Event) -> Result<(), String> {
+        let requests = self.world.count_requests().await?;
+        self.events.push((requests, self.world.now().await, event));
+        Ok(())
     }
 
     /// Steps of a quiet moment.
@@ -207,63 +247,24 @@ impl Run<'_> {
                 continue;
             }
             let Some((path, body)) = self.control_call(act, mail) else { continue };
+            let (requests, now) = (self.world.count_requests().await?, self.world.now().await);
             let (status, _) = self.world.call(&path, &body).await?;
-            let requests = self.world.count_requests().await?;
             let effective = status < 400;
             self.fired[n] = Fired { at: Some(requests), effective };
             if effective {
-                self.events.push((requests, Event::Step(n)));
+                self.events.push((requests, now, Event::Step(n)));
             }
+            self.rest().await?;
         }
         Ok(())
     }
 
-    /// People approve the drafts of the app, except those that were stopped and in conversations that a person has
-    /// answered.
-    async fn people(&mut self) -> Result<(), String> {
-        let mut approved = 0;
-        for draft in self.world.approvals().await {
-            let (id, conversation) = (text(&draft["messageId"]), text(&draft["conversationId"]));
-            if self.was_stopped(&draft).await? || self.answered_by_person(&conversation).await? {
-                continue;
-            }
-            if self.world.post(&format!("/messages/{id}/approve"), &json!({})).await.is_ok() {
-                self.approved.push(id);
-                approved += 1;
-            }
-        }
-        if approved > 0 {
-            let requests = self.world.count_requests().await?;
-            self.events.push((requests, Event::Approved(approved)));
-        }
-        Ok(())
-    }
-
-    /// Whether a draft was on its way out before, so that someone must have stopped it.
-    async fn was_stopped(&self, draft: &Value) -> Result<bool, String> {
-        if !self.schedule.acts().any(|(act, _)| act == Act::Stop) {
-            return Ok(false);
-        }
-        let sent = |request: &Value| {
-            request["conversationId"] == draft["conversationId"]
-                && request["requestBody"]["send"] == true
-                && request["requestBody"]["body"] == draft["text"]
-        };
-        Ok(self.approved.contains(&text(&draft["messageId"])) || self.world.requests().await.iter().any(sent))
-    }
-
-    async fn answered_by_person(&self, conversation: &str) -> Result<bool, String> {
-        if !self.schedule.acts().any(|(act, _)| act == Act::Answer) {
-            return Ok(false);
-        }
-        let view = self.world.conversation(conversation).await?;
-        let items = view["timeline"].as_array().cloned().unwrap_or_default();
-        Ok(items
-            .iter()
-            .any(|item| item["direction"] == "outbound" && text(&item["author"]).starts_with("usr_")))
-    }
-
+    /// What stands for the conversation of a mail: its id, or the customer's address while it has not come yet.
     fn conversation(&self, mail: usize) -> Option<&str> {
+        if self.is_server() {
+            let comes = self.schedule.mails.contains(&mail);
+            return self.driver.scenario.mails.get(mail).filter(|_| comes).map(|mail| mail.from.as_str());
+        }
         self.conversations.iter().find(|(it, _)| *it == mail).map(|(_, id)| id.as_str())
     }
 
@@ -273,7 +274,7 @@ impl Run<'_> {
         control_call(act, &self.driver.scenario, mail, conversation, &self.world.inbox, &self.world.person)
     }
 
-    /// Arms the steps that are at a request. Those who act come first, since they leave the request to the others.
+    /// Arms the steps that are at a request or a delivery. Those who act come first, since they leave the request to the others.
     async fn arm(&mut self) -> Result<(), String> {
         let slow_ms = u64::try_from(self.driver.app_timeout.as_millis()).unwrap_or(u64::MAX);
         for (n, rule) in rules(self.schedule, slow_ms, |act, mail| self.control_call(act, mail)) {
@@ -281,117 +282,5 @@ impl Run<'_> {
             self.rules.push((n, text(&added["id"])));
         }
         Ok(())
-    }
-
-    async fn fired_kills(&self) -> u32 {
-        let faults = self.world.faults().await;
-        let fired = |(n, id): &&(usize, String)| {
-            self.schedule.steps[*n].what == What::Kill
-                && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
-        };
-        u32::try_from(self.rules.iter().filter(fired).count()).unwrap_or(u32::MAX)
-    }
-
-    /// Whether an armed step has not come yet.
-    async fn rules_wait(&self) -> bool {
-        self.world.faults().await.iter().any(|fault| fault.fired == 0)
-    }
-
-    /// Reads what the rules did, and takes them away.
-    async fn end_trouble(&mut self) -> Result<(), String> {
-        let faults = self.world.faults().await;
-        for (n, id) in &self.rules {
-            let Some(fault) = faults.iter().find(|fault| fault.id == *id) else { continue };
-            let effective = fault.fired != 0 && fault.acted.iter().all(|status| *status < 400);
-            self.fired[*n] = Fired { at: None, effective };
-        }
-        self.world.clear_faults().await;
-        let requests = self.world.count_requests().await?;
-        if !self.schedule.steps.is_empty() {
-            self.events.push((requests, Event::TroubleEnds));
-        }
-        Ok(())
-    }
-
-    /// How many requests there are, once those are in the journal that were cut short.
-    async fn all_requests(&self) -> Result<usize, String> {
-        if self.rules.is_empty() {
-            return self.world.count_requests().await;
-        }
-        let began = Instant::now();
-        loop {
-            let requests = self.world.requests().await;
-            let fired = self.world.faults().await.iter().filter(|fault| fault.fired != 0).count();
-            let there = |request| Asked::find(&requests, request).is_some();
-            let steps = self.rules.iter().filter_map(|(n, _)| self.schedule.steps[*n].request());
-            if steps.filter(|request| there(*request)).count() >= fired || began.elapsed() > JOURNAL_TIMEOUT {
-                return Ok(requests.len());
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    }
-
-    /// Notes the mails that have left since.
-    async fn note_outbox(&mut self) -> Result<(), String> {
-        let outbox = self.world.outbox().await;
-        let requests = self.world.count_requests().await?;
-        for mail in outbox.iter().skip(self.outbox) {
-            self.events.push((requests, Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) }));
-        }
-        self.outbox = outbox.len();
-        Ok(())
-    }
-
-    /// What the world is like, without its clock.
-    async fn fingerprint(&self) -> Result<String, String> {
-        let ends = self.ends().await?;
-        Ok(format!("{ends:?} {}", self.world.outbox().await.len()))
-    }
-
-    /// How each conversation is, the scenario's first, then those of others.
-    async fn ends(&self) -> Result<Vec<End>, String> {
-        let outbox = self.world.outbox().await;
-        let mut ends = Vec::new();
-        for view in self.world.conversations().await? {
-            let mail =
-                self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
-            ends.push(End::read(mail, &view, &outbox, &self.world.agent));
-        }
-        ends.sort_by_key(|end| (end.mail.is_none(), end.mail));
-        Ok(ends)
-    }
-
-    async fn finish(&mut self, settled: bool, rounds: u32) -> Result<Execution, String> {
-        let journal = self.world.requests().await;
-        for (n, _) in &self.rules {
-            let step = &self.schedule.steps[*n];
-            let Some(index) = step.request().and_then(|request| Asked::find(&journal, request)) else {
-                continue;
-            };
-            if self.fired[*n].effective {
-                let after = matches!(step.place, Place::After(_)) && step.act().is_some();
-                self.fired[*n].at = Some(index + usize::from(after));
-            }
-        }
-        let mut expectations = Vec::new();
-        for expectation in &self.driver.scenario.expect {
-            let (status, body) = self.world.call("/expect", expectation).await?;
-            expectations.push((status >= 400).then(|| text(&body["error"])));
-        }
-        if let App::Piped(functions) = &self.driver.app
-            && functions.has_check
-        {
-            expectations.push(functions.check(&self.context.ready, &self.context.state_dir).await?);
-        }
-        Ok(Execution {
-            requests: journal.iter().map(Asked::read).collect(),
-            events: std::mem::take(&mut self.events),
-            fired: std::mem::take(&mut self.fired),
-            runs: std::mem::take(&mut self.runs),
-            ends: self.ends().await?,
-            expectations,
-            settled,
-            rounds,
-        })
     }
 }

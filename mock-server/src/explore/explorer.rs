@@ -1,9 +1,8 @@
 //! An exploration: the run without trouble, then schedules side by side until the time is up, then what was found.
 
 use std::{
-    collections::HashMap,
     ffi::OsString,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,22 +12,17 @@ use super::{
     app::{App, AppContext},
     driver::Driver,
     functions::Functions,
-    oracles::{Broken, Judge, judge_reference},
+    generator::Generator,
+    oracles::Broken,
     record::Execution,
     report::{Finding, Report, Verdict},
-    scenario::{Mode, PARTS, Scenario},
-    schedule::{Act, Moment, Place, Schedule, Step, What},
-    shrink::shrink,
-    steps::Generator,
-    timeline::timeline,
+    scenario::Scenario,
+    schedule::Schedule,
+    session::{MIN_WORKERS, Session},
     world::Server,
-    write_test,
 };
 
-/// Times that a schedule is run again to see how often it fails.
-const REPEATS: usize = 5;
-/// Schedules that run side by side.
-const MIN_WORKERS: usize = 2;
+/// Schedules that run side by side, at most.
 const MAX_WORKERS: usize = 8;
 
 /// Explores what can go wrong around an app.
@@ -101,7 +95,8 @@ impl Explore {
         Self::new(scenario, App::Command(command.into_iter().map(Into::into).collect()))
     }
 
-    /// An app that is a function: a job that runs to its end each time.
+    /// An app that is a function: a job that runs to its end each time, or a [server](Scenario::server) that listens on
+    /// the port of its context and stays. A server has a Tokio runtime of its own; a kill drops the future and the runtime.
     pub fn function<F, R>(scenario: Scenario, run: F) -> Self
     where
         F: Fn(AppContext) -> R + Send + Sync + 'static,
@@ -178,8 +173,12 @@ impl Explore {
         let until = began + span;
         let (mut schedules, mut issued) = (0, 0);
         let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
-        let workers = std::thread::available_parallelism()
+        let mut workers = std::thread::available_parallelism()
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
+        if reference.server {
+            // Most of the time goes by while a server is idle.
+            workers *= 2;
+        }
         let mut running = FuturesOrdered::new();
         loop {
             while running.len() < workers && issued < limit && Instant::now() < until {
@@ -265,152 +264,13 @@ impl Explore {
     }
 
     async fn session(self) -> Result<Session, String> {
-        if self.scenario.mode == Mode::Server {
-            return Err("mode: \"server\" is not available yet".to_owned());
-        }
-        if let Some(unknown) = self.scenario.ignore.iter().find(|part| !PARTS.contains(&part.as_str())) {
-            return Err(format!("ignore: {unknown} is none of {}", PARTS.join(", ")));
-        }
+        self.scenario.check()?;
         let driver = Driver {
             server: Server::start().await?,
             app: self.app,
             scenario: self.scenario,
             app_timeout: self.app_timeout,
         };
-        Ok(Session {
-            driver,
-            references: Mutex::default(),
-            calm: Mutex::default(),
-            varying: Mutex::default(),
-        })
-    }
-}
-
-type Interference = (Vec<usize>, Vec<(Act, usize)>);
-
-/// The driver, and what it has run without trouble.
-struct Session {
-    driver: Driver,
-    references: Mutex<HashMap<Vec<usize>, Arc<Execution>>>,
-    /// Runs in which the same was done in quiet moments.
-    calm: Mutex<HashMap<Interference, Arc<Vec<Execution>>>>,
-    /// Parts that differ from run to run by themselves.
-    varying: Mutex<Vec<String>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Session {
-    /// The run without trouble, which must break no rule.
-    async fn begin(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
-        let calm = Schedule::calm(mails.to_vec());
-        let (reference, again) = tokio::try_join!(self.reference(mails), self.driver.execute(&calm))?;
-        if let Some(broken) = judge_reference(&self.driver.scenario, &reference) {
-            return Err(format!(
-                "the run without trouble breaks a rule ({}): {}",
-                broken.oracle, broken.summary
-            ));
-        }
-        // What differs without any trouble says nothing when there is some.
-        for part in PARTS {
-            let all = |run: &Execution| run.ends.iter().map(|end| end.part(part)).collect::<Vec<_>>();
-            if all(&reference) != all(&again) {
-                locked(&self.varying).push(part.to_owned());
-            }
-        }
-        Ok(reference)
-    }
-
-    async fn reference(&self, mails: &[usize]) -> Result<Arc<Execution>, String> {
-        if let Some(known) = locked(&self.references).get(mails) {
-            return Ok(Arc::clone(known));
-        }
-        let run = Arc::new(self.driver.execute(&Schedule::calm(mails.to_vec())).await?);
-        locked(&self.references).insert(mails.to_vec(), Arc::clone(&run));
-        Ok(run)
-    }
-
-    /// Runs a schedule, and says which rule it breaks.
-    async fn check(&self, schedule: &Schedule) -> Result<(Execution, Option<Broken>), String> {
-        let reference = self.reference(&schedule.mails).await?;
-        let execution = self.driver.execute(schedule).await?;
-        let mut scenario = self.driver.scenario.clone();
-        scenario.ignore.extend(locked(&self.varying).iter().cloned());
-        let judge = |calm: &[Execution]| {
-            Judge { scenario: &scenario, schedule, execution: &execution, reference: &reference, calm }
-                .judge()
-        };
-        let mut broken = judge(&[]);
-        if broken.is_some() && schedule.acts().next().is_some() {
-            broken = judge(&self.calm_runs(schedule).await?);
-        }
-        Ok((execution, broken))
-    }
-
-    /// The same interference in quiet moments, without any failure: what it explains is no finding.
-    async fn calm_runs(&self, schedule: &Schedule) -> Result<Arc<Vec<Execution>>, String> {
-        let key = (schedule.mails.clone(), schedule.acts().collect::<Vec<_>>());
-        if let Some(known) = locked(&self.calm).get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let mut runs = Vec::new();
-        for (moment, round) in [(Moment::Run, 0), (Moment::End, 0), (Moment::People, 0), (Moment::Run, 1)] {
-            let step = |(act, mail)| Step { place: Place::Quiet(moment, round), what: What::Act(act, mail) };
-            let steps = key.1.iter().copied().map(step).collect();
-            runs.push(self.driver.execute(&Schedule { mails: key.0.clone(), steps }).await?);
-        }
-        let runs = Arc::new(runs);
-        locked(&self.calm).insert(key, Arc::clone(&runs));
-        Ok(runs)
-    }
-
-    /// Shrinks what was found and runs it again; none when it does not happen again.
-    async fn describe(
-        &self,
-        found: (Schedule, Execution, Broken),
-        until: Instant,
-    ) -> Result<Option<Finding>, String> {
-        let steps = found.0.steps.len();
-        let (mut schedule, mut execution, mut broken) =
-            shrink(async |schedule: &Schedule| self.check(schedule).await, found.clone(), until).await?;
-        let mut again = self.repeat(&schedule, &broken).await?;
-        if again == 0 {
-            (schedule, execution, broken) = found;
-            again = self.repeat(&schedule, &broken).await?;
-        }
-        let reproduced = format!("{again} of {REPEATS}");
-        Ok((again > 0).then(|| self.finding(steps, (schedule, execution, broken), reproduced)))
-    }
-
-    /// How often the same rule is broken again.
-    async fn repeat(&self, schedule: &Schedule, broken: &Broken) -> Result<usize, String> {
-        let runs = futures_util::stream::iter(0..REPEATS).map(|_| self.check(schedule));
-        let mut runs = runs.buffer_unordered(MIN_WORKERS);
-        let mut again = 0;
-        while let Some(run) = runs.next().await {
-            let (_, found) = run?;
-            again += usize::from(found.is_some_and(|it| it.oracle == broken.oracle));
-        }
-        Ok(again)
-    }
-
-    fn finding(
-        &self,
-        shrunk_from: usize,
-        (schedule, execution, broken): (Schedule, Execution, Broken),
-        reproduced: String,
-    ) -> Finding {
-        Finding {
-            oracle: broken.oracle,
-            timeline: timeline(&schedule, &execution),
-            steps: schedule.steps.iter().map(Step::json).collect(),
-            shrunk_from,
-            replay: schedule.token(),
-            reproduced,
-            tests: write_test::write(&self.driver, &schedule, &execution, &broken),
-            summary: broken.summary,
-        }
+        Ok(Session::new(driver))
     }
 }

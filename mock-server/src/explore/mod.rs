@@ -4,7 +4,7 @@
 //! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:
 //! every customer answered, nobody twice, what people decided respected, everything else as without trouble.
 //!
-//! Inside, `driver` runs a schedule, `steps` decides what is tried, `oracles` say what is wrong, `shrink` leaves out what is not
+//! Inside, `driver` runs a schedule, `generator` decides what is tried, `oracles` say what is wrong, `shrink` leaves out what is not
 //! needed, and `write_test` writes the test.
 
 mod app;
@@ -14,14 +14,21 @@ mod driver;
 mod explorer;
 mod functions;
 mod gateway;
+mod generator;
+mod judge;
+mod observe;
+mod op;
 mod oracles;
+mod people;
 mod pipe;
 mod record;
 mod report;
 mod scenario;
 mod schedule;
+mod server;
+mod session;
 mod shrink;
-mod steps;
+mod step;
 mod timeline;
 mod world;
 mod write_test;

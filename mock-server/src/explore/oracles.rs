@@ -6,10 +6,13 @@
 use super::{
     app::RunEnd,
     calls::another,
-    record::{Asked, End, Execution},
+    judge::Judge,
+    op::Op,
+    record::{AppRequest, DeliveryTry, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},
-    schedule::{Act, Op, Schedule, What},
+    schedule::Schedule,
+    step::Act,
 };
 
 /// A rule that does not hold, and what a test has to claim.
@@ -35,7 +38,7 @@ pub(super) enum Claim {
     Part { customer: String, part: &'static str, values: Vec<String> },
     /// No request is answered so.
     NoResponse { status: u16 },
-    /// The last run ends well.
+    /// The last run ends well; a server stays up.
     EndsWell,
     /// The last run changes nothing.
     Settles,
@@ -43,28 +46,27 @@ pub(super) enum Claim {
     Expectation(usize),
 }
 
-/// What a schedule is held against.
-pub(super) struct Judge<'a> {
-    pub(super) scenario: &'a Scenario,
-    pub(super) schedule: &'a Schedule,
-    pub(super) execution: &'a Execution,
-    pub(super) reference: &'a Execution,
-    /// The same interference in quiet moments, without any failure; empty when it was not run yet.
-    pub(super) calm: &'a [Execution],
-}
-
 /// What is wrong with a run without trouble, in which no rule may be broken.
 pub(super) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Broken> {
     let schedule = Schedule::calm(Vec::new());
     let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[] };
     let responses =
-        run.requests.iter().filter_map(|asked| asked.status).find(|status| matches!(status, 401 | 429));
+        run.requests.iter().filter_map(|request| request.status).find(|status| matches!(status, 401 | 429));
     let refused = responses.map(|status| Broken {
         oracle: Oracle::WellBehaved,
         summary: format!("a request was answered with {status}"),
         claim: Claim::NoResponse { status },
     });
-    judge.ended().or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
+    let refuses = |attempt: &&DeliveryTry| !attempt.status.is_some_and(|status| (200..300).contains(&status));
+    let unanswered = run.tries.iter().find(refuses).map(|attempt| Broken {
+        oracle: Oracle::WellBehaved,
+        summary: match attempt.status {
+            Some(status) => format!("the app answered the webhook {} with {status}", attempt.event),
+            None => format!("the app did not answer the webhook {}: {}", attempt.event, attempt.error),
+        },
+        claim: Claim::EndsWell,
+    });
+    judge.ended().or(unanswered).or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
 }
 
 impl Judge<'_> {
@@ -77,65 +79,6 @@ impl Judge<'_> {
             .or_else(|| self.responses())
             .or_else(|| self.same_end())
             .or_else(|| self.expectations())
-    }
-
-    /// Steps that somebody did and that had an effect: what, for which mail, and the first request after it.
-    fn interference(&self) -> impl Iterator<Item = (Act, usize, usize)> + '_ {
-        let steps = self.schedule.steps.iter().zip(&self.execution.fired);
-        steps.filter_map(|(step, fired)| {
-            let (act, mail) = step.act().filter(|_| fired.effective)?;
-            Some((act, mail, fired.at?))
-        })
-    }
-
-    fn requests(&self) -> impl DoubleEndedIterator<Item = (usize, &Asked)> + ExactSizeIterator {
-        self.execution.requests.iter().enumerate()
-    }
-
-    /// Whether a request took effect.
-    fn took_effect(&self, index: usize) -> bool {
-        let struck = self.schedule.steps.iter().zip(&self.execution.fired).find_map(|(step, fired)| {
-            (fired.at == Some(index) && step.act().is_none() && fired.effective).then_some(step)
-        });
-        match struck.map(|step| (step.what, step.place)) {
-            Some((What::Fail(failure), _)) => failure.takes_effect(),
-            Some((What::Kill, place)) => matches!(place, super::schedule::Place::After(_)),
-            _ => self.execution.requests[index].succeeded(),
-        }
-    }
-
-    /// Messages that the app wrote in a conversation from a request on.
-    fn written_from<'s>(&'s self, conversation: &'s str, from: usize) -> impl Iterator<Item = usize> + 's {
-        let writes = move |asked: &Asked| {
-            asked.op.is_some_and(Op::writes_mail) && asked.conversation.as_deref() == Some(conversation)
-        };
-        let requests = self.requests().skip(from).filter(move |(_, asked)| writes(asked));
-        requests.map(|(index, _)| index).filter(|index| self.took_effect(*index))
-    }
-
-    /// The first request from `from` on in which the app read the conversation.
-    fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
-        let shows = |(index, asked): &(usize, &Asked)| asked.shows(conversation) && !self.is_check(*index);
-        self.requests().skip(from).find(shows).map(|(index, _)| index)
-    }
-
-    /// Whether a read looks for what became of a request that failed, as a client does by itself.
-    fn is_check(&self, index: usize) -> bool {
-        let Some(conversation) = &self.execution.requests[index].conversation else { return false };
-        let write = |(_, asked): &(usize, &Asked)| {
-            asked.conversation.as_ref() == Some(conversation) && asked.op.is_some_and(|op| !op.is_read())
-        };
-        let last = self.requests().take(index).rev().find(write);
-        last.is_some_and(|(at, asked)| {
-            asked.op.is_some_and(Op::creates) && !asked.succeeded() && self.run_of(at) == self.run_of(index)
-        })
-    }
-
-    fn run_of(&self, index: usize) -> usize {
-        use super::record::Event;
-        let started =
-            |(before, event): &&(usize, Event)| matches!(event, Event::RunStarts(_)) && *before <= index;
-        self.execution.events.iter().filter(started).count()
     }
 
     fn persons_word(&self) -> Option<Broken> {
@@ -190,30 +133,6 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether the app knew of a message that it had written before.
-    fn knew_message(&self, conversation: &str, before: usize) -> bool {
-        let written = self.written_from(conversation, 0).filter(|index| *index < before).last();
-        let Some(written) = written else { return false };
-        let told = self.execution.requests[written].succeeded();
-        let read = |(index, asked): (usize, &Asked)| {
-            index < before && asked.conversation.as_deref() == Some(conversation) && asked.shows(conversation)
-        };
-        told || self.requests().skip(written + 1).any(read)
-    }
-
-    /// Whether a request repeats one that the same run had begun before somebody interfered.
-    fn was_begun(&self, index: usize, interfered: usize) -> bool {
-        let asked = &self.execution.requests[index];
-        let same = |(at, it): (usize, &Asked)| {
-            at < interfered
-                && it.op == asked.op
-                && it.conversation == asked.conversation
-                && it.body == asked.body
-                && self.run_of(at) == self.run_of(index)
-        };
-        self.requests().any(same)
-    }
-
     fn twice(&self) -> Option<Broken> {
         for end in &self.execution.ends {
             let reference = self.same_in(self.reference, end);
@@ -252,19 +171,21 @@ impl Judge<'_> {
         None
     }
 
-    /// The same conversation in another run.
-    fn same_in<'e>(&self, other: &'e Execution, end: &End) -> Option<&'e End> {
-        match end.mail {
-            Some(mail) => other.end_of(mail),
-            None => other.end_by(&end.customer),
-        }
-    }
-
     /// Whether the last run ended, and well.
     fn ended(&self) -> Option<Broken> {
         let broken = |summary: String, claim| Some(Broken { oracle: Oracle::WellBehaved, summary, claim });
+        let server = self.execution.server;
         match self.execution.runs.last() {
             _ if self.execution.settled => None,
+            Some(RunEnd::Failed(how)) if server => {
+                broken(format!("The server ends by itself: {how}."), Claim::EndsWell)
+            }
+            Some(RunEnd::Succeeded) if server => {
+                broken("The server ends by itself: exit status 0.".into(), Claim::EndsWell)
+            }
+            Some(RunEnd::TimedOut) if server => {
+                broken("The server does not accept connections on its port.".into(), Claim::EndsWell)
+            }
             Some(RunEnd::Failed(how)) => {
                 broken(format!("The app still fails when all trouble has ended: {how}."), Claim::EndsWell)
             }
@@ -298,7 +219,7 @@ impl Judge<'_> {
                 }
                 Some(_) => self.answers_when_calm(end),
             };
-            let seen = came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
+            let seen = self.execution.server || came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
             let answered = if came.is_some() { end.last_is_answered } else { end.is_answered() };
             if would && seen && !answered {
                 let customer = end.customer.clone();
@@ -312,39 +233,31 @@ impl Judge<'_> {
         None
     }
 
-    /// Whether the app answers the last mail when nothing goes wrong and it reads that mail.
-    fn answers_when_calm(&self, end: &End) -> bool {
-        let answers = |run: &Execution| -> Option<bool> {
-            let there = self.same_in(run, end)?;
-            let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
-            let saw = run.requests.iter().skip(came).any(|asked| asked.shows(&there.id));
-            saw.then_some(there.last_is_answered)
-        };
-        let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
-        self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))
-    }
-
     /// Responses that the run without trouble did not get.
     fn responses(&self) -> Option<Broken> {
-        let same =
-            |asked: &Asked, op: Option<Op>, status: u16| asked.op == op && asked.status == Some(status);
+        let same = |request: &AppRequest, op: Option<Op>, status: u16| {
+            request.op == op && request.status == Some(status)
+        };
         let injected = |index: usize| {
             let steps = self.schedule.steps.iter().zip(&self.execution.fired);
             steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(index))
         };
         let known = |op: Option<Op>, status: u16| {
             let runs = std::iter::once(self.reference).chain(self.calm);
-            runs.flat_map(|run| &run.requests).any(|asked| same(asked, op, status))
+            runs.flat_map(|run| &run.requests).any(|request| same(request, op, status))
         };
-        let found = self.requests().find_map(|(index, asked)| {
-            let status = asked.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
-            (!injected(index) && !known(asked.op, status)).then_some((asked, status))
+        let found = self.requests().find_map(|(index, request)| {
+            let status = request.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
+            (!injected(index) && !known(request.op, status)).then_some((request, status))
         });
-        let (asked, status) = found?;
+        let (request, status) = found?;
         let summary = match status {
             429 => "The app made more than 120 requests in a minute.".to_owned(),
             _ => {
-                format!("The service answered {} with {status}, as it does not without trouble.", asked.line)
+                format!(
+                    "The service answered {} with {status}, as it does not without trouble.",
+                    request.line
+                )
             }
         };
         Some(Broken { oracle: Oracle::WellBehaved, summary, claim: Claim::NoResponse { status } })

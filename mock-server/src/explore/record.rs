@@ -1,17 +1,19 @@
 //! What happened in a schedule: requests, runs, steps, and how each conversation ended.
 
 use serde_json::Value;
+use shared_inbox::{EventKind, Timestamp};
 
 use super::{
     app::RunEnd,
     calls::is_auto_reply,
-    schedule::{Op, Request},
+    op::{Op, Request},
     world::{KEY_NAME, text},
 };
 
 /// A request of the app.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct AppRequest {
+    pub(super) at: Timestamp,
     pub(super) op: Option<Op>,
     /// The method and the path, or the tool.
     pub(super) line: String,
@@ -22,7 +24,7 @@ pub(super) struct Asked {
     pub(super) received: String,
 }
 
-impl Asked {
+impl AppRequest {
     fn op_of(entry: &Value) -> Option<Op> {
         let tool = entry["tool"].as_str();
         Op::of(entry["method"].as_str()?, entry["path"].as_str()?, tool)
@@ -38,6 +40,7 @@ impl Asked {
             None => entry["requestBody"].clone(),
         };
         Self {
+            at: time(&entry["at"]),
             op: Self::op_of(entry),
             line,
             conversation: entry["conversationId"].as_str().map(str::to_owned),
@@ -68,16 +71,58 @@ impl Asked {
     }
 }
 
+/// A try to deliver a webhook.
+#[derive(Debug, Clone)]
+pub(super) struct DeliveryTry {
+    pub(super) at: Timestamp,
+    /// The type of the event.
+    pub(super) event: &'static str,
+    pub(super) conversation: Option<String>,
+    /// The status that the app answered with.
+    pub(super) status: Option<u16>,
+    /// Why there was no answer.
+    pub(super) error: String,
+    /// The first request after the one that brought the event about.
+    pub(super) cause: Option<usize>,
+}
+
+impl DeliveryTry {
+    /// The tries of a delivery.
+    pub(super) fn read(delivery: &Value, journal: &[Value]) -> Vec<Self> {
+        let known = EventKind::TYPES.iter().find(|event| delivery["type"] == **event);
+        let Some(event) = known else { return Vec::new() };
+        let body: Value = serde_json::from_str(&text(&delivery["body"])).unwrap_or_default();
+        let cause = journal.iter().position(|entry| entry["id"] == delivery["request"]);
+        let read = |attempt: &Value| Self {
+            at: time(&attempt["at"]),
+            event,
+            conversation: body["data"]["conversation_id"].as_str().map(str::to_owned),
+            status: attempt["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
+            error: text(&attempt["error"]),
+            cause: cause.map(|index| index + 1),
+        };
+        list(&delivery["tries"]).iter().map(read).collect()
+    }
+}
+
 /// What happened beside the requests.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    Mail { from: String, text: String },
+    Mail {
+        from: String,
+        text: String,
+    },
     RunStarts(u32),
     RunEnds(u32, RunEnd),
     Approved(u32),
     TimePasses(u64),
-    Sent { to: String, text: String },
+    Sent {
+        to: String,
+        text: String,
+    },
     Step(usize),
+    /// A try to deliver a webhook, by its number.
+    Try(usize),
     TroubleEnds,
 }
 
@@ -93,7 +138,10 @@ pub(super) struct Fired {
 /// A schedule that was run.
 #[derive(Debug, Clone)]
 pub(super) struct Execution {
-    pub(super) requests: Vec<Asked>,
+    pub(super) requests: Vec<AppRequest>,
+    pub(super) tries: Vec<DeliveryTry>,
+    /// Whether the app is a server.
+    pub(super) server: bool,
     /// What happened beside them, each with the number of requests before it.
     pub(super) events: Vec<(usize, Event)>,
     pub(super) fired: Vec<Fired>,
@@ -103,6 +151,8 @@ pub(super) struct Execution {
     pub(super) expectations: Vec<Option<String>>,
     pub(super) settled: bool,
     pub(super) rounds: u32,
+    /// Rounds until the trouble ended.
+    pub(super) troubled_rounds: u32,
 }
 
 impl Execution {
@@ -222,6 +272,11 @@ impl End {
     pub(super) fn is_answered(&self) -> bool {
         !self.messages.is_empty()
     }
+}
+
+/// The time of a JSON value.
+pub(super) fn time(value: &Value) -> Timestamp {
+    serde_json::from_value(value.clone()).unwrap_or(Timestamp::from_millis(0))
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -98,6 +98,18 @@ impl Scenario {
         }
     }
 
+    /// The app is a server: it stays up, and receives webhooks at [`webhook_path`](Self::webhook_path).
+    pub fn server(mut self) -> Self {
+        self.mode = Mode::Server;
+        self
+    }
+
+    /// Where a server receives webhooks; `/webhooks` unless set.
+    pub fn webhook_path(mut self, path: impl Into<String>) -> Self {
+        self.webhook_path = path.into();
+        self
+    }
+
     /// Nobody approves drafts.
     pub fn nobody_approves(mut self) -> Self {
         self.people_approve = false;
@@ -164,16 +176,33 @@ impl Scenario {
             scenario.ignore = words("ignore", ignore, &PARTS)?;
         }
         if let Some(path) = value("webhook_path") {
-            let path = path.as_str().filter(|path| path.starts_with('/'));
-            scenario.webhook_path =
-                path.ok_or("webhook_path: must be a path such as \"/webhooks\"")?.to_owned();
+            scenario.webhook_path = path.as_str().unwrap_or_default().to_owned();
         }
         if let Some(expect) = value("expect") {
             let all = expect.as_array().filter(|all| all.iter().all(Value::is_object));
             scenario.expect =
                 all.ok_or("expect: must be a list of tables, as POST /_mock/expect takes them")?.clone();
         }
+        scenario.check()?;
         Ok(scenario)
+    }
+
+    /// What only the whole shows.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if let Some(unknown) = self.ignore.iter().find(|part| !PARTS.contains(&part.as_str())) {
+            return Err(format!("ignore: {unknown} is none of {}", PARTS.join(", ")));
+        }
+        if !self.webhook_path.starts_with('/') {
+            return Err("webhook_path: must be a path such as \"/webhooks\"".to_owned());
+        }
+        // The steps of a server are made before its mails come, and know a conversation by its customer.
+        let again = |(n, mail): &(usize, &Mail)| self.mails[..*n].iter().any(|other| other.from == mail.from);
+        match self.mails.iter().enumerate().find(again) {
+            Some((n, _)) if self.mode == Mode::Server => {
+                Err(format!("mails[{n}].from: must differ from the other mails' in the mode \"server\""))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use super::{
+    op::{Delivery, Request},
     oracles::Broken,
     record::Execution,
-    schedule::{FAILURES, Place, Schedule, Step, What},
+    schedule::Schedule,
+    step::{FAILURES, Place, Step, TROUBLES, What},
 };
 
 /// The smallest schedule found that breaks the same rule.
@@ -65,6 +67,12 @@ fn candidates(schedule: &Schedule) -> Vec<Schedule> {
                 FAILURES.iter().map(|(it, _)| *it).take_while(|it| *it != failure).collect()
             }
             What::Kill => vec![FAILURES[0].0, FAILURES[1].0],
+            What::Deliver(trouble) => {
+                for (simpler, _) in TROUBLES.iter().take_while(|(it, _)| *it != trouble) {
+                    all.push(replaced(n, Step { what: What::Deliver(*simpler), ..*step }));
+                }
+                Vec::new()
+            }
             What::Act(..) => Vec::new(),
         };
         for failure in simpler {
@@ -87,6 +95,7 @@ fn candidates(schedule: &Schedule) -> Vec<Schedule> {
 fn number(step: Step) -> u32 {
     match step.place {
         Place::Before(request) | Place::After(request) => request.nth,
+        Place::Delivery(delivery) => delivery.nth,
         Place::Quiet(_, round) => round,
     }
 }
@@ -94,12 +103,9 @@ fn number(step: Step) -> u32 {
 /// The same step at an earlier request, or in an earlier round.
 fn earlier(step: Step, nth: u32) -> Step {
     let place = match step.place {
-        Place::Before(request) => {
-            Place::Before(super::schedule::Request { nth: nth.min(request.nth), ..request })
-        }
-        Place::After(request) => {
-            Place::After(super::schedule::Request { nth: nth.min(request.nth), ..request })
-        }
+        Place::Before(request) => Place::Before(Request { nth: nth.min(request.nth), ..request }),
+        Place::After(request) => Place::After(Request { nth: nth.min(request.nth), ..request }),
+        Place::Delivery(delivery) => Place::Delivery(Delivery { nth: nth.min(delivery.nth), ..delivery }),
         Place::Quiet(moment, round) => Place::Quiet(moment, nth.min(round)),
     };
     Step { place, ..step }

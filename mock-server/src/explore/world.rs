@@ -5,8 +5,12 @@ use std::time::Duration;
 use reqwest::Client;
 use serde::Serialize;
 use serde_json::{Value, json};
+use shared_inbox::Timestamp;
 
-use crate::{ClockMode, Control, Controlled, Fault, MockServer, NewWorld, Ready, RequestFilter};
+use crate::{
+    ClockMode, Control, Controlled, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter,
+    StepKind, TimestampSource,
+};
 
 /// How long a control call may take: moving the clock waits for webhooks.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,9 +43,9 @@ impl Server {
     /// A new world, with a key of these scopes.
     pub(super) async fn world(&self, scopes: &[String]) -> Result<World, String> {
         let main = self.mock.control().clone();
-        let control = told(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
+        let control = or_message(main.create_world(NewWorld::empty().clock(ClockMode::Manual)).await)?;
         let ready = control.ready();
-        let inbox = told(control.mailboxes().await)?.first().map(|inbox| inbox.address.clone());
+        let inbox = or_message(control.mailboxes().await)?.first().map(|inbox| inbox.address.clone());
         let person = control.users().await.first().map(|user| user.id.to_string());
         let mut world = World {
             http: self.http.clone(),
@@ -66,6 +70,7 @@ impl Server {
 pub(super) const KEY_NAME: &str = "app";
 
 /// A world.
+#[derive(Clone)]
 pub(super) struct World {
     http: Client,
     main: Control,
@@ -86,8 +91,8 @@ fn json_of(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn told<T>(done: Controlled<T>) -> Result<T, String> {
-    done.map_err(|refused| refused.message)
+fn or_message<T>(answer: Controlled<T>) -> Result<T, String> {
+    answer.map_err(|refused| refused.message)
 }
 
 impl World {
@@ -122,7 +127,7 @@ impl World {
 
     pub(super) async fn count_requests(&self) -> Result<usize, String> {
         let filter = RequestFilter::default().without_responses();
-        Ok(told(self.control.find_requests(filter, Default::default()).await)?.total)
+        Ok(or_message(self.control.find_requests(filter, Default::default()).await)?.total)
     }
 
     pub(super) async fn faults(&self) -> Vec<Fault> {
@@ -143,7 +148,7 @@ impl World {
 
     /// Every conversation, the oldest first.
     pub(super) async fn conversations(&self) -> Result<Vec<Value>, String> {
-        let listed = told(self.control.conversations(Default::default(), Default::default()).await)?;
+        let listed = or_message(self.control.conversations(Default::default(), Default::default()).await)?;
         let mut views = Vec::new();
         for entry in listed.items.iter().rev() {
             views.push(self.conversation(entry.summary.id.as_str()).await?);
@@ -152,21 +157,61 @@ impl World {
     }
 
     pub(super) async fn conversation(&self, id: &str) -> Result<Value, String> {
-        told(self.control.conversation(id).await).map(json_of)
+        or_message(self.control.conversation(id).await).map(json_of)
     }
 
     /// Whether something is due that customers or the app would see.
     pub(super) async fn has_jobs(&self) -> bool {
         let jobs = self.control.jobs().await;
-        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake"))
+        jobs.iter().any(|job| matches!(job.job.as_str(), "send" | "reminder" | "wake" | "webhook-try"))
+    }
+
+    pub(super) async fn now(&self) -> Timestamp {
+        self.control.clock().await.now
+    }
+
+    /// When the next job is due.
+    pub(super) async fn next_job(&self) -> Option<Timestamp> {
+        self.control.jobs().await.first().map(|job| job.due_at)
+    }
+
+    pub(super) async fn advance_to(&self, time: Timestamp) -> Result<(), String> {
+        or_message(self.control.advance_to(time).await).map(drop)
+    }
+
+    /// Adds a webhook for all events; its id and its secret.
+    pub(super) async fn add_webhook(&self, url: String) -> Result<(String, String), String> {
+        let new = CreateWebhook::new(url).timestamps(TimestampSource::Real);
+        let added = or_message(self.control.create_webhook(new).await)?;
+        Ok((added.id.to_string(), added.secret))
+    }
+
+    /// Every event for a webhook, the oldest first, with all that is known of it and how the app made it come about.
+    pub(super) async fn deliveries(&self, webhook: &str) -> Result<Vec<Value>, String> {
+        let listed = or_message(self.control.deliveries(webhook, Default::default()).await)?;
+        let mut deliveries = Vec::new();
+        for view in listed.iter().rev() {
+            let event = view.event_id.as_str();
+            let mut delivery = json_of(or_message(self.control.delivery(webhook, event).await)?);
+            let trace = self.control.trace(event).await.steps;
+            let mut cause = trace.iter().find(|step| step.id == event).and_then(|step| step.cause);
+            while let Some(step) = trace.iter().find(|step| Some(step.number) == cause) {
+                if step.kind == StepKind::Request {
+                    delivery["request"] = json!(step.id);
+                }
+                cause = step.cause;
+            }
+            deliveries.push(delivery);
+        }
+        Ok(deliveries)
     }
 
     pub(super) async fn advance(&self, seconds: u64) -> Result<(), String> {
-        told(self.control.advance(Duration::from_secs(seconds)).await).map(drop)
+        or_message(self.control.advance(Duration::from_secs(seconds)).await).map(drop)
     }
 
     pub(super) async fn run_next_job(&self) -> Result<(), String> {
-        told(self.control.run_next_job().await).map(drop)
+        or_message(self.control.run_next_job().await).map(drop)
     }
 
     /// Ends the world.

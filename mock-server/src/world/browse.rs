@@ -297,7 +297,7 @@ impl World {
 
     /// A conversation of any inbox, whole.
     pub fn view(&self, id: &str) -> Result<ConversationView, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let thread = &self.conversations[at];
         let here = |there: &Option<ConversationId>| there.as_ref() == Some(&thread.id);
         let documents = self.documents.iter().map(|filed| &filed.document);

@@ -386,3 +386,20 @@ async fn a_list_can_be_waited_for() {
     assert!(error.starts_with("wait: "), "{error}");
     kit.control("GET", "/outbox?wait=soon", Value::Null).await.error(400);
 }
+
+#[tokio::test]
+async fn the_address_of_a_customer_stands_for_their_newest_conversation_in_the_control_api_alone() {
+    let kit = Kit::start().await;
+    let first = kit.mail("kim@example.com", "Hello").await;
+    let newest = kit.mail("kim@example.com", "Another matter").await;
+    assert_ne!(first, newest);
+    let view = kit.look("/conversations/kim@example.com").await;
+    assert_eq!(text(&view["id"]), newest);
+    post(&kit, "kim@example.com", "notes", json!({ "body": "Called them." })).await.expect(201);
+    assert_eq!(kit.live().timeline(&newest).await.len(), 2);
+    let inbox = kit.inbox().await;
+    let mail = json!({ "to": inbox, "from": "kim@example.com", "text": "Me again", "conversationId": "kim@example.com" });
+    assert_eq!(text(&kit.act("/inbound", mail).await["conversationId"]), newest);
+    post(&kit, "nobody@example.com", "notes", json!({ "body": "Hm." })).await.expect(404);
+    kit.live().get("/conversations/kim@example.com").await.expect(404);
+}

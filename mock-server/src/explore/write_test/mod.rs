@@ -11,17 +11,18 @@ use super::{
     calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     driver::Driver,
     oracles::{Broken, Claim},
-    record::{Event, Execution},
+    record::Execution,
     report::Tests,
-    schedule::{Act, Moment, Place, Schedule, What},
+    schedule::Schedule,
+    step::{Act, Moment, Place, What},
 };
 
 /// One line of a test, in no language yet. Texts may name variables between two `MARK`s.
 enum Line {
     Comment(String),
-    /// A customer's mail; its conversation gets a name.
+    /// A customer's mail; its conversation gets a name where it is needed.
     Mail {
-        name: String,
+        name: Option<String>,
         body: Value,
     },
     /// A fault rule; at some the app is killed.
@@ -29,12 +30,13 @@ enum Line {
         rule: Value,
         kills: bool,
     },
-    /// What somebody does in a quiet moment.
+    /// What somebody does in a quiet moment, in the conversation of this variable or text.
     Call {
         act: Act,
         conversation: String,
         body: Value,
     },
+    /// A job runs to its end, a server comes to rest.
     Run,
     People,
     Advance(u64),
@@ -83,6 +85,8 @@ struct Test {
     app: Tested,
     scopes: Vec<String>,
     timeout: f64,
+    /// Of a server: where it receives webhooks.
+    webhook_path: Option<String>,
     /// Whether a person is named.
     person: bool,
     lines: Vec<Line>,
@@ -104,6 +108,7 @@ pub(super) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution,
         app: Tested::of(&driver.app),
         scopes: driver.scenario.scopes.clone(),
         timeout: driver.app_timeout.as_secs_f64(),
+        webhook_path: execution.server.then(|| driver.scenario.webhook_path.clone()),
         person: schedule.acts().any(|(act, _)| act == Act::Assign),
         lines: lines(driver, schedule, execution, broken),
         expectations: driver.scenario.expect.clone(),
@@ -121,15 +126,13 @@ fn conversation(mail: usize) -> String {
 
 fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &Broken) -> Vec<Line> {
     let mut lines = Vec::new();
-    for &mail in &schedule.mails {
-        let body = driver.scenario.mails[mail].inbound(&variable("inbox"));
-        lines.push(Line::Mail { name: conversation(mail), body });
-        lines.push(Line::Advance(60));
-    }
+    // The steps of a server are there before its mails come, and know a conversation by its customer.
+    let customer = |mail: usize| driver.scenario.mails[mail].from.clone();
     let call = |act: Act, mail: usize| {
-        let target = variable(&conversation(mail));
+        let target = if execution.server { customer(mail) } else { variable(&conversation(mail)) };
         control_call(act, &driver.scenario, mail, &target, &variable("inbox"), &variable("person"))
     };
+    let mut faults = Vec::new();
     let slow_ms = u64::try_from(driver.app_timeout.as_millis()).unwrap_or(u64::MAX);
     for (n, rule) in rules(schedule, slow_ms, call) {
         let step = &schedule.steps[n];
@@ -137,24 +140,37 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
         let what = match step.what {
             What::Fail(failure) => failure.words().to_owned(),
             What::Kill => "is under way when the app is killed".to_owned(),
+            What::Deliver(trouble) => trouble.words().to_owned(),
             What::Act(..) => format!("comes right after somebody has acted ({})", step.kind()),
         };
-        let request = fired.and_then(|at| execution.requests.get(at)).and_then(|asked| asked.op);
-        let line = request.map_or_else(|| "a request".to_owned(), |op| op.to_string());
-        lines.push(Line::Comment(format!("{line} {what}.")));
+        let request = fired.and_then(|at| execution.requests.get(at)).and_then(|request| request.op);
+        let line = match step.delivery() {
+            Some(delivery) => format!("A webhook {}", delivery.event),
+            None => request.map_or_else(|| "a request".to_owned(), |op| op.to_string()),
+        };
+        faults.push(Line::Comment(format!("{line} {what}.")));
         let kills = step.what == What::Kill;
         if kills && matches!(driver.app, App::Piped(_)) {
-            lines.extend(cut_off(rule).map(|rule| Line::Fault { rule, kills: false }));
+            faults.extend(cut_off(rule).map(|rule| Line::Fault { rule, kills: false }));
         } else {
-            lines.push(Line::Fault { rule, kills });
+            faults.push(Line::Fault { rule, kills });
         }
     }
-    let ends = execution.events.iter().position(|(_, event)| matches!(event, Event::TroubleEnds));
-    let is_run = |(_, event): &&(usize, Event)| matches!(event, Event::RunStarts(_));
-    let troubled = ends.map_or(0, |ends| execution.events[..ends].iter().filter(is_run).count());
-    let rounds = execution.rounds.max(u32::try_from(troubled).unwrap_or(0) + 3);
-    for round in 0..rounds {
-        if usize::try_from(round) == Ok(troubled) {
+    if execution.server {
+        lines.append(&mut faults);
+    }
+    for &mail in &schedule.mails {
+        let body = driver.scenario.mails[mail].inbound(&variable("inbox"));
+        lines.push(Line::Mail { name: (!execution.server).then(|| conversation(mail)), body });
+        if execution.server {
+            lines.push(Line::Run);
+        }
+        lines.push(Line::Advance(60));
+    }
+    lines.append(&mut faults);
+    let troubled = execution.troubled_rounds;
+    for round in 0..execution.rounds.max(troubled + 3) {
+        if round == troubled {
             lines.push(Line::Comment("The trouble has ended.".to_owned()));
             lines.push(Line::ClearFaults);
         }
@@ -165,7 +181,12 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
                     continue;
                 }
                 if let Some((_, body)) = call(act, mail) {
-                    lines.push(Line::Call { act, conversation: conversation(mail), body });
+                    let conversation =
+                        if execution.server { quote(&customer(mail)) } else { conversation(mail) };
+                    lines.push(Line::Call { act, conversation, body });
+                    if execution.server {
+                        lines.push(Line::Run);
+                    }
                 }
             }
         };
@@ -174,9 +195,12 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
         quiet(Moment::End, &mut lines);
         // Who supervises a job that failed runs it again before people look at its drafts.
         let run = usize::try_from(round).ok().and_then(|round| execution.runs.get(round));
-        let failed = run.is_some_and(|end| *end != RunEnd::Done);
+        let failed = !execution.server && run.is_some_and(|end| *end != RunEnd::Succeeded);
         if driver.scenario.people_approve && !failed {
             lines.push(Line::People);
+            if execution.server {
+                lines.push(Line::Run);
+            }
         }
         quiet(Moment::People, &mut lines);
         lines.push(Line::Advance(if failed { RETRY_SECONDS } else { ROUND_SECONDS }));

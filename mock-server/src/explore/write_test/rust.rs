@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{Claim, Line, Test, literal, quote, template};
-use crate::explore::schedule::Act;
+use crate::explore::step::Act;
 
 pub(super) fn write(test: &Test) -> String {
     let mut out = String::new();
@@ -15,8 +15,13 @@ pub(super) fn write(test: &Test) -> String {
     line(&format!("// {}", test.summary.replace('\n', " ")));
     line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
     line(HEAD);
-    line(&format!("const COMMAND: &[&str] = &{};\n", value(&test.app.command())));
+    line(&format!("const COMMAND: &[&str] = &{};", value(&test.app.command())));
+    if let Some(path) = &test.webhook_path {
+        line(&format!("const WEBHOOK_PATH: &str = {};", quote(path)));
+    }
+    line("");
     line(HELPERS);
+    line(if test.webhook_path.is_some() { SERVER } else { JOB });
     line("#[tokio::test]\n#[allow(unused_variables, unused_mut)]");
     line(&format!("async fn {}() {{", test.name));
     line("    let mock = MockServer::builder().empty().manual_clock().start().await;");
@@ -34,6 +39,9 @@ pub(super) fn write(test: &Test) -> String {
     line("    let state = std::env::temp_dir().join(format!(\"app-{}-{now}\", std::process::id()));");
     line("    std::fs::create_dir_all(&state).expect(\"a folder\");");
     line("    let app = App { mock: &mock, key: key.key.clone(), agent: key.agent_id.to_string(), state };");
+    if test.webhook_path.is_some() {
+        line("    let mut server = Server::start(&app).await;");
+    }
     line("    let (mut kills, mut approved) = (Vec::<String>::new(), Vec::new());");
     for item in &test.lines {
         for text in statement(item, test) {
@@ -45,7 +53,13 @@ pub(super) fn write(test: &Test) -> String {
 }
 
 const HEAD: &str = "// Needs serde, serde_json and tokio beside shared-inbox-mock.
-use std::{path::PathBuf, process::Command, time::{Duration, Instant}};
+#![allow(dead_code, unused_imports)]
+use std::{
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use shared_inbox_mock::{Control, MockServer};
@@ -69,27 +83,6 @@ impl App<'_> {
 
     async fn fired(&self, kills: &[String]) -> u64 {
         self.control().faults().await.iter().filter(|it| kills.contains(&it.id)).map(|it| it.fired).sum()
-    }
-
-    async fn run(&self, kills: &[String]) -> Option<i32> {
-        let before = self.fired(kills).await;
-        let mut app = Command::new(COMMAND[0])
-            .args(&COMMAND[1..])
-            .env("SHARED_INBOX_BASE_URL", self.mock.base_url())
-            .env("SHARED_INBOX_API_KEY", &self.key)
-            .env("SHARED_INBOX_STATE_DIR", &self.state)
-            .spawn()
-            .expect("it starts");
-        let end = Instant::now() + Duration::from_millis(TIMEOUT_MS);
-        loop {
-            if let Some(status) = app.try_wait().expect("a status") {
-                return status.code();
-            }
-            if Instant::now() > end || self.fired(kills).await > before {
-                app.kill().expect("killed");
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
     }
 
     async fn view(&self, customer: &str) -> Value {
@@ -126,6 +119,119 @@ impl App<'_> {
 }
 "#;
 
+const JOB: &str = r#"impl App<'_> {
+    async fn run(&self, kills: &[String]) -> Option<i32> {
+        let before = self.fired(kills).await;
+        let mut app = Command::new(COMMAND[0])
+            .args(&COMMAND[1..])
+            .env("SHARED_INBOX_BASE_URL", self.mock.base_url())
+            .env("SHARED_INBOX_API_KEY", &self.key)
+            .env("SHARED_INBOX_STATE_DIR", &self.state)
+            .spawn()
+            .expect("it starts");
+        let end = Instant::now() + Duration::from_millis(TIMEOUT_MS);
+        loop {
+            if let Some(status) = app.try_wait().expect("a status") {
+                return status.code();
+            }
+            if Instant::now() > end || self.fired(kills).await > before {
+                app.kill().expect("killed");
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+"#;
+
+const SERVER: &str = r#"struct Server<'m> {
+    app: &'m App<'m>,
+    port: u16,
+    secret: String,
+    process: Child,
+    killed: u64,
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+    }
+}
+
+impl<'m> Server<'m> {
+    async fn start(app: &'m App<'m>) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("an address").port();
+        drop(free);
+        let url = format!("http://127.0.0.1:{port}{WEBHOOK_PATH}");
+        let new = from(json!({ "url": url, "livemode": true, "scope": "team", "timestamps": "real" }));
+        let secret = app.control().create_webhook(new).await.expect("a webhook").secret;
+        let process = Self::spawn(app, port, &secret).await;
+        Self { app, port, secret, process, killed: 0 }
+    }
+
+    async fn spawn(app: &App<'_>, port: u16, secret: &str) -> Child {
+        let mut process = Command::new(COMMAND[0])
+            .args(&COMMAND[1..])
+            .env("SHARED_INBOX_BASE_URL", app.mock.base_url())
+            .env("SHARED_INBOX_API_KEY", &app.key)
+            .env("SHARED_INBOX_STATE_DIR", &app.state)
+            .env("PORT", port.to_string())
+            .env("SHARED_INBOX_WEBHOOK_SECRET", secret)
+            .spawn()
+            .expect("it starts");
+        let end = Instant::now() + Duration::from_millis(TIMEOUT_MS);
+        while Instant::now() < end
+            && process.try_wait().expect("a status").is_none()
+            && TcpStream::connect(("127.0.0.1", port)).is_err()
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        process
+    }
+
+    /// Meanwhile the app is killed at its request, and started again.
+    async fn watch(&mut self, kills: &[String], moves: impl Future<Output = ()>) {
+        let (mut moves, mut moved) = (std::pin::pin!(moves), false);
+        loop {
+            if self.app.fired(kills).await > self.killed {
+                self.killed += 1;
+                self.process.kill().expect("killed");
+                self.process.wait().expect("a status");
+                self.process = Self::spawn(self.app, self.port, &self.secret).await;
+            } else if moved {
+                return;
+            }
+            tokio::select! {
+                () = &mut moves, if !moved => moved = true,
+                () = tokio::time::sleep(Duration::from_millis(5)) => {}
+            }
+        }
+    }
+
+    /// Waits until nothing is being delivered and the app makes no request any more.
+    async fn settle(&mut self, kills: &[String]) {
+        let control = self.app.control();
+        let mut requests = usize::MAX;
+        while requests != control.requests().await.len() {
+            requests = control.requests().await.len();
+            self.watch(kills, async { drop(control.advance(Duration::ZERO).await.expect("time")) }).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Time passes. The app comes to rest after each thing that falls due.
+    async fn advance(&mut self, kills: &[String], seconds: u64) {
+        let control = self.app.control();
+        let end = control.clock().await.now + Duration::from_secs(seconds);
+        while control.jobs().await.first().is_some_and(|job| job.due_at <= end) {
+            self.watch(kills, async { drop(control.run_next_job().await.expect("time")) }).await;
+            self.settle(kills).await;
+        }
+        self.watch(kills, async { drop(control.advance_to(end).await.expect("time")) }).await;
+    }
+}
+"#;
+
 fn value(value: &Value) -> String {
     let text = |said: &str| {
         let written = template(said, &quote, "\"", ["{", "}"]);
@@ -141,7 +247,10 @@ fn value(value: &Value) -> String {
 fn statement(line: &Line, test: &Test) -> Vec<String> {
     match line {
         Line::Comment(text) => vec![format!("// {text}")],
-        Line::Mail { name, body } => vec![format!(
+        Line::Mail { name: None, body } => {
+            vec![format!("control.inbound(from(json!({}))).await.expect(\"a mail\");", value(body))]
+        }
+        Line::Mail { name: Some(name), body } => vec![format!(
             "let {name} = control.inbound(from(json!({}))).await.expect(\"a mail\").conversation_id;",
             value(body)
         )],
@@ -151,7 +260,11 @@ fn statement(line: &Line, test: &Test) -> Vec<String> {
         }
         Line::Call { act, conversation, body } => {
             let body = format!("from(json!({}))", value(body));
-            let of = |call: &str| format!("let _ = control.{call}({conversation}.as_str(), {body}).await;");
+            let target = match test.webhook_path {
+                Some(_) => conversation.clone(),
+                None => format!("{conversation}.as_str()"),
+            };
+            let of = |call: &str| format!("let _ = control.{call}({target}, {body}).await;");
             vec![match act {
                 Act::Approve | Act::Edit => of("approve"),
                 Act::Stop => of("stop"),
@@ -159,13 +272,18 @@ fn statement(line: &Line, test: &Test) -> Vec<String> {
                 Act::Assign => of("assign"),
                 Act::Answer => of("reply"),
                 Act::Advance => advance(super::ROUND_SECONDS),
+                Act::Overlap => advance(super::super::calls::OVERLAP_SECONDS),
                 Act::Mail | Act::NewMail | Act::Risk | Act::AutoReply => {
                     format!("control.inbound({body}).await.expect(\"a mail\");")
                 }
             }]
         }
+        Line::Run if test.webhook_path.is_some() => vec!["server.settle(&kills).await;".to_owned()],
         Line::Run => vec!["let status = app.run(&kills).await;".to_owned()],
         Line::People => vec!["app.people_approve(&mut approved).await;".to_owned()],
+        Line::Advance(seconds) if test.webhook_path.is_some() => {
+            vec![format!("server.advance(&kills, {seconds}).await;")]
+        }
         Line::Advance(seconds) => vec![advance(*seconds)],
         Line::ClearFaults => vec!["control.clear_faults().await;".to_owned()],
         Line::Claim(claim) => assertion(claim, test),
@@ -242,10 +360,18 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
         Claim::NoResponse { status } => {
             vec![format!("assert!(control.requests().await.iter().all(|it| it.status != Some({status})));")]
         }
+        Claim::EndsWell if test.webhook_path.is_some() => {
+            vec!["assert_eq!(server.process.try_wait().expect(\"a status\"), None);".to_owned()]
+        }
         Claim::EndsWell => vec!["assert_eq!(status, Some(0));".to_owned()],
         Claim::Settles => vec![
             "let before = control.state().await.expect(\"a world\");".to_owned(),
-            "app.run(&kills).await;".to_owned(),
+            if test.webhook_path.is_some() {
+                "server.advance(&kills, 660).await;"
+            } else {
+                "app.run(&kills).await;"
+            }
+            .to_owned(),
             "assert_eq!(control.state().await.expect(\"a world\"), before);".to_owned(),
         ],
         Claim::Expectation(n) => vec![format!(

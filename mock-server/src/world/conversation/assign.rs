@@ -100,7 +100,7 @@ impl World {
         assignment: Assignment,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, assignment.by.as_ref())?;
         self.assign(at, assignment.to, by.as_ref(), now)
     }

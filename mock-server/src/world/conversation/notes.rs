@@ -98,7 +98,7 @@ impl StatusChange {
 impl World {
     /// Someone on the team writes a note.
     pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
@@ -112,7 +112,7 @@ impl World {
         change: StatusChange,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;
         self.set_status(at, by.as_ref(), change.status, now);

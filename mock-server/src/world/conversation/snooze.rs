@@ -45,7 +45,7 @@ impl Snooze {
 impl World {
     /// Puts a conversation off, or brings it back, as a person in the app does it.
     pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, snooze.by.as_ref())?;
         if snooze.until.is_some_and(|until| until <= now) {
             return Err(Refusal::field("until", "must lie in the future"));

@@ -94,7 +94,7 @@ impl Sorting {
 impl World {
     /// The sorting helper looks at a conversation.
     pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         if matches!(&found.urgency, Some(Some(urgency)) if !Urgency::KNOWN.contains(urgency)) {
             return Err(Refusal::field("urgency", "must be one of low, normal, high"));
         }

@@ -73,7 +73,7 @@ impl TagChange {
 impl World {
     /// Someone on the team adds tags and takes tags away.
     pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<(), Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         let change = TagConversation { add: change.add, remove: change.remove };
         change.check()?;

@@ -147,7 +147,7 @@ impl World {
         by: Option<&Actor>,
         status: MessageStatus,
     ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
-        let place = match self.conversation(id) {
+        let place = match self.conversation_or_customer(id) {
             Ok(at) => self.latest_message(at, &status),
             Err(_) => self.message(id),
         };

@@ -213,7 +213,7 @@ impl World {
         let conversation = match &mail.conversation_id {
             None => None,
             Some(id) => {
-                let at = self.conversation(id)?;
+                let at = self.conversation_or_customer(id)?;
                 if self.mailbox_of(at).sandbox {
                     return Err(Refusal::no_conversation());
                 }

@@ -138,7 +138,7 @@ impl World {
         reply: TeamReply,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
         let documents = Some(reply.documents).filter(|documents| !documents.is_empty());
         let checked = Reply { send: reply.send, documents, ..Reply::new(reply.body) };
@@ -154,7 +154,7 @@ impl World {
         draft: HelperDraft,
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
-        let at = self.conversation(id)?;
+        let at = self.conversation_or_customer(id)?;
         let checked = Reply { summary: draft.summary, ..Reply::new(draft.body) };
         checked.check()?;
         self.helpers_run(at)?;

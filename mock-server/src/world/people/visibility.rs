@@ -43,6 +43,14 @@ impl World {
         at.map(|at| *at as usize).ok_or_else(Refusal::no_conversation)
     }
 
+    /// The same for what people and customers do, where an address stands for that customer's newest conversation.
+    pub(in crate::world) fn conversation_or_customer(&self, id: &str) -> Result<usize, Refusal> {
+        self.conversation(id).or_else(|refused| {
+            let theirs = |at: &usize| self.conversations[*at].contact.email.as_deref() == Some(id);
+            (0..self.conversations.len()).rev().find(theirs).ok_or(refused)
+        })
+    }
+
     pub(in crate::world) fn mailbox_of(&self, conversation: usize) -> &MailboxRecord {
         &self.mailboxes[self.index.places[conversation].mailbox]
     }

@@ -4,12 +4,16 @@ use std::collections::{HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use super::{
-    record::{Asked, Event, Execution},
-    schedule::{ACTS, Act, FAILURES, Failure, Moment, Op, Place, Request, Schedule, Step, What},
+    op::{Delivery, Op, Request},
+    record::{AppRequest, Event, Execution},
+    schedule::Schedule,
+    step::{ACTS, Act, FAILURES, Failure, Moment, Place, Step, TROUBLES, Trouble, What},
 };
 
 /// Requests after a failure at which a second one is tried.
 const NEAR: usize = 4;
+/// Schedules in which something is as slow as a timeout.
+const MAX_SLOW: usize = 4;
 /// Steps of a schedule at random.
 const MAX_STEPS: usize = 4;
 /// Schedules that reached something new, to be varied.
@@ -48,6 +52,15 @@ struct Spot {
     written: bool,
 }
 
+/// A schedule that reached something new, and where further steps could be.
+#[derive(Debug, Clone)]
+struct Reached {
+    schedule: Schedule,
+    spots: Vec<Spot>,
+    deliveries: Vec<Delivery>,
+    rounds: u32,
+}
+
 /// Decides what is tried next.
 pub(super) struct Generator {
     chance: Chance,
@@ -55,8 +68,10 @@ pub(super) struct Generator {
     systematic: VecDeque<Schedule>,
     pairs: VecDeque<Schedule>,
     tried: HashSet<Schedule>,
-    corpus: Vec<(Schedule, Vec<Spot>, u32)>,
+    corpus: Vec<Reached>,
     states: HashSet<u64>,
+    /// Pairs in which a server may have to wait for a timeout.
+    overlaps: usize,
 }
 
 impl Generator {
@@ -69,11 +84,12 @@ impl Generator {
             tried: HashSet::new(),
             corpus: Vec::new(),
             states: HashSet::new(),
+            overlaps: 0,
         };
         let calm = Schedule::calm(it.mails.clone());
         it.tried.insert(calm.clone());
         let spots = spots(reference);
-        it.plan_singles(&calm, &spots, reference.rounds);
+        it.plan_singles(&calm, &spots, reference);
         it.absorb(&calm, reference);
         it
     }
@@ -84,7 +100,8 @@ impl Generator {
     }
 
     /// Each request in each way, then each thing that somebody can do, at each place.
-    fn plan_singles(&mut self, calm: &Schedule, spots: &[Spot], rounds: u32) {
+    fn plan_singles(&mut self, calm: &Schedule, spots: &[Spot], reference: &Execution) {
+        let (server, rounds) = (reference.server, reference.rounds);
         let (mut fails, mut quiet, mut between, mut slow) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let fail = |request, failure| Step { place: Place::Before(request), what: What::Fail(failure) };
         // What creates something is where most goes wrong.
@@ -93,7 +110,7 @@ impl Generator {
         for spot in creates.iter().chain(&others) {
             for (failure, _) in FAILURES {
                 match failure {
-                    Failure::Slow if !spot.request.op.creates() || slow.len() >= 2 => {}
+                    Failure::Slow if !spot.request.op.creates() || slow.len() >= MAX_SLOW / 2 => {}
                     Failure::Slow => slow.push(calm.with(fail(spot.request, failure))),
                     // What took effect and what did not is the same for a request that only reads.
                     Failure::FailedAfter | Failure::LostAfter | Failure::Refused
@@ -114,7 +131,7 @@ impl Generator {
                     let early = moment == Moment::Run && round == 0;
                     // An automatic reply answers a mail that has left.
                     let needs = act.needs_message() || act == Act::AutoReply;
-                    if act == Act::Advance || (needs && early) {
+                    if act.moves_clock() || (needs && early) {
                         continue;
                     }
                     for &mail in self.mails.iter().take(2) {
@@ -129,12 +146,29 @@ impl Generator {
                 if (act.needs_message() || act == Act::AutoReply) && !spot.written {
                     continue;
                 }
+                // A server that works before it answers lets the delivery time out, which takes as long as in the service.
+                if act.moves_clock() && server {
+                    if act == Act::Overlap && spot.request.op.creates() && slow.len() < MAX_SLOW {
+                        let step =
+                            Step { place: Place::Before(spot.request), what: What::Act(act, spot.mail) };
+                        slow.push(calm.with(step));
+                    }
+                    continue;
+                }
+                if act == Act::Overlap {
+                    continue;
+                }
                 let step = Step { place: Place::Before(spot.request), what: What::Act(act, spot.mail) };
                 between.push(calm.with(step));
             }
         }
+        let deliveries = deliveries(reference).into_iter().flat_map(|delivery| {
+            let step = |(trouble, _)| Step { place: Place::Delivery(delivery), what: What::Deliver(trouble) };
+            TROUBLES.map(step).map(|step| calm.with(step))
+        });
+        let deliveries: Vec<Schedule> = deliveries.collect();
         // Each kind in turn, so that none has to wait for the others.
-        let mut queues = [fails.into_iter(), quiet.into_iter(), between.into_iter()];
+        let mut queues = [fails.into_iter(), deliveries.into_iter(), quiet.into_iter(), between.into_iter()];
         while queues.iter().any(|queue| queue.len() > 0) {
             self.systematic.extend(queues.iter_mut().filter_map(Iterator::next));
         }
@@ -159,19 +193,27 @@ impl Generator {
     }
 
     fn random(&mut self) -> Option<Schedule> {
-        let (mut schedule, spots, rounds) = self.chance.pick(&self.corpus)?.clone();
+        let reached = self.chance.pick(&self.corpus)?.clone();
+        let mut schedule = reached.schedule.clone();
         if schedule.steps.len() >= MAX_STEPS {
             schedule.steps.remove(self.chance.below(MAX_STEPS));
         }
         for _ in 0..=self.chance.below(2) {
-            let step = self.random_step(&spots, rounds)?;
+            let step = self.random_step(&reached)?;
             schedule = schedule.with(step);
         }
         schedule.steps.truncate(MAX_STEPS);
         Some(schedule)
     }
 
-    fn random_step(&mut self, spots: &[Spot], rounds: u32) -> Option<Step> {
+    fn random_step(&mut self, reached: &Reached) -> Option<Step> {
+        let (spots, rounds) = (&reached.spots, reached.rounds);
+        // A third of the steps around a server are at its webhooks.
+        if !reached.deliveries.is_empty() && self.chance.below(3) == 0 {
+            let delivery = *self.chance.pick(&reached.deliveries)?;
+            let (trouble, _) = *self.chance.pick(&TROUBLES)?;
+            return Some(Step { place: Place::Delivery(delivery), what: What::Deliver(trouble) });
+        }
         let creates: Vec<Spot> = spots.iter().filter(|spot| spot.request.op.creates()).copied().collect();
         let near = self.chance.below(2) == 0;
         let spot = *self.chance.pick(if near && !creates.is_empty() { &creates } else { spots })?;
@@ -187,7 +229,9 @@ impl Generator {
                 Step { place, what: What::Kill }
             }
             kind => {
-                let (act, _) = *self.chance.pick(&ACTS)?;
+                // What moves the clock stands at the end; a server may have to wait for a timeout then.
+                let quick = if reached.deliveries.is_empty() { ACTS.len() - 1 } else { ACTS.len() - 2 };
+                let (act, _) = *self.chance.pick(&ACTS[..quick])?;
                 let place = match kind {
                     6..8 => Place::Before(spot.request),
                     8 => Place::After(spot.request),
@@ -213,12 +257,23 @@ impl Generator {
             self.plan_pairs(schedule, step, execution, &spots);
         }
         if self.states.len() > before && self.corpus.len() < MAX_CORPUS {
-            self.corpus.push((schedule.clone(), spots, execution.rounds));
+            let (schedule, rounds) = (schedule.clone(), execution.rounds);
+            self.corpus.push(Reached { schedule, spots, deliveries: deliveries(execution), rounds });
         }
     }
 
     /// A second step near the first.
     fn plan_pairs(&mut self, schedule: &Schedule, step: Step, execution: &Execution, spots: &[Spot]) {
+        if step.what == What::Deliver(Trouble::Unanswered) {
+            // Delivered again while the app, which answered early, still works.
+            for spot in spots.iter().filter(|spot| spot.request.op.creates()) {
+                if self.overlaps < MAX_SLOW {
+                    self.overlaps += 1;
+                    let what = What::Act(Act::Overlap, spot.mail);
+                    self.pairs.push_back(schedule.with(Step { place: Place::Before(spot.request), what }));
+                }
+            }
+        }
         let Some(at) = execution.fired[0].at else { return };
         let first_fails = step.act().is_none();
         for spot in spots.iter().skip(at.saturating_add(1)).take(NEAR) {
@@ -231,6 +286,9 @@ impl Generator {
                     }
                 }
                 for act in [Act::Discard, Act::Edit, Act::Mail, Act::Approve, Act::Assign, Act::Advance] {
+                    if act == Act::Advance && execution.server {
+                        continue;
+                    }
                     self.pairs.push_back(schedule.with(Step { place, what: What::Act(act, spot.mail) }));
                 }
             }
@@ -238,18 +296,28 @@ impl Generator {
     }
 }
 
+/// The deliveries of a run as places for steps.
+fn deliveries(execution: &Execution) -> Vec<Delivery> {
+    let nth = |n: usize| {
+        let event = execution.tries[n].event;
+        let before = execution.tries[..n].iter().filter(|it| it.event == event).count();
+        Delivery { event, nth: u32::try_from(before).unwrap_or(u32::MAX) }
+    };
+    (0..execution.tries.len()).map(nth).collect()
+}
+
 /// The requests of a run as places for steps.
 fn spots(execution: &Execution) -> Vec<Spot> {
-    let mail_of = |asked: &Asked| {
-        let end = execution.ends.iter().find(|end| Some(&end.id) == asked.conversation.as_ref());
+    let mail_of = |request: &AppRequest| {
+        let end = execution.ends.iter().find(|end| Some(&end.id) == request.conversation.as_ref());
         end.and_then(|end| end.mail)
     };
     let first = execution.ends.iter().find_map(|end| end.mail).unwrap_or(0);
     let mut counted: Vec<(Op, u32)> = Vec::new();
     let mut written = Vec::new();
     let mut spots = Vec::new();
-    for (index, asked) in execution.requests.iter().enumerate() {
-        let Some(op) = asked.op else { continue };
+    for (index, request) in execution.requests.iter().enumerate() {
+        let Some(op) = request.op else { continue };
         let nth = match counted.iter_mut().find(|(it, _)| *it == op) {
             Some((_, count)) => {
                 *count += 1;
