@@ -55,6 +55,9 @@ pub(crate) struct ExploreCli {
     /// Go on after the first finding
     #[arg(long)]
     all: bool,
+    /// Keep the world of the first finding open in the console afterwards, until Ctrl-C
+    #[arg(long)]
+    open: bool,
     /// Write the report here, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -98,10 +101,10 @@ impl ExploreCli {
             let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
             match &self.replay {
                 Some(token) => tokio::select! {
-                    report = explore.replay(token) => report,
+                    report = explore.clone().replay(token) => report,
                     () = stop => Err("interrupted".to_owned()),
                 },
-                None => explore.run_until(stop, show()).await,
+                None => explore.clone().run_until(stop, show()).await,
             }
         });
         clear();
@@ -113,8 +116,24 @@ impl ExploreCli {
         }
         let report = explored?;
         let _ = write!(io::stdout(), "{report}");
+        if let Some(finding) = report.findings.first().filter(|_| self.open) {
+            runtime.block_on(keep_open(explore, &finding.replay))?;
+        }
         Ok(ExitCode::from(u8::from(!report.held())))
     }
+}
+
+/// Shows a schedule in the console until a signal comes.
+async fn keep_open(explore: Explore, token: &str) -> Result<(), String> {
+    let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
+    let mut stop = std::pin::pin!(stop);
+    let world = tokio::select! {
+        world = explore.open(token) => world?,
+        () = &mut stop => return Ok(()),
+    };
+    let _ = writeln!(io::stdout(), "open: {} (Ctrl-C ends it)", world.console_url());
+    stop.await;
+    Ok(())
 }
 
 fn could_not_run(seed: u64, why: &str) -> Report {

@@ -19,6 +19,7 @@ use super::{
     scenario::Scenario,
     schedule::Schedule,
     session::{MIN_WORKERS, Session},
+    state_dir::remove_leftovers,
     world::Server,
 };
 
@@ -48,6 +49,7 @@ const MAX_WORKERS: usize = 8;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct Explore {
     scenario: Scenario,
@@ -62,6 +64,26 @@ pub struct Explore {
 impl std::fmt::Debug for Explore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Explore").field("scenario", &self.scenario).finish_non_exhaustive()
+    }
+}
+
+/// The world of a schedule, kept to be looked at.
+pub struct OpenWorld {
+    console_url: String,
+    /// The server of the world.
+    _session: Session,
+}
+
+impl OpenWorld {
+    /// Its page.
+    pub fn console_url(&self) -> &str {
+        &self.console_url
+    }
+}
+
+impl std::fmt::Debug for OpenWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenWorld").field("console_url", &self.console_url).finish_non_exhaustive()
     }
 }
 
@@ -263,8 +285,24 @@ impl Explore {
         })
     }
 
+    /// Runs the schedule of a token in a world that stays as long as the returned value.
+    ///
+    /// Its page in the console shows every conversation and request, and has the snapshot `before-the-last-step` to go
+    /// back to and to compare with.
+    ///
+    /// # Errors
+    ///
+    /// When the token is none of this scenario, or it could not run.
+    pub async fn open(self, token: &str) -> Result<OpenWorld, String> {
+        let schedule = Schedule::parse(token, self.scenario.mails.len())?;
+        let session = self.session().await?;
+        let world = session.keep(&schedule).await?;
+        Ok(OpenWorld { console_url: world.ready().console_url, _session: session })
+    }
+
     async fn session(self) -> Result<Session, String> {
         self.scenario.check()?;
+        remove_leftovers();
         let driver = Driver {
             server: Server::start().await?,
             app: self.app,

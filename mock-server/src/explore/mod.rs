@@ -28,6 +28,7 @@ mod schedule;
 mod server;
 mod session;
 mod shrink;
+mod state_dir;
 mod step;
 mod timeline;
 mod world;
@@ -35,6 +36,6 @@ mod write_test;
 
 pub use app::AppContext;
 pub(crate) use cli::ExploreCli;
-pub use explorer::{Explore, Progress};
+pub use explorer::{Explore, OpenWorld, Progress};
 pub use report::{Finding, Oracle, Report, Tests, Verdict};
 pub use scenario::Scenario;

@@ -43,7 +43,7 @@ impl Api {
         Self::with(text(&world["base_url"]), text(&world["keys"]["live"]), text(&world["state_dir"]).into())
     }
 
-    fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
+    pub(crate) fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
             // Loading the system's certificates takes longer than all requests.
