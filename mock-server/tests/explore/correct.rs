@@ -118,6 +118,45 @@ async fn asks_for_documents(context: AppContext) -> Done {
     Ok(())
 }
 
+/// Says once in each conversation that the mail has come, whatever comes later; an automatic reply gets no answer.
+async fn acknowledges(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for entry in api.open().await? {
+        let conversation = api.read(id(&entry)).await?;
+        if is_for_people(&conversation) {
+            continue;
+        }
+        if !is_dealt_with(items(&conversation["timeline"])) {
+            api.draft(id(&entry), "Thank you, we are on it.").await?;
+        }
+        api.set_status(id(&entry), "waiting").await?;
+    }
+    Ok(())
+}
+
+/// Remembers which mails it has answered, so that it need not read them again, and looks before it answers all the same.
+async fn remembers(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for entry in api.open().await? {
+        let seen =
+            api.file(&format!("{}-{}", id(&entry), entry["lastMessageAt"].to_string().replace(':', "-")));
+        if seen.exists() {
+            continue;
+        }
+        let conversation = api.read(id(&entry)).await?;
+        let (mail, since) = since_last_mail(&conversation);
+        let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
+        if is_for_people(&conversation) {
+            continue;
+        }
+        if !is_dealt_with(since) {
+            api.draft(id(&entry), &answer(order)).await?;
+        }
+        std::fs::write(seen, "").map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
 fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken", "Hello there"])
 }
@@ -164,4 +203,27 @@ async fn what_a_client_reads_to_check_a_lost_reply_is_not_held_against_the_app()
     let token = "1_1.2_lost-after@reply.0_mail:1@get_conversation.2";
     let report = Explore::function(scenario(), with_the_sdk).replay(token).await.expect("it ran");
     assert!(report.held(), "{report}");
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_acknowledges_each_conversation_once() {
+    holds(Explore::function(scenario(), acknowledges).seed(6)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_remembers_what_it_answered() {
+    holds(Explore::function(scenario(), remembers).seed(7)).await;
+}
+
+#[tokio::test]
+async fn an_automatic_reply_is_not_held_against_an_app_that_does_not_answer_it() {
+    for place in ["end.0", "people.0", "run.1", "list_conversations.1"] {
+        for (apps, explore) in [
+            ("drafts", Explore::function(scenario(), drafts)),
+            ("acknowledges", Explore::function(scenario(), acknowledges)),
+        ] {
+            let report = explore.replay(&format!("1_0_auto-reply:0@{place}")).await.expect("it ran");
+            assert!(report.held(), "{apps}: {report}");
+        }
+    }
 }
