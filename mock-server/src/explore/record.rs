@@ -1,7 +1,7 @@
 //! What happened in a schedule: requests, runs, steps, and how each conversation ended.
 
 use serde_json::Value;
-use shared_inbox::{EventKind, Timestamp};
+use shared_inbox::{Timestamp, event::EventKind};
 
 use super::{
     app::RunEnd,
