@@ -181,9 +181,10 @@ pub(super) const PLANTED: &[Planted] = &[
                 let api = Api::new(context);
                 for entry in api.open().await? {
                     let conversation = api.read(id(&entry)).await.unwrap_or_default();
-                    let order = order(&entry["snippet"]).filter(|_| !is_for_people(&entry));
+                    let leave = is_for_people(&entry) || is_for_people(&conversation);
                     let (_, since) = since_last_mail(&conversation);
-                    if let Some(order) = order.filter(|_| !is_dealt_with(since)) {
+                    if let Some(order) = order(&entry["snippet"]).filter(|_| !leave && !is_dealt_with(since))
+                    {
                         api.draft(id(&entry), &answer(order)).await?;
                     }
                 }
