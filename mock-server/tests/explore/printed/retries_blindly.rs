@@ -1,7 +1,13 @@
 // customer2@customer.example wrote once and got the same text 2 times: "Your order 1043 is on its way."
 // Again: shared-inbox-mock explore --scenario FILE --replay 1_1_lost-after@reply.0 -- COMMAND
 // Needs serde, serde_json and tokio beside shared-inbox-mock.
-use std::{path::PathBuf, process::Command, time::{Duration, Instant}};
+#![allow(dead_code, unused_imports)]
+use std::{
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use shared_inbox_mock::{Control, MockServer};
@@ -26,27 +32,6 @@ impl App<'_> {
 
     async fn fired(&self, kills: &[String]) -> u64 {
         self.control().faults().await.iter().filter(|it| kills.contains(&it.id)).map(|it| it.fired).sum()
-    }
-
-    async fn run(&self, kills: &[String]) -> Option<i32> {
-        let before = self.fired(kills).await;
-        let mut app = Command::new(COMMAND[0])
-            .args(&COMMAND[1..])
-            .env("SHARED_INBOX_BASE_URL", self.mock.base_url())
-            .env("SHARED_INBOX_API_KEY", &self.key)
-            .env("SHARED_INBOX_STATE_DIR", &self.state)
-            .spawn()
-            .expect("it starts");
-        let end = Instant::now() + Duration::from_millis(10000);
-        loop {
-            if let Some(status) = app.try_wait().expect("a status") {
-                return status.code();
-            }
-            if Instant::now() > end || self.fired(kills).await > before {
-                app.kill().expect("killed");
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
     }
 
     async fn view(&self, customer: &str) -> Value {
@@ -78,6 +63,29 @@ impl App<'_> {
                 approved.push(draft.message_id.to_string());
                 self.control().approve(&draft.message_id, from(json!({}))).await.expect("approved");
             }
+        }
+    }
+}
+
+impl App<'_> {
+    async fn run(&self, kills: &[String]) -> Option<i32> {
+        let before = self.fired(kills).await;
+        let mut app = Command::new(COMMAND[0])
+            .args(&COMMAND[1..])
+            .env("SHARED_INBOX_BASE_URL", self.mock.base_url())
+            .env("SHARED_INBOX_API_KEY", &self.key)
+            .env("SHARED_INBOX_STATE_DIR", &self.state)
+            .spawn()
+            .expect("it starts");
+        let end = Instant::now() + Duration::from_millis(10000);
+        loop {
+            if let Some(status) = app.try_wait().expect("a status") {
+                return status.code();
+            }
+            if Instant::now() > end || self.fired(kills).await > before {
+                app.kill().expect("killed");
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 }
