@@ -228,8 +228,10 @@ async fn the_printed_rust_tests_are_those_that_are_run() {
     for (name, finding) in findings("python3", "app.py", &PYTHON).await {
         let line = "const COMMAND: &[&str] = &[\"python3\", APP, NAME];";
         let test = with_command(&finding.tests.rust, "const COMMAND", line);
-        // There, another function is the test.
+        // There, it is a part of a file, and another function is the test.
         let test = with_command(&test, "#[tokio::test]", "// #[tokio::test]");
+        let allowed = "// #![allow(dead_code, unused_imports)]";
+        let test = with_command(&test, "#![allow(dead_code, unused_imports)]", allowed);
         let file = folder().join("printed").join(format!("{name}.rs"));
         if std::env::var_os("UPDATE_DOCS").is_some() {
             fs::write(&file, &test).expect("a file");

@@ -5,7 +5,7 @@ const APP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/explore/other_lang
 
 macro_rules! printed {
     ($($name:ident: $test:ident,)*) => {$(
-        #[allow(dead_code, clippy::all, clippy::pedantic)]
+        #[allow(dead_code, unused_imports, clippy::all, clippy::pedantic)]
         mod $name {
             mod faulty {
                 use super::super::APP;

@@ -1,7 +1,7 @@
 // customer2@customer.example wrote once and got the same text 2 times: "Your order 1043 is on its way."
 // Again: shared-inbox-mock explore --scenario FILE --replay 1_1_lost-after@reply.0 -- COMMAND
 // Needs serde, serde_json and tokio beside shared-inbox-mock.
-#![allow(dead_code, unused_imports)]
+// #![allow(dead_code, unused_imports)]
 use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,

@@ -1,7 +1,7 @@
 // A person discarded a draft in the conversation with customer1@customer.example; the app read that, and wrote to the customer all the same.
 // Again: shared-inbox-mock explore --scenario FILE --replay 1_0_discard:0@end.0 -- COMMAND
 // Needs serde, serde_json and tokio beside shared-inbox-mock.
-#![allow(dead_code, unused_imports)]
+// #![allow(dead_code, unused_imports)]
 use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,

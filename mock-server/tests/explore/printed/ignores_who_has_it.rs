@@ -1,7 +1,7 @@
 // A person took over the conversation in the conversation with customer2@customer.example; the app read that, and wrote to the customer all the same.
 // Again: shared-inbox-mock explore --scenario FILE --replay 1_1_assign:1@list_conversations.0 -- COMMAND
 // Needs serde, serde_json and tokio beside shared-inbox-mock.
-#![allow(dead_code, unused_imports)]
+// #![allow(dead_code, unused_imports)]
 use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,

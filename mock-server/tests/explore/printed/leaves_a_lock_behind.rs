@@ -1,7 +1,7 @@
 // The app still fails when all trouble has ended: exit status 1.
 // Again: shared-inbox-mock explore --scenario FILE --replay 1_1_kill@reply.0 -- COMMAND
 // Needs serde, serde_json and tokio beside shared-inbox-mock.
-#![allow(dead_code, unused_imports)]
+// #![allow(dead_code, unused_imports)]
 use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,

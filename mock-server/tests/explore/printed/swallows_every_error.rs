@@ -1,7 +1,7 @@
 // customer2@customer.example wrote, and the app never answered.
 // Again: shared-inbox-mock explore --scenario FILE --replay 1_1_lost-before@reply.0 -- COMMAND
 // Needs serde, serde_json and tokio beside shared-inbox-mock.
-#![allow(dead_code, unused_imports)]
+// #![allow(dead_code, unused_imports)]
 use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,
