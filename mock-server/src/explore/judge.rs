@@ -1,6 +1,6 @@
 //! What a run shows: who interfered, what the app had read, what took effect.
 
-use shared_inbox::Timestamp;
+use shared_inbox::{Operation, Timestamp};
 
 use super::{
     op::Op,
@@ -46,6 +46,16 @@ impl Judge<'_> {
             Some((What::Kill, place)) => matches!(place, Place::After(_)),
             _ => self.execution.requests[index].succeeded(),
         }
+    }
+
+    /// Whether the app assigned a conversation in these requests.
+    pub(super) fn assigned_between(&self, conversation: &str, from: usize, to: usize) -> bool {
+        let assigns = |(index, request): (usize, &AppRequest)| {
+            request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
+                && request.conversation.as_deref() == Some(conversation)
+                && self.took_effect(index)
+        };
+        self.requests().take(to).skip(from).any(assigns)
     }
 
     /// Messages that the app wrote in a conversation from a request on.

@@ -227,3 +227,10 @@ async fn an_automatic_reply_is_not_held_against_an_app_that_does_not_answer_it()
         }
     }
 }
+
+#[tokio::test]
+async fn a_conversation_that_a_person_took_unseen_and_the_app_took_after_them_is_the_apps() {
+    let token = "1_0.1.2_mail:0@run.1_assign:0@get_conversation.2.after";
+    let report = Explore::function(scenario(), asks_for_documents).replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
