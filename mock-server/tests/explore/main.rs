@@ -9,3 +9,6 @@ mod correct;
 mod other_languages;
 mod planted;
 mod program;
+mod server_apps;
+mod server_languages;
+mod servers;
