@@ -30,20 +30,6 @@ pub struct AppContext {
     pub webhook_secret: Option<String>,
 }
 
-impl AppContext {
-    /// What a command is told, from the environment of this process; none when it was not started by the explorer.
-    pub fn from_env() -> Option<Self> {
-        let variable = |name: &str| std::env::var(name).ok();
-        Some(Self {
-            base_url: variable("SHARED_INBOX_BASE_URL")?,
-            key: variable("SHARED_INBOX_API_KEY")?,
-            state_dir: variable("SHARED_INBOX_STATE_DIR")?.into(),
-            port: variable("PORT").and_then(|port| port.parse().ok()),
-            webhook_secret: variable("SHARED_INBOX_WEBHOOK_SECRET"),
-        })
-    }
-}
-
 impl std::fmt::Debug for AppContext {
     /// Without the key and the secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

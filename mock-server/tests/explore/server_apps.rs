@@ -26,11 +26,53 @@ use crate::{
 type AppResult<T = ()> = Result<T, String>;
 type AppFuture<T = ()> = Pin<Box<dyn Future<Output = AppResult<T>> + Send>>;
 
+/// What a server is told, as a function or as a program.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    base_url: String,
+    key: String,
+    state_dir: PathBuf,
+    port: u16,
+    secret: String,
+}
+
+impl Settings {
+    /// None when this program is not an app of the explorer.
+    pub(crate) fn from_env() -> Option<Self> {
+        let variable = |name: &str| std::env::var(name).ok();
+        Some(Self {
+            base_url: variable("SHARED_INBOX_BASE_URL")?,
+            key: variable("SHARED_INBOX_API_KEY")?,
+            state_dir: variable("SHARED_INBOX_STATE_DIR")?.into(),
+            port: variable("PORT")?.parse().ok()?,
+            secret: variable("SHARED_INBOX_WEBHOOK_SECRET")?,
+        })
+    }
+
+    fn api(&self) -> Api {
+        let (base_url, key, state_dir) = (&self.base_url, &self.key, &self.state_dir);
+        Api::of_world(&json!({ "base_url": base_url, "keys": { "live": key }, "state_dir": state_dir }))
+    }
+
+    fn receiver(&self) -> AppResult<Receiver> {
+        let secret = Secret::parse(&self.secret).map_err(|error| error.to_string())?;
+        Ok(Receiver::new(Verifier::new([secret])))
+    }
+}
+
+impl From<AppContext> for Settings {
+    fn from(context: AppContext) -> Self {
+        let AppContext { base_url, key, state_dir, port, webhook_secret, .. } = context;
+        let (port, secret) = (port.expect("a port"), webhook_secret.expect("a secret"));
+        Self { base_url, key, state_dir, port, secret }
+    }
+}
+
 /// An app by its name.
-pub(crate) fn run(name: &str, context: AppContext) -> AppFuture {
+pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
     match name {
-        "sdk" => return Box::pin(with_the_sdk(context)),
-        "queue" => return Box::pin(with_a_queue(context)),
+        "sdk" => return Box::pin(with_the_sdk(settings)),
+        "queue" => return Box::pin(with_a_queue(settings)),
         _ => {}
     }
     let handler: Handler = match name {
@@ -50,7 +92,7 @@ pub(crate) fn run(name: &str, context: AppContext) -> AppFuture {
         "exits" => |app, event| Box::pin(exits(app, event)),
         other => panic!("there is no app {other}"),
     };
-    Box::pin(serve(context, handler))
+    Box::pin(serve(settings, handler))
 }
 
 type Handler = fn(App, Value) -> AppFuture;
@@ -73,27 +115,21 @@ impl FromRef<App> for Receiver {
     }
 }
 
-fn receiver(context: &AppContext) -> AppResult<Receiver> {
-    let secret = context.webhook_secret.as_deref().ok_or("a secret is required")?;
-    let secret = Secret::parse(secret).map_err(|error| error.to_string())?;
-    Ok(Receiver::new(Verifier::new([secret])))
-}
-
-async fn listen(context: &AppContext, router: Router) -> AppResult {
-    let port = context.port.ok_or("a port is required")?;
-    let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|error| error.to_string())?;
+async fn listen(settings: &Settings, router: Router) -> AppResult {
+    let listener =
+        TcpListener::bind(("127.0.0.1", settings.port)).await.map_err(|error| error.to_string())?;
     axum::serve(listener, router).await.map_err(|error| error.to_string())
 }
 
 /// Answers 200 when the handler has done its work, else 500, so that the event comes again.
-async fn serve(context: AppContext, handler: Handler) -> AppResult {
+async fn serve(settings: Settings, handler: Handler) -> AppResult {
     let exit = Arc::new(Notify::new());
     let app = App {
-        api: Arc::new(Api::new(context.clone())),
+        api: Arc::new(settings.api()),
         seen: Arc::default(),
         turn: Arc::default(),
         exit: Arc::clone(&exit),
-        receiver: receiver(&context)?,
+        receiver: settings.receiver()?,
         handler,
     };
     let receive = async |State(app): State<App>, Webhook(event): Webhook<Value>| {
@@ -105,7 +141,7 @@ async fn serve(context: AppContext, handler: Handler) -> AppResult {
     };
     let router = Router::new().route("/webhooks", post(receive)).with_state(app);
     tokio::select! {
-        ended = listen(&context, router) => ended,
+        ended = listen(&settings, router) => ended,
         () = exit.notified() => Err("it does not know this event".to_owned()),
     }
 }
@@ -139,7 +175,7 @@ async fn look_after(api: &Api, conversation: &str) -> AppResult {
 }
 
 /// The client, and the verifier with its guard: an event that is being handled is not handled beside itself.
-async fn with_the_sdk(context: AppContext) -> AppResult {
+async fn with_the_sdk(settings: Settings) -> AppResult {
     #[derive(Clone)]
     struct Sdk {
         inbox: Client,
@@ -167,15 +203,15 @@ async fn with_the_sdk(context: AppContext) -> AppResult {
         };
         app.handlers.once(delivery, handle).await.into_response()
     }
-    let builder = Client::builder(&context.base_url, &context.key).clock(Leaping::new());
+    let builder = Client::builder(&settings.base_url, &settings.key).clock(Leaping::new());
     let inbox = builder.build().map_err(|error| error.to_string())?;
     let app = Sdk {
         inbox,
-        receiver: receiver(&context)?,
+        receiver: settings.receiver()?,
         handlers: Handlers::new(MemoryGuard::new()),
         turn: Arc::default(),
     };
-    listen(&context, Router::new().route("/webhooks", post(receive)).with_state(app)).await
+    listen(&settings, Router::new().route("/webhooks", post(receive)).with_state(app)).await
 }
 
 async fn look_after_with_sdk(inbox: &Client, conversation: &ConversationId) -> Result<(), Error> {
@@ -199,7 +235,7 @@ async fn look_after_with_sdk(inbox: &Client, conversation: &ConversationId) -> R
 }
 
 /// Writes each event to a file, answers, and does the work behind: what is in a file is done after a restart too.
-async fn with_a_queue(context: AppContext) -> AppResult {
+async fn with_a_queue(settings: Settings) -> AppResult {
     #[derive(Clone)]
     struct Queue {
         folder: PathBuf,
@@ -219,9 +255,9 @@ async fn with_a_queue(context: AppContext) -> AppResult {
         app.added.notify_one();
         StatusCode::ACCEPTED
     };
-    let api = Api::new(context.clone());
+    let api = settings.api();
     let queue =
-        Queue { folder: context.state_dir.clone(), receiver: receiver(&context)?, added: Arc::default() };
+        Queue { folder: settings.state_dir.clone(), receiver: settings.receiver()?, added: Arc::default() };
     let (folder, added) = (queue.folder.clone(), Arc::clone(&queue.added));
     let work = async move {
         loop {
@@ -243,7 +279,7 @@ async fn with_a_queue(context: AppContext) -> AppResult {
     };
     let router = Router::new().route("/webhooks", post(receive)).with_state(queue);
     tokio::select! {
-        ended = listen(&context, router) => ended,
+        ended = listen(&settings, router) => ended,
         () = work => Ok(()),
     }
 }
@@ -268,7 +304,7 @@ async fn no_dedupe(app: App, event: Value) -> AppResult {
     Ok(())
 }
 
-/// Remembers events until it is restarted, and does not look.
+/// Remembers events until it is restarted; looks only after a failure.
 async fn in_memory(app: App, event: Value) -> AppResult {
     let _turn = app.turn.lock().await;
     if app.seen.lock().await.contains(id(&event)) {
@@ -277,7 +313,11 @@ async fn in_memory(app: App, event: Value) -> AppResult {
     if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
         && !is_for_people(&view)
     {
-        app.api.draft(&conversation, &answer(&order)).await?;
+        if let Err(failed) = app.api.draft(&conversation, &answer(&order)).await
+            && !is_dealt_with(since_last_mail(&app.api.read(&conversation).await?).1)
+        {
+            return Err(failed.into());
+        }
         app.seen.lock().await.insert(id(&event).to_owned());
         app.api.set_status(&conversation, "waiting").await?;
     }

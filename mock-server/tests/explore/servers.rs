@@ -6,23 +6,26 @@ use futures_util::future::join_all;
 use shared_inbox_mock::explore::{AppContext, Explore, Finding, Oracle, Scenario};
 use shared_inbox_tests::peers;
 
-use crate::{correct::holds, server_apps::run};
+use crate::{
+    correct::holds,
+    server_apps::{Settings, run},
+};
 
 pub(crate) fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]).server()
 }
 
 fn in_process(name: &'static str) -> Explore {
-    Explore::function(scenario(), move |context| run(name, context))
+    Explore::function(scenario(), move |context| run(name, context.into()))
 }
 
 /// Not a test: this program as an app, for those that start one.
 #[test]
 #[ignore = "an app that other tests start"]
 fn program() {
-    let (Ok(name), Some(context)) = (env::var("EXPLORE_APP"), AppContext::from_env()) else { return };
+    let (Ok(name), Some(settings)) = (env::var("EXPLORE_APP"), Settings::from_env()) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(run(&name, context)).expect("it stays up");
+    runtime.block_on(run(&name, settings)).expect("it stays up");
 }
 
 /// The command that starts an app of these.
@@ -134,7 +137,8 @@ async fn a_server_that_is_killed_is_restarted_as_a_process_too() {
 
 #[tokio::test]
 async fn a_server_that_does_not_take_its_webhooks_is_no_start() {
-    let explore = Explore::function(scenario().webhook_path("/elsewhere"), |context| run("correct", context));
+    let explore =
+        Explore::function(scenario().webhook_path("/elsewhere"), |context| run("correct", context.into()));
     let why = explore.run().await.expect_err("it does not start");
     assert!(why.contains("the app answered the webhook turn.changed with 404"), "{why}");
 }
@@ -235,7 +239,10 @@ async fn each_planted_fault_of_a_server_is_found_and_its_printed_test_fails_unti
             again += usize::from(found.is_some_and(|found| found.oracle == *oracle));
         }
         assert_eq!(again, 20, "{name}");
-        let Some(python) = &python else { continue };
+        let Some(python) = &python else {
+            println!("{name}: no Python, its printed test was not run");
+            continue;
+        };
         let (passes, said) = pytest(python, &finding.tests.python, &command(name));
         assert!(!passes && said.contains("assert"), "{name}: {said}\n{}", finding.tests.python);
         let (passes, said) = pytest(python, &finding.tests.python, &command(corrected));
