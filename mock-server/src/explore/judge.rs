@@ -76,6 +76,16 @@ impl Judge<'_> {
         run.server || run.requests.iter().skip(from).any(|request| request.shows(conversation))
     }
 
+    /// Whether the app assigned the conversation between two requests.
+    pub(super) fn took_over(&self, conversation: &str, from: usize, to: usize) -> bool {
+        let assigns = |(index, request): (usize, &AppRequest)| {
+            request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
+                && request.conversation.as_deref() == Some(conversation)
+                && self.took_effect(index)
+        };
+        self.requests().take(to).skip(from).any(assigns)
+    }
+
     /// The first request from `from` on in which the app read the conversation.
     pub(super) fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
         let shows =

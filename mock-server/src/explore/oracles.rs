@@ -98,6 +98,10 @@ impl Judge<'_> {
             if act.needs_message() && !self.knew_message(&end.id, at) {
                 continue;
             }
+            // Who has taken the conversation without seeing that a person had, reads that it is theirs.
+            if act == Act::Assign && self.took_over(&end.id, at, seen) {
+                continue;
+            }
             let again = |index: &usize| !self.was_begun(*index, at);
             let written: Vec<usize> = self.written_from(&end.id, seen + 1).filter(again).collect();
             if written.is_empty() {

@@ -61,7 +61,13 @@ async fn sends(context: AppContext) -> Done {
 
 /// A clock that waits by moving its own hands, so that the client's read-backs take no time.
 #[derive(Debug)]
-struct Leaping(Mutex<Instant>);
+pub(crate) struct Leaping(Mutex<Instant>);
+
+impl Leaping {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now().into())
+    }
+}
 
 impl Clock for Leaping {
     fn now(&self) -> Instant {
@@ -75,12 +81,12 @@ impl Clock for Leaping {
 
 /// The same with the client of this project, which checks before it retries.
 async fn with_the_sdk(context: AppContext) -> Done {
-    let told = |error: Error| error.to_string();
-    let builder = Client::builder(&context.base_url, &context.key).clock(Leaping(Instant::now().into()));
-    let inbox = builder.build().map_err(told)?;
-    for entry in inbox.conversations().limit(100).await.map_err(told)? {
+    let message = |error: Error| error.to_string();
+    let builder = Client::builder(&context.base_url, &context.key).clock(Leaping::new());
+    let inbox = builder.build().map_err(message)?;
+    for entry in inbox.conversations().limit(100).await.map_err(message)? {
         let handle = inbox.conversation(&entry.id);
-        let conversation = handle.get().await.map_err(told)?;
+        let conversation = handle.get().await.map_err(message)?;
         let json = serde_json::to_value(&conversation.timeline).map_err(|error| error.to_string())?;
         let person = conversation.assignee.as_ref().is_some_and(|it| it.id.to_string().starts_with("usr_"));
         let last = items(&json).iter().rposition(|item| item["direction"] == "inbound");
@@ -90,9 +96,9 @@ async fn with_the_sdk(context: AppContext) -> Done {
             continue;
         }
         if !is_dealt_with(&items(&json)[last + 1..]) {
-            handle.reply(answer(order)).await.map_err(told)?;
+            handle.reply(answer(order)).await.map_err(message)?;
         }
-        handle.set_status(Status::Waiting).await.map_err(told)?;
+        handle.set_status(Status::Waiting).await.map_err(message)?;
     }
     Ok(())
 }
@@ -166,7 +172,7 @@ fn schedules() -> u64 {
     std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
 }
 
-async fn holds(explore: Explore) {
+pub(crate) async fn holds(explore: Explore) {
     let began = std::time::Instant::now();
     let report = explore.max_schedules(schedules()).seconds(7200.0).run().await.expect("it ran");
     println!("{} schedules, {} states, {:?}", report.schedules, report.states, began.elapsed());

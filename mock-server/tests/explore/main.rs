@@ -11,3 +11,6 @@ mod pipe;
 mod planted;
 mod printed;
 mod program;
+mod server_apps;
+mod server_languages;
+mod servers;
