@@ -48,16 +48,6 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the app assigned a conversation in these requests.
-    pub(super) fn assigned_between(&self, conversation: &str, from: usize, to: usize) -> bool {
-        let assigns = |(index, request): (usize, &AppRequest)| {
-            request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
-                && request.conversation.as_deref() == Some(conversation)
-                && self.took_effect(index)
-        };
-        self.requests().take(to).skip(from).any(assigns)
-    }
-
     /// Messages that the app wrote in a conversation from a request on.
     pub(super) fn written_from<'s>(
         &'s self,

@@ -90,10 +90,6 @@ impl Judge<'_> {
             if act != Act::Assign && wrote_again {
                 continue;
             }
-            // What a person took unseen, and the app took after them, no read shows as the person's.
-            if act == Act::Assign && self.assigned_between(&end.id, at, seen) {
-                continue;
-            }
             // Whoever has not heard of a message cannot know what became of it.
             if act.needs_message() && !self.knew_message(&end.id, at) {
                 continue;
