@@ -11,6 +11,7 @@ use futures_util::{StreamExt, stream::FuturesOrdered};
 use super::{
     app::{App, AppContext},
     driver::Driver,
+    functions::Functions,
     generator::Generator,
     oracles::Broken,
     record::Execution,
@@ -18,6 +19,7 @@ use super::{
     scenario::Scenario,
     schedule::Schedule,
     session::{MIN_WORKERS, Session},
+    state_dir::remove_leftovers,
     world::Server,
 };
 
@@ -47,6 +49,7 @@ const MAX_WORKERS: usize = 8;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct Explore {
     scenario: Scenario,
@@ -61,6 +64,26 @@ pub struct Explore {
 impl std::fmt::Debug for Explore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Explore").field("scenario", &self.scenario).finish_non_exhaustive()
+    }
+}
+
+/// The world of a schedule, kept to be looked at.
+pub struct OpenWorld {
+    console_url: String,
+    /// The server of the world.
+    _session: Session,
+}
+
+impl OpenWorld {
+    /// Its page.
+    pub fn console_url(&self) -> &str {
+        &self.console_url
+    }
+}
+
+impl std::fmt::Debug for OpenWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenWorld").field("console_url", &self.console_url).finish_non_exhaustive()
     }
 }
 
@@ -102,6 +125,11 @@ impl Explore {
         R: Future<Output = Result<(), String>> + Send + 'static,
     {
         Self::new(scenario, App::Function(Arc::new(move |context| Box::pin(run(context)))))
+    }
+
+    /// An app that is a function of the process that started this one.
+    pub(super) fn functions(scenario: Scenario, functions: Arc<Functions>) -> Self {
+        Self::new(scenario, App::Piped(functions))
     }
 
     /// How long to explore; 60 seconds unless set. Shrinking may take as long again.
@@ -257,8 +285,24 @@ impl Explore {
         })
     }
 
+    /// Runs the schedule of a token in a world that stays as long as the returned value.
+    ///
+    /// Its page in the console shows every conversation and request, and has the snapshot `before-the-last-step` to go
+    /// back to and to compare with.
+    ///
+    /// # Errors
+    ///
+    /// When the token is none of this scenario, or it could not run.
+    pub async fn open(self, token: &str) -> Result<OpenWorld, String> {
+        let schedule = Schedule::parse(token, self.scenario.mails.len())?;
+        let session = self.session().await?;
+        let world = session.keep(&schedule).await?;
+        Ok(OpenWorld { console_url: world.ready().console_url, _session: session })
+    }
+
     async fn session(self) -> Result<Session, String> {
         self.scenario.check()?;
+        remove_leftovers();
         let driver = Driver {
             server: Server::start().await?,
             app: self.app,

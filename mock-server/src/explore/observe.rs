@@ -6,6 +6,7 @@ use serde_json::Value;
 use shared_inbox::Timestamp;
 
 use super::{
+    app::App,
     driver::{POLL_INTERVAL, Run},
     record::{AppRequest, DeliveryTry, End, Event, Execution, Fired, time},
     schedule::Schedule,
@@ -110,6 +111,11 @@ impl Run<'_> {
         for expectation in &self.driver.scenario.expect {
             let (status, body) = self.world.call("/expect", expectation).await?;
             expectations.push((status >= 400).then(|| text(&body["error"])));
+        }
+        if let App::Piped(functions) = &self.driver.app
+            && functions.has_check
+        {
+            expectations.push(functions.check(&self.context.ready, &self.context.state_dir).await?);
         }
         let requests: Vec<AppRequest> = journal.iter().map(AppRequest::read).collect();
         let mut events = std::mem::take(&mut self.events);

@@ -94,6 +94,10 @@ impl Judge<'_> {
             if act.needs_message() && !self.knew_message(&end.id, at) {
                 continue;
             }
+            // Who has taken the conversation without seeing that a person had, reads that it is theirs.
+            if act == Act::Assign && self.took_over(&end.id, at, seen) {
+                continue;
+            }
             let again = |index: &usize| !self.was_begun(*index, at);
             let written: Vec<usize> = self.written_from(&end.id, seen + 1).filter(again).collect();
             if written.is_empty() {
@@ -311,9 +315,11 @@ impl Judge<'_> {
             let explained = self.calm.iter().any(|run| run.expectations.get(n).is_some_and(Option::is_some));
             if !explained {
                 let first = why.lines().next().unwrap_or_default();
+                let is_check = n >= self.scenario.expect.len();
+                let named = if is_check { "check".to_owned() } else { format!("expect[{n}]") };
                 return Some(Broken {
                     oracle: Oracle::Expect,
-                    summary: format!("expect[{n}] does not hold: {first}"),
+                    summary: format!("{named} does not hold: {first}"),
                     claim: Claim::Expectation(n),
                 });
             }
