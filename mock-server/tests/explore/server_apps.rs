@@ -310,8 +310,13 @@ async fn in_memory(app: App, event: Value) -> AppResult {
     if app.seen.lock().await.contains(id(&event)) {
         return Ok(());
     }
+    let by_person = |item: &Value| {
+        item["author"].as_str().is_some_and(|author| author.starts_with("usr_"))
+            || item["event"] == "draft-discarded"
+    };
     if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
         && !is_for_people(&view)
+        && !since_last_mail(&view).1.iter().any(by_person)
     {
         if let Err(failed) = app.api.draft(&conversation, &answer(&order)).await
             && !is_dealt_with(since_last_mail(&app.api.read(&conversation).await?).1)
