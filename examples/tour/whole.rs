@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shared_inbox::{
-    Client, ConversationId, EventKind, Reference, ReplyAddress, ReplyResult, TimelineItem, View,
+    Client, ConversationId, Reference, ReplyAddress, ReplyResult, TimelineItem, View, event::EventKind,
     input::DocumentItem, new_message_id,
 };
 use shared_inbox_mock::{

@@ -146,7 +146,7 @@ export function rustTest(it) {
 	} else {
 		const placed = (plain) => changes(it, rust(plain), plain, (old, by) => `.replace(${rust(old)}, ${by})`, { id: 'id.as_str()', user: '&user', mailbox: 'mailbox.as_str()' });
 		if (it.fault) lines.push(`mock.control().add_fault(FaultRule::new(${status === null ? 'Effect::drop_before()' : `Effect::status(${Number(status)})`}).always()).await.unwrap();`);
-		lines.push(`let url = format!("{}{}", mock.base_url(), ${placed(http.path)});`, `let request = shared_inbox::reqwest::Client::new().request(${rust(http.method)}.parse::<Method>().unwrap(), url).bearer_auth(${key});`);
+		lines.push(`let url = format!("{}{}", mock.base_url(), ${placed(http.path)});`, `let request = reqwest::Client::new().request(${rust(http.method)}.parse::<Method>().unwrap(), url).bearer_auth(${key});`);
 		if (http.body !== null) lines.push(`let request = request.header("content-type", "application/json").body(${placed(http.body)});`);
 		if (status === null) lines.push('assert!(request.send().await.is_err());');
 		else lines.push('let response = request.send().await.unwrap();', it.refused ? 'assert!(response.status().is_client_error());' : `assert_eq!(response.status(), ${Number(status)});`);
@@ -156,6 +156,7 @@ export function rustTest(it) {
 	const used = {};
 	for (const [pattern, crate] of IMPORTS) for (const found of plain.matchAll(new RegExp(pattern, 'g'))) (used[crate] ??= new Set()).add(found[1]);
 	const uses = Object.entries(used).sort(([a], [b]) => (a < b ? -1 : 1)).map(([crate, names]) => `use ${crate}::${names.size > 1 ? `{${[...names].sort().join(', ')}}` : [...names][0]};`);
+	if (!typed) uses.unshift('// cargo add --dev reqwest');
 	return [...uses, '', '#[tokio::test]', `async fn ${it.name}_${outcome(it)}() {`, ...lines.map((line) => `    ${line}`), '}', ''].join('\n');
 }
 

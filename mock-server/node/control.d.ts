@@ -81,9 +81,7 @@ export type FaultQuery = Record<string, string>;
 /** A rule: which requests or webhooks go wrong, and how. */
 export type FaultRule = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method: string | null; path: string | null; probability: number; query?: FaultQuery; seed?: number | null; skip: number; times: number | null; tool?: string | null; webhook?: string | null };
 /** A rule: which requests or webhooks go wrong, and how. */
-export type FaultRuleInput = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method?: string | null; path?: string | null; probability?: number; query?: FaultRuleInputQuery; seed?: number | null; skip?: number; times?: number | null; tool?: string | null; webhook?: string | null };
-/** Only requests with these query parameters; `*` stands for any run of characters. */
-export type FaultRuleInputQuery = Record<string, string>;
+export type FaultRuleInput = { agentId?: string | null; body?: unknown; effect: Effect; event?: string | null; forSeconds?: number | null; method?: string | null; path?: string | null; probability?: number; query?: FaultQuery; seed?: number | null; skip?: number; times?: number | null; tool?: string | null; webhook?: string | null };
 /** A document that was filed. */
 export type FiledDocument = { id: string };
 /** What was done, as the control API tells it. */

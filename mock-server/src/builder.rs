@@ -123,89 +123,36 @@ impl Default for MockServerBuilder {
 }
 
 impl MockServerBuilder {
-    /// Time stands still until [`Control::advance`](crate::Control::advance) moves it.
-    pub fn manual_clock(mut self) -> Self {
-        self.clock = ClockMode::Manual;
-        self
-    }
-
-    /// Where a manual clock starts, so that every run shows the same times; the time of the start unless set.
-    pub fn start_at(mut self, start: Timestamp) -> Self {
-        self.start_at = Some(start);
-        self
-    }
-
-    /// Starts with a workspace that has nothing in it.
-    pub fn empty(mut self) -> Self {
-        self.origin = Origin::Empty;
-        self
-    }
-
-    /// Starts from a world document, as [`Control::state`](crate::Control::state) gives it.
-    pub fn seed(mut self, document: impl AsRef<[u8]>) -> Self {
-        self.origin = Origin::Document(Bytes::copy_from_slice(document.as_ref()));
-        self
-    }
-
-    /// Requests a minute for each key; 120 unless set.
-    pub fn rate_limit(mut self, requests: u32) -> Self {
-        self.rate_limit = Some(requests);
-        self
-    }
-
-    /// The span over which requests are counted: a minute unless set. For tests of many processes, whose time is real.
-    pub fn rate_window(mut self, window: Duration) -> Self {
-        self.rate_window = window;
-        self
-    }
-
-    /// No limit of requests, and none of simulated mails.
-    pub fn no_rate_limit(mut self) -> Self {
-        self.rate_limit = None;
-        self
-    }
-
-    /// Where webhooks may go; this machine too, unless set.
-    pub fn webhook_targets(mut self, targets: WebhookTargets) -> Self {
-        self.targets = targets;
-        self
-    }
-
-    /// How long a webhook's receiver has for its answer, in real time whatever the clock; 10 seconds unless set.
-    pub fn webhook_answer_time(mut self, time: Duration) -> Self {
-        self.webhook_answer_time = time;
-        self
-    }
-
-    /// The address to listen on; a free port of the loopback address unless set.
-    pub fn listen(mut self, address: SocketAddr) -> Self {
-        self.listen = address;
-        self
-    }
-
-    /// What the control API then wants as its bearer token over HTTP.
-    pub fn control_token(mut self, token: impl Into<String>) -> Self {
-        self.control_token = Some(token.into());
-        self
-    }
-
-    /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
-    /// answered 408), for the next request on a connection that is kept, and to take its answer; 30 seconds unless set.
-    pub fn client_timeout(mut self, client_timeout: Duration) -> Self {
-        self.client_timeout = client_timeout;
-        self
-    }
-
-    /// One line on stderr for each request.
-    pub fn log(mut self, log: bool) -> Self {
-        self.log = log;
-        self
-    }
-
-    /// Leaves out the console: there is nothing at `/`.
-    pub fn no_console(mut self) -> Self {
-        self.console = false;
-        self
+    setters! {
+        /// Time stands still until [`Control::advance`](crate::Control::advance) moves it.
+        manual_clock() => clock = ClockMode::Manual;
+        /// Where a manual clock starts, so that every run shows the same times; the time of the start unless set.
+        start_at(start: Timestamp) => start_at = Some(start);
+        /// Starts with a workspace that has nothing in it.
+        empty() => origin = Origin::Empty;
+        /// Starts from a world document, as [`Control::state`](crate::Control::state) gives it.
+        seed(document: impl AsRef<[u8]>) => origin = Origin::Document(Bytes::copy_from_slice(document.as_ref()));
+        /// Requests a minute for each key; 120 unless set.
+        rate_limit(requests: u32) => rate_limit = Some(requests);
+        /// The span over which requests are counted: a minute unless set. For tests of many processes, whose time is real.
+        rate_window(window: Duration) => rate_window = window;
+        /// No limit of requests, and none of simulated mails.
+        no_rate_limit() => rate_limit = None;
+        /// Where webhooks may go; this machine too, unless set.
+        webhook_targets(targets: WebhookTargets) => targets = targets;
+        /// How long a webhook's receiver has for its answer, in real time whatever the clock; 10 seconds unless set.
+        webhook_answer_time(time: Duration) => webhook_answer_time = time;
+        /// The address to listen on; a free port of the loopback address unless set.
+        listen(address: SocketAddr) => listen = address;
+        /// What the control API then wants as its bearer token over HTTP.
+        control_token(token: impl Into<String>) => control_token = Some(token.into());
+        /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
+        /// answered 408), for the next request on a connection that is kept, and to take its answer; 30 seconds unless set.
+        client_timeout(client_timeout: Duration) => client_timeout = client_timeout;
+        /// One line on stderr for each request.
+        log(log: bool) => log = log;
+        /// Leaves out the console: there is nothing at `/`.
+        no_console() => console = false;
     }
 
     /// Starts the server; it accepts connections when this returns.

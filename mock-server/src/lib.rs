@@ -29,6 +29,28 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+/// Implements `Debug` with these fields alone: the others may hold an email's words, names, addresses or secrets.
+macro_rules! redacted_debug {
+    ($name:ident { $($field:ident),* }) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))$(.field(stringify!($field), &self.$field))*.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the field set.
+macro_rules! setters {
+    ($($(#[$meta:meta])* $name:ident($($arg:ident: $type:ty),*) => $field:ident = $value:expr;)*) => {$(
+        $(#[$meta])*
+        pub fn $name(mut self, $($arg: $type),*) -> Self {
+            self.$field = $value;
+            self
+        }
+    )*};
+}
+
 mod builder;
 mod cli;
 #[cfg(feature = "conform")]
@@ -108,11 +130,7 @@ pub struct MockServer {
     thread: Option<JoinHandle<()>>,
 }
 
-impl std::fmt::Debug for MockServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MockServer").field("base_url", &self.ready.base_url).finish_non_exhaustive()
-    }
-}
+redacted_debug!(MockServer { ready });
 
 impl MockServer {
     /// Starts with the demo workspace and the real clock, on a free port.

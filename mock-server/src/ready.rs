@@ -1,6 +1,6 @@
 //! Where the server is, and with which keys: the ready document, and the banner for people.
 
-use std::{fmt, net::SocketAddr};
+use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,21 +55,9 @@ pub struct ReadyKeys {
     pub test: String,
 }
 
-impl fmt::Debug for Ready {
-    /// Without the keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ready")
-            .field("base_url", &self.base_url)
-            .field("control_url", &self.control_url)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(Ready { base_url, control_url });
 
-impl fmt::Debug for ReadyKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadyKeys").finish_non_exhaustive()
-    }
-}
+redacted_debug!(ReadyKeys {});
 
 /// What a server's addresses are made of.
 #[derive(Debug)]

@@ -3,16 +3,16 @@
 //!
 //!     cargo bench -p shared-inbox --bench creates
 
-#[path = "../tests/client/stranger/mod.rs"]
-mod stranger;
+#[path = "../tests/client/foreign_service/mod.rs"]
+mod foreign_service;
 #[path = "../tests/client/support/mod.rs"]
 mod support;
 
 use std::time::Duration;
 
+use foreign_service::Kind;
+use foreign_service::losses::{LOSSES, measure};
 use shared_inbox::{ClientBuilder, create::Verification, retry::Clock};
-use stranger::Kind;
-use stranger::losses::{LOSSES, measure};
 use support::{Service, conversation_id};
 
 const CREATES: u32 = 200;

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::text::{Text, parsed, shown};
 
 /// A text that is not an id of the kind that was asked for.
 ///
@@ -36,6 +38,14 @@ impl Rest {
         }
     }
 
+    #[cfg(feature = "schemas")]
+    const fn pattern(self) -> &'static str {
+        match self {
+            Rest::Lower => "[0-9a-z]+",
+            Rest::Word => "[0-9A-Za-z_-]+",
+        }
+    }
+
     fn accepts(self, rest: &str) -> bool {
         !rest.is_empty()
             && rest.bytes().all(|b| match self {
@@ -56,7 +66,8 @@ macro_rules! ids {
         #[doc = concat!("assert!(", stringify!($name), "::parse(\"nothing_7h2k\").is_err());")]
         /// # Ok::<(), shared_inbox::InvalidId>(())
         /// ```
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "Text<'_>")]
         pub struct $name(String);
 
         impl $name {
@@ -84,73 +95,17 @@ macro_rules! ids {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
                 &self.0
             }
         }
 
-        impl std::str::FromStr for $name {
-            type Err = InvalidId;
-            fn from_str(text: &str) -> Result<Self, InvalidId> {
-                Self::parse(text)
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = InvalidId;
-            fn try_from(text: String) -> Result<Self, InvalidId> {
-                Self::parse(text)
-            }
-        }
-
-        impl TryFrom<&str> for $name {
-            type Error = InvalidId;
-            fn try_from(text: &str) -> Result<Self, InvalidId> {
-                Self::parse(text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.0
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.serialize_str(&self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                Self::parse(String::deserialize(d)?).map_err(serde::de::Error::custom)
-            }
-        }
-
-        #[cfg(feature = "schemas")]
-        impl schemars::JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn inline_schema() -> bool {
-                true
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let rest = match $rest { Rest::Lower => "[0-9a-z]+", Rest::Word => "[0-9A-Za-z_-]+" };
-                schemars::json_schema!({
-                    "type": "string",
-                    "pattern": format!("^{}{rest}$", $prefix),
-                })
-            }
-        }
+        parsed!($name, InvalidId);
+        shown!($name, {
+            "type": "string",
+            "pattern": format!("^{}{}$", $prefix, $rest.pattern()),
+        });
     )*};
 }
 
@@ -193,7 +148,8 @@ ids! {
 /// assert!(matches!(who, ActorId::User(_)));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(from = "Text<'_>")]
 #[non_exhaustive]
 pub enum ActorId {
     /// A person.
@@ -245,36 +201,19 @@ impl fmt::Display for ActorId {
     }
 }
 
-impl fmt::Debug for ActorId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+impl From<Text<'_>> for ActorId {
+    fn from(text: Text<'_>) -> Self {
+        Self::from(&*text.0)
     }
 }
 
 impl Serialize for ActorId {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(self.as_str())
     }
 }
 
-impl<'de> Deserialize<'de> for ActorId {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Ok(String::deserialize(d)?.as_str().into())
-    }
-}
-
-#[cfg(feature = "schemas")]
-impl schemars::JsonSchema for ActorId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ActorId".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "examples": ["usr_7h2k", "agt_7h2k"] })
-    }
-}
+shown!(ActorId, { "type": "string", "examples": ["usr_7h2k", "agt_7h2k"] });
 
 impl EventId {
     /// Takes any text: what an event is called is for its sender to say, and a new way to say it is no reason to lose it.

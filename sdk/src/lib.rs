@@ -144,11 +144,11 @@
 //! | `rustls-ring` | the same with ring, which builds in a fraction of the time; for programs that have installed no crypto provider |
 //! | `rustls-no-provider` | the same; the program installs the crypto provider before it makes a client |
 //! | `native-tls` | TLS by the operating system's library |
+//! | `reqwest-013` | `ClientBuilder::http_client`: requests through a client of `reqwest` 0.13 that you set up. The next version of `reqwest` will be another feature |
 //! | `redis` | `RedisLimiter`: the rate limit of a key that many processes or machines share, counted in Redis or Valkey |
 //! | `redis-rustls` | the way to that store by TLS (`rediss://`) |
 //! | `redis-cluster` | a cluster as that store |
 //! | `schemas` | JSON Schemas of every input and output |
-//! | `construct` | answers can be built with literals, for programs that play the service |
 //!
 //! # Logs
 //!
@@ -185,7 +185,7 @@ mod json;
 pub mod limits;
 #[cfg(feature = "client")]
 mod message_id;
-pub mod model;
+mod model;
 mod operation;
 mod problems;
 #[cfg(feature = "client")]
@@ -209,6 +209,7 @@ pub mod retry {
     //! How often and how long to try, and the clock that tells.
     pub use crate::client::{BoxFuture, Clock, RetryPolicy, TokioClock};
 }
+mod text;
 mod time;
 mod words;
 
@@ -217,7 +218,6 @@ pub use client::{
     ApiKey, Certainty, Client, ClientBuilder, ConversationHandle, Error, ErrorKind, InvalidApiKey, List,
     Request, Response, Result,
 };
-pub use event::{Event, EventKind};
 /// The crate `http`, whose types appear in the client's interface.
 #[cfg(feature = "client")]
 pub use http;
@@ -225,7 +225,7 @@ pub use ids::{
     ActorId, AgentId, BookingId, BookingTypeId, ConversationId, DocumentId, DocumentRequestId, EventId,
     InvalidId, MailboxId, MessageId, NoteId, TagId, UserId, WebhookId, WorkspaceId,
 };
-pub use input::{AssignTo, DocumentItem, Input, InvalidAssignTo};
+pub use input::assign::{AssignTo, InvalidAssignTo};
 pub use json::Json;
 #[cfg(feature = "client")]
 pub use message_id::{InvalidDomain, new_message_id};
@@ -240,7 +240,7 @@ pub use operation::{Idempotency, Method, Operation};
 pub use problems::{Problem, Problems};
 pub use reference::{InvalidAddress, InvalidReference, Reference, ReplyAddress};
 /// The crate `reqwest`, whose client [`ClientBuilder::http_client`] takes.
-#[cfg(feature = "client")]
+#[cfg(feature = "reqwest-013")]
 pub use reqwest;
 pub use time::{Date, InvalidDate, InvalidTimestamp, Timestamp};
 pub use words::{

@@ -35,7 +35,7 @@ impl fmt::Display for Problem {
 /// Written as the service writes it, and read back from the sentence of a 400:
 ///
 /// ```
-/// use shared_inbox::{Input, Problems, input::SetStatus};
+/// use shared_inbox::{Problems, input::{Input, SetStatus}};
 ///
 /// let problems = SetStatus::read(serde_json::json!({ "status": "snoozed" })).unwrap_err();
 /// assert_eq!(problems.to_string(), "status: must be one of open, waiting, closed");

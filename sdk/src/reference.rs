@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::text::{Text, parsed};
 
 /// A reference to a record of the app: letters, digits, `_` and `-`, at least one digit, at most 40
 /// characters, in lower case.
@@ -15,7 +16,8 @@ use crate::limits;
 /// assert!(Reference::parse("newsletter").is_err(), "a tag without a digit is an ordinary plus address");
 /// # Ok::<(), shared_inbox::InvalidReference>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Text<'_>")]
 pub struct Reference(String);
 
 /// A text that cannot be a reference.
@@ -61,24 +63,7 @@ impl fmt::Display for Reference {
     }
 }
 
-impl std::str::FromStr for Reference {
-    type Err = InvalidReference;
-    fn from_str(text: &str) -> Result<Self, InvalidReference> {
-        Self::parse(text)
-    }
-}
-
-impl Serialize for Reference {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Reference {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(d)?).map_err(serde::de::Error::custom)
-    }
-}
+parsed!(Reference, InvalidReference);
 
 /// An inbox address that carries a reference: what an app sets as `Reply-To`.
 ///

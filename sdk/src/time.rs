@@ -7,9 +7,9 @@ use std::{
 };
 
 use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::words::read_text;
+use crate::text::{Text, parsed, shown};
 
 /// A point in time, in UTC, to the millisecond: `2026-03-01T09:30:00.000Z`.
 ///
@@ -22,7 +22,8 @@ use crate::words::read_text;
 /// assert_eq!((at + Duration::from_secs(600)) - at, Duration::from_secs(600));
 /// # Ok::<(), shared_inbox::InvalidTimestamp>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "Text<'_>")]
 pub struct Timestamp {
     /// Since the start of 1970. Not the library's own type, which ends a day before the calendar does: many programs write
     /// the calendar's last moment for "never".
@@ -171,18 +172,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-impl fmt::Debug for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::str::FromStr for Timestamp {
-    type Err = InvalidTimestamp;
-    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        Self::parse(text)
-    }
-}
+parsed!(Timestamp, InvalidTimestamp);
+shown!(Timestamp, { "type": "string", "format": "date-time" });
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
@@ -190,12 +181,6 @@ impl Serialize for Timestamp {
             Some(Ok(text)) => s.serialize_str(text),
             _ => s.collect_str(self),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        read_text(d, |text| Self::parse(text).map_err(|error| error.to_string()))
     }
 }
 
@@ -208,7 +193,8 @@ impl<'de> Deserialize<'de> for Timestamp {
 /// assert!(Date::parse("26-2-28").is_err(), "four digits, two, two");
 /// # Ok::<(), shared_inbox::InvalidDate>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "Text<'_>")]
 pub struct Date(jiff::civil::Date);
 
 /// A text that is not a date, or a day that does not exist.
@@ -248,34 +234,10 @@ impl fmt::Debug for Date {
     }
 }
 
-impl std::str::FromStr for Date {
-    type Err = InvalidDate;
-    fn from_str(text: &str) -> Result<Self, InvalidDate> {
-        Self::parse(text)
-    }
-}
+parsed!(Date, InvalidDate);
 
 impl Serialize for Date {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Date {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(d)?).map_err(serde::de::Error::custom)
-    }
-}
-
-#[cfg(feature = "schemas")]
-impl schemars::JsonSchema for Timestamp {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Timestamp".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "format": "date-time" })
     }
 }

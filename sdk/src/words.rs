@@ -3,26 +3,9 @@
 
 use std::fmt;
 
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-/// Reads a text into something else, without a copy of its own.
-pub(crate) fn read_text<'de, D: Deserializer<'de>, T>(
-    d: D,
-    read: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, D::Error> {
-    struct Text<F>(F);
-    impl<T, F: FnOnce(&str) -> Result<T, String>> Visitor<'_> for Text<F> {
-        type Value = T;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string")
-        }
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
-            (self.0)(text).map_err(E::custom)
-        }
-    }
-    d.deserialize_str(Text(read))
-}
+use crate::text::{Text, shown};
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* })*) => {$(
@@ -30,14 +13,16 @@ macro_rules! words {
         ///
         /// ```
         #[doc = concat!("use shared_inbox::", stringify!($name), ";")]
-        #[doc = concat!("assert_eq!(", stringify!($name), "::KNOWN[0].as_str().parse(), Ok(", stringify!($name), "::KNOWN[0].clone()));")]
+        #[doc = concat!("assert_eq!(", stringify!($name), "::from(", stringify!($name), "::KNOWN[0].as_str()), ", stringify!($name), "::KNOWN[0]);")]
         #[doc = concat!("assert_eq!(", stringify!($name), "::from(\"brand-new\").as_str(), \"brand-new\");")]
         /// ```
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(from = "Text<'_>")]
         #[non_exhaustive]
         pub enum $name {
-            $($(#[$vdoc])* $variant,)*
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant,)*
             /// A word that this version does not know, kept as it came.
+            #[serde(untagged)]
             Unknown(String),
         }
 
@@ -63,10 +48,9 @@ macro_rules! words {
             }
         }
 
-        impl std::str::FromStr for $name {
-            type Err = std::convert::Infallible;
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Ok(word.into())
+        impl From<Text<'_>> for $name {
+            fn from(text: Text<'_>) -> Self {
+                Self::from(&*text.0)
             }
         }
 
@@ -76,37 +60,8 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                read_text(d, |word| Ok(word.into()))
-            }
-        }
-
-        #[cfg(feature = "schemas")]
-        impl schemars::JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn inline_schema() -> bool {
-                true
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                // The list may grow, so the known words are examples, not an `enum` that a new word would break.
-                schemars::json_schema!({ "type": "string", "examples": [$($word),*] })
-            }
-        }
+        // The list may grow, so the known words are examples, not an `enum` that a new word would break.
+        shown!($name, { "type": "string", "examples": [$($word),*] });
     )*};
 }
 

@@ -1,24 +1,50 @@
-//! The public API of each library, a line an item, so that a change of it shows in review.
+//! The public API of each library, a line an item, so that a change of it shows in review: with the default features
+//! (`<crate>.default.txt`), as most users see it, and with all of them (`<crate>.txt`).
 //!
 //!     UPDATE_API=1 cargo test --manifest-path tests/api/Cargo.toml        # writes the files anew
 //!
 //! rustdoc's JSON has a version, and `public-api` reads one: that of Rust 1.95, which CI is pinned to. With another toolchain
 //! there is nothing to compare, and a line says so; with `CI` set that is a failure, because there the pin was moved alone.
 
-use std::{env, fs, path::Path, process::Command};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::{env, fs, process::Command};
 
 const CRATES: [&str; 4] = ["shared-inbox", "shared-inbox-webhooks", "shared-inbox-mock", "shared-inbox-mcp"];
 /// What this version of `public-api` reads.
 const FORMAT: &str = "57";
 
 #[test]
-fn the_public_api_of_each_crate_is_the_one_in_its_file() {
+fn the_public_api_of_each_crate_is_the_one_in_its_files() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).expect("the workspace");
-    let target = root.join("target");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+
+    let mut differ = Vec::new();
+    document(root, &target, &["--workspace", "--all-features"]);
+    for name in CRATES {
+        let Some(api) = public_api(&target, name) else { return };
+        differ.extend(compare(&api, &here.join(name).with_extension("txt")));
+    }
+    // One by one: in one command, the features that one crate turns on in another would be on.
+    for name in CRATES {
+        document(root, &target, &["--package", name]);
+        let Some(api) = public_api(&target, name) else { return };
+        differ.extend(compare(&api, &here.join(name).with_extension("default.txt")));
+    }
+    assert!(
+        differ.is_empty(),
+        "the public API has changed:\n{}\n\nIf that is meant: UPDATE_API=1 cargo test --manifest-path tests/api/Cargo.toml",
+        differ.join("\n")
+    );
+}
+
+/// Has rustdoc write its JSON.
+fn document(root: &Path, target: &Path, what: &[&str]) {
     let documented = Command::new("cargo")
-        .args(["doc", "--workspace", "--all-features", "--no-deps", "--locked", "--quiet", "--target-dir"])
-        .arg(&target)
+        .args(["doc", "--no-deps", "--locked", "--quiet", "--target-dir"])
+        .arg(target)
+        .args(what)
         .env("RUSTDOC", root.join(".ci/rustdoc"))
         .env("RUSTDOCFLAGS", "-Zunstable-options --output-format json")
         // With what cargo told this test of its package, the build script of `ring` would run again, and all behind it.
@@ -32,43 +58,39 @@ fn the_public_api_of_each_crate_is_the_one_in_its_file() {
         .current_dir(root)
         .status();
     assert!(documented.expect("cargo runs").success());
+}
 
-    let mut differ = Vec::new();
-    for name in CRATES {
-        let json = target.join("doc").join(name.replace('-', "_")).with_extension("json");
-        let text = fs::read_to_string(&json).expect("rustdoc wrote it");
-        let format = text.rsplit("\"format_version\":").next().unwrap_or_default();
-        let format = format.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-        if format != FORMAT {
-            let reason = format!("this toolchain's rustdoc writes format {format}, and {FORMAT} is read");
-            assert!(
-                env::var_os("CI").is_none_or(|it| it.is_empty()),
-                "{reason}: move `public-api` and the pin together"
-            );
-            println!("SKIPPED: the public API is not compared: {reason}");
-            return;
-        }
-        let api = public_api::Builder::from_rustdoc_json(json)
-            .omit_blanket_impls(true)
-            .omit_auto_trait_impls(true)
-            .omit_auto_derived_impls(true)
-            .build()
-            .expect("the JSON is rustdoc's");
-        let (now, file) = (api.to_string(), here.join(name).with_extension("txt"));
-        if env::var_os("UPDATE_API").is_some() {
-            fs::write(&file, &now).expect("the file can be written");
-        }
-        let before = fs::read_to_string(&file).unwrap_or_default();
-        let only = |sign: char, one: &str, other: &str| -> Vec<String> {
-            let there: std::collections::HashSet<_> = other.lines().collect();
-            one.lines().filter(|line| !there.contains(line)).map(|line| format!("{sign} {line}")).collect()
-        };
-        differ.extend(only('-', &before, &now));
-        differ.extend(only('+', &now, &before));
+/// The public API of a crate, or `None` if this toolchain's rustdoc writes another format.
+fn public_api(target: &Path, name: &str) -> Option<String> {
+    let json = target.join("doc").join(name.replace('-', "_")).with_extension("json");
+    let text = fs::read_to_string(&json).expect("rustdoc wrote it");
+    let format = text.rsplit("\"format_version\":").next().unwrap_or_default();
+    let format = format.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    if format != FORMAT {
+        let reason = format!("this toolchain's rustdoc writes format {format}, and {FORMAT} is read");
+        let ci = env::var_os("CI").is_some_and(|it| !it.is_empty());
+        assert!(!ci, "{reason}: move `public-api` and the pin together");
+        println!("SKIPPED: the public API is not compared: {reason}");
+        return None;
     }
-    assert!(
-        differ.is_empty(),
-        "the public API has changed:\n{}\n\nIf that is meant: UPDATE_API=1 cargo test --manifest-path tests/api/Cargo.toml",
-        differ.join("\n")
-    );
+    let api = public_api::Builder::from_rustdoc_json(json)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .expect("the JSON is rustdoc's");
+    Some(api.to_string())
+}
+
+/// The lines in which the API and its file differ.
+fn compare(now: &str, file: &Path) -> Vec<String> {
+    if env::var_os("UPDATE_API").is_some() {
+        fs::write(file, now).expect("the file can be written");
+    }
+    let before = fs::read_to_string(file).unwrap_or_default();
+    let only = |sign: char, one: &str, other: &str| -> Vec<String> {
+        let there: HashSet<_> = other.lines().collect();
+        one.lines().filter(|line| !there.contains(line)).map(|line| format!("{sign} {line}")).collect()
+    };
+    [only('-', &before, now), only('+', now, &before)].concat()
 }

@@ -99,7 +99,7 @@
 //! # }
 //! ```
 //!
-//! A guard in memory forgets when the process ends; those on Redis and PostgreSQL (features `redis` and `postgres`) do not, and
+//! A guard in memory forgets when the process ends; those on Redis and PostgreSQL (features `redis-1` and `sqlx-08`) do not, and
 //! serve many machines. [`replay`] says what holds where.
 //!
 //! # When nothing verifies
@@ -143,10 +143,12 @@
 //! | `tower` | a layer for any tower service; brings `http` |
 //! | `axum` | the extractor for axum 0.8; brings `http` and `tokio` |
 //! | `actix-web` | the extractor for actix-web 4; brings `tokio` |
-//! | `redis` | a replay guard on Redis or Valkey; brings `tokio` |
-//! | `postgres` | a replay guard on PostgreSQL, and marks inside the handler's own transaction; brings `tokio` |
+//! | `redis-1` | a replay guard on Redis or Valkey, over connections of `redis` 1; brings `tokio` |
+//! | `sqlx-08` | a replay guard on PostgreSQL, and marks inside the handler's own transaction, over pools of `sqlx` 0.8; brings `tokio` |
 //! | `ring` | HMAC by `ring` on CPUs without SHA instructions: no new crate where TLS uses it anyway |
 //! | `suite` | the rules of a replay guard as tests |
+//!
+//! A feature with a number shows types of that version of the crate. Its next version will be another feature.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -337,15 +337,12 @@ class FaultRuleInput(TypedDict):
     method: NotRequired[str | None]
     path: NotRequired[str | None]
     probability: NotRequired[float]
-    query: NotRequired[FaultRuleInputQuery]
+    query: NotRequired[FaultQuery]
     seed: NotRequired[int | None]
     skip: NotRequired[int]
     times: NotRequired[int | None]
     tool: NotRequired[str | None]
     webhook: NotRequired[str | None]
-
-# Only requests with these query parameters; `*` stands for any run of characters.
-FaultRuleInputQuery: TypeAlias = 'dict[str, str]'
 
 class FiledDocument(TypedDict):
     """A document that was filed."""

@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use super::{diff::diff, junit, report::Report, settings::Conform};
+use super::{reports::diff::diff, reports::junit, reports::report::Report, settings::Conform};
 
 /// Hold an implementation of the API against every rule of its document.
 ///

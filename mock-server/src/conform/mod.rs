@@ -16,31 +16,25 @@
 //! # }
 //! ```
 
+mod check;
 mod cli;
-mod control;
-mod diff;
-mod fixtures;
-mod http;
-mod junit;
-mod kept;
-mod pace;
 mod plan;
 mod preflight;
-mod receiver;
-mod reply;
-mod report;
+mod reports;
 mod rule;
 mod rules;
-mod session;
 mod settings;
 mod shape;
 mod stop;
 mod suite;
+mod wire;
 
 pub(crate) use cli::ConformCli;
-pub use diff::{Change, diff};
 pub use plan::Plan;
-pub use report::{Report, RuleReport, RuleResult, Verdict};
+pub use reports::{
+    diff::{Change, diff},
+    report::{Report, RuleReport, RuleResult, Verdict},
+};
 pub use rule::Kind;
 pub use settings::{CannotRun, Conform};
 pub use suite::{Prepared, RuleInfo};

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::retry::BoxFuture;
 
 use super::{
-    reply::Reply,
-    session::Session,
+    check::session::Session,
     shape::{Field, at},
     stop::Stop,
+    wire::reply::Reply,
 };
 
 /// Whether the document demands a rule, or leaves it open.

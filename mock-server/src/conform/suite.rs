@@ -12,16 +12,16 @@ use std::{
 use futures_util::{StreamExt, stream};
 
 use super::{
-    control::{Control, World},
-    http::Http,
+    check::session::{Common, Session},
     plan::{Plan, Way},
     preflight::{self, Key},
-    report::{Report, RuleReport},
+    reports::report::{Report, RuleReport},
     rule::{Kind, Level, Needs, Rule},
     rules,
-    session::{Common, Session},
     settings::{CannotRun, Conform},
     stop::Stop,
+    wire::control::{Control, World},
+    wire::http::Http,
 };
 
 /// Rules that run at the same time, each in a world of its own.

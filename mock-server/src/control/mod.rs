@@ -65,11 +65,7 @@ pub struct Control {
     addresses: Arc<Addresses>,
 }
 
-impl std::fmt::Debug for Control {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Control").field("world", &self.runtime.number()).finish_non_exhaustive()
-    }
-}
+redacted_debug!(Control {});
 
 impl Control {
     pub(crate) fn new(

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::{
-    sync::{broadcast, watch},
+    sync::broadcast,
     time::{Instant, timeout_at},
 };
 
@@ -18,7 +18,7 @@ use super::{
     input::{ControlDocument, Id, Input, Search, Stopping, Whole},
 };
 use crate::{
-    http::events,
+    http::events::{self, Followed},
     ready::Ready,
     runtime::{
         WorldRuntime,
@@ -162,8 +162,19 @@ calls! {
             "follow",
             "Follows the world's changes",
             |it: Control, (Search(following), Stopping(stop)): (Search<events::Following>, _)| async move {
-                let requests = following.requests.then(|| it.ended_requests());
-                Ok(Raw(events::follow(it.changes(), requests, stop)))
+                let follow = |world: Option<&str>, runtime: &WorldRuntime| Followed {
+                    world: world.map(str::to_owned),
+                    changes: runtime.follow(),
+                    requests: following.requests.then(|| runtime.follow_journal()),
+                };
+                let (mut followed, mut unknown) = (vec![follow(None, &it.runtime)], Vec::new());
+                for id in following.worlds.split(',').filter(|id| !id.is_empty()) {
+                    match it.registry.world(id) {
+                        Ok(runtime) => followed.push(follow(Some(id), &runtime)),
+                        Err(_) => unknown.push(id.to_owned()),
+                    }
+                }
+                Ok(Raw(events::follow(followed, unknown, stop)))
             },
         )
         .about("Server-sent events, one for each change, for pages and tools that follow the world."),
@@ -248,11 +259,6 @@ impl Control {
     /// Every change of the world from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.runtime.follow()
-    }
-
-    /// How many requests to the service have ended, as it changes.
-    pub(crate) fn ended_requests(&self) -> watch::Receiver<u64> {
-        self.runtime.follow_journal()
     }
 
     /// A new world beside this one, with keys, data, clock, faults, journal and limits of its own.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use shared_inbox::{EventKind, Method, Operation};
+use shared_inbox::{Method, Operation, event::EventKind};
 
 /// Which request of the app: an operation, by REST or MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

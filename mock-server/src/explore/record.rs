@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use shared_inbox::{EventKind, Timestamp};
+use shared_inbox::{Timestamp, event::EventKind};
 
 use super::{
     app::RunEnd,

@@ -92,15 +92,7 @@ impl ControlCall {
     }
 }
 
-impl std::fmt::Debug for ControlCall {
-    /// Without the body, which may hold a mail's words.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ControlCall")
-            .field("method", &self.method)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(ControlCall { method, path });
 
 /// Whether the request has taken effect when it goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

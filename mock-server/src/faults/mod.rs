@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, time::Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use shared_inbox::{AgentId, Timestamp};
+use shared_inbox::{AgentId, Nullable, Timestamp};
 
 use crate::json::{matching, numbers};
 use crate::world::{AttemptRequest, Ids};
@@ -143,7 +143,7 @@ impl Fault {
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
-        self.rule.times.is_some_and(|times| self.fired >= times)
+        self.rule.times.get().is_some_and(|times| self.fired >= *times)
             || self.until.is_some_and(|until| now >= until)
     }
 
@@ -185,8 +185,11 @@ impl Faults {
         self.put(rule, None, now)
     }
 
-    fn put(&mut self, rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
+    fn put(&mut self, mut rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
         self.added += 1;
+        if rule.times.is_missing() {
+            rule.times = if rule.for_seconds.is_some() { Nullable::Null } else { Nullable::Value(1) };
+        }
         let span = rule.for_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let fault = Fault {
             id: format!("flt_{}", self.added),

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shared_inbox::{AgentId, EventKind};
+use shared_inbox::{AgentId, Nullable, event::EventKind};
 
 use super::Effect;
 
@@ -14,7 +14,7 @@ use super::Effect;
 /// ```
 /// use shared_inbox_mock::{Effect, FaultRule};
 ///
-/// // The next note is taken, and the client never subscribes_to of it.
+/// // The next note is taken, and the client never learns of it.
 /// let rule = FaultRule::new(Effect::drop_after()).method("POST").path("/conversations/*/notes");
 /// assert_eq!(
 ///     serde_json::to_value(&rule).unwrap(),
@@ -25,7 +25,7 @@ use super::Effect;
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", from = "Form")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FaultRule {
     /// Only requests with this method.
@@ -39,7 +39,7 @@ pub struct FaultRule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Only requests with these query parameters; `*` stands for any run of characters.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
     /// Only requests whose body, or whose arguments of a tool, have these fields; a text is looked for in the body as it
     /// came.
@@ -52,10 +52,13 @@ pub struct FaultRule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
     /// So many that match pass first.
+    #[serde(default)]
     pub skip: u64,
-    /// How often it fires; `None` is always.
-    pub times: Option<u64>,
+    /// How often it fires; null is always. Once when it is left out, or always with `forSeconds`.
+    #[serde(default)]
+    pub times: Nullable<u64>,
     /// How likely it fires for one that matches, from 0 to 1.
+    #[serde(default = "certain")]
     pub probability: f64,
     /// What the chance starts from; another number gives another run of luck.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,84 +70,8 @@ pub struct FaultRule {
     pub effect: Effect,
 }
 
-/// A rule as it is written.
-#[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "FaultRule")]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Form {
-    /// Only requests with this method.
-    #[serde(default)]
-    method: Option<String>,
-    /// Only requests with this path behind the base URL; `*` stands for one segment, `/mcp` is the MCP endpoint.
-    #[serde(default)]
-    path: Option<String>,
-    /// Only requests of this agent's key.
-    #[serde(default)]
-    agent_id: Option<AgentId>,
-    /// Only calls of this MCP tool.
-    #[serde(default)]
-    tool: Option<String>,
-    /// Only requests with these query parameters; `*` stands for any run of characters.
-    #[serde(default)]
-    query: BTreeMap<String, String>,
-    /// Only requests whose body, or whose arguments of a tool, have these fields; a text is looked for in the body as it
-    /// came.
-    #[serde(default)]
-    body: Option<Value>,
-    /// Strikes the tries of this webhook instead of requests; `*` is all webhooks.
-    #[serde(default)]
-    webhook: Option<String>,
-    /// Only webhooks that tell of this kind of event.
-    #[serde(default)]
-    event: Option<String>,
-    /// So many that match pass first.
-    #[serde(default)]
-    skip: u64,
-    /// How often it fires; null is always. Once unless said, or always when it has a span of time.
-    #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<u64>")]
-    times: Option<Option<u64>>,
-    /// How likely it fires for one that matches, from 0 to 1.
-    #[serde(default = "certain")]
-    probability: f64,
-    /// What the chance starts from; another number gives another run of luck.
-    #[serde(default)]
-    seed: Option<u64>,
-    /// For how many seconds it is there, on the world's clock.
-    #[serde(default)]
-    for_seconds: Option<f64>,
-    /// What goes wrong.
-    effect: Effect,
-}
-
-fn given<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Option<u64>>, D::Error> {
-    Option::deserialize(d).map(Some)
-}
-
 fn certain() -> f64 {
     1.0
-}
-
-impl From<Form> for FaultRule {
-    fn from(form: Form) -> Self {
-        let unsaid = if form.for_seconds.is_some() { None } else { Some(1) };
-        Self {
-            method: form.method,
-            path: form.path,
-            agent_id: form.agent_id,
-            tool: form.tool,
-            query: form.query,
-            body: form.body,
-            webhook: form.webhook,
-            event: form.event,
-            skip: form.skip,
-            times: form.times.unwrap_or(unsaid),
-            probability: form.probability,
-            seed: form.seed,
-            for_seconds: form.for_seconds,
-            effect: form.effect,
-        }
-    }
 }
 
 impl FaultRule {
@@ -160,7 +87,7 @@ impl FaultRule {
             webhook: None,
             event: None,
             skip: 0,
-            times: Some(1),
+            times: Nullable::Value(1),
             probability: certain(),
             seed: None,
             for_seconds: None,
@@ -173,28 +100,15 @@ impl FaultRule {
         Self { webhook: Some("*".to_owned()), ..Self::new(effect) }
     }
 
-    /// Only requests with this method.
-    pub fn method(mut self, method: impl Into<String>) -> Self {
-        self.method = Some(method.into());
-        self
-    }
-
-    /// Only requests with this path behind the base URL.
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
-        self
-    }
-
-    /// Only requests of this agent's key.
-    pub fn agent(mut self, agent: AgentId) -> Self {
-        self.agent_id = Some(agent);
-        self
-    }
-
-    /// Only calls of this MCP tool.
-    pub fn tool(mut self, tool: impl Into<String>) -> Self {
-        self.tool = Some(tool.into());
-        self
+    setters! {
+        /// Only requests with this method.
+        method(method: impl Into<String>) => method = Some(method.into());
+        /// Only requests with this path behind the base URL.
+        path(path: impl Into<String>) => path = Some(path.into());
+        /// Only requests of this agent's key.
+        agent(agent: AgentId) => agent_id = Some(agent);
+        /// Only calls of this MCP tool.
+        tool(tool: impl Into<String>) => tool = Some(tool.into());
     }
 
     /// Only requests with this query parameter.
@@ -203,40 +117,19 @@ impl FaultRule {
         self
     }
 
-    /// Only requests whose body has these fields.
-    pub fn body(mut self, fields: Value) -> Self {
-        self.body = Some(fields);
-        self
-    }
-
-    /// Only tries of this webhook.
-    pub fn webhook(mut self, webhook: impl Into<String>) -> Self {
-        self.webhook = Some(webhook.into());
-        self
-    }
-
-    /// Only webhooks that tell of this kind of event.
-    pub fn event(mut self, kind: impl Into<String>) -> Self {
-        self.event = Some(kind.into());
-        self
-    }
-
-    /// Lets so many that match pass first.
-    pub fn skip(mut self, skip: u64) -> Self {
-        self.skip = skip;
-        self
-    }
-
-    /// Fires so often.
-    pub fn times(mut self, times: u64) -> Self {
-        self.times = Some(times);
-        self
-    }
-
-    /// Fires for all that match.
-    pub fn always(mut self) -> Self {
-        self.times = None;
-        self
+    setters! {
+        /// Only requests whose body has these fields.
+        body(fields: Value) => body = Some(fields);
+        /// Only tries of this webhook.
+        webhook(webhook: impl Into<String>) => webhook = Some(webhook.into());
+        /// Only webhooks that tell of this kind of event.
+        event(kind: impl Into<String>) => event = Some(kind.into());
+        /// Lets so many that match pass first.
+        skip(skip: u64) => skip = skip;
+        /// Fires so often.
+        times(times: u64) => times = Nullable::Value(times);
+        /// Fires for all that match.
+        always() => times = Nullable::Null;
     }
 
     /// Fires for this share of all that match, from 0 to 1, as chance has it.
@@ -244,16 +137,11 @@ impl FaultRule {
         self.always().probability(share)
     }
 
-    /// Fires with this probability, from 0 to 1.
-    pub fn probability(mut self, probability: f64) -> Self {
-        self.probability = probability;
-        self
-    }
-
-    /// Another run of luck.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
+    setters! {
+        /// Fires with this probability, from 0 to 1.
+        probability(probability: f64) => probability = probability;
+        /// Another run of luck.
+        seed(seed: u64) => seed = Some(seed);
     }
 
     /// Fires for all that match, for so long on the world's clock.

@@ -41,8 +41,8 @@ fn file(path: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Leaves out indentation, empty lines, and comments that begin a line, when the crate is compiled. Returns as much of
-/// the text as fits, and its length.
+/// Leaves out indentation, empty lines, comments that begin a line and types (`/** @…`) anywhere, when the crate is
+/// compiled. Returns as much of the text as fits, and its length.
 #[cfg(feature = "console")]
 const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
     let (mut out, mut length, mut at) = ([0; N], 0, 0);
@@ -56,14 +56,14 @@ const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
                 at += 1;
             }
         } else if text[at] == b'/' && next == b'*' {
-            at += 3;
-            while at < text.len() && !(text[at - 1] == b'*' && text[at] == b'/') {
-                at += 1;
-            }
-            at += 1;
+            at = after_comment(text, at);
         } else {
             let mut ended = false;
             while at < text.len() && !ended {
+                if is_type(text, at) {
+                    at = after_comment(text, at);
+                    continue;
+                }
                 if length < N {
                     out[length] = text[at];
                 }
@@ -74,6 +74,30 @@ const fn strip<const N: usize>(text: &[u8]) -> ([u8; N], usize) {
         }
     }
     (out, length)
+}
+
+/// Whether a comment that is a type begins here.
+#[cfg(feature = "console")]
+const fn is_type(text: &[u8], at: usize) -> bool {
+    let start = b"/** @";
+    let mut i = 0;
+    while i < start.len() {
+        if at + i >= text.len() || text[at + i] != start[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// Where the text goes on after the comment that begins here.
+#[cfg(feature = "console")]
+const fn after_comment(text: &[u8], mut at: usize) -> usize {
+    at += 3;
+    while at < text.len() && !(text[at - 1] == b'*' && text[at] == b'/') {
+        at += 1;
+    }
+    at + 1
 }
 
 #[cfg(not(feature = "console"))]

@@ -1,6 +1,6 @@
-//! Server-sent events: tells pages and tools that follow a world what changes in it.
+//! Server-sent events: what changes in a world, for pages and tools that follow it.
 //!
-//! A follower that is too slow is not waited for: it is told that it has missed something, and reads anew.
+//! A follower that is too slow is not waited for: it receives `missed`, and reads anew.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use axum::response::{
     IntoResponse, Response,
     sse::{Event, KeepAlive, Sse},
 };
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderValue, header};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
 
@@ -21,47 +21,81 @@ use crate::runtime::change::Change;
 /// Keeps proxies and half-open connections from going unnoticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Which ends of requests a follower wants to hear of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+/// What a follower wants to receive.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) struct Following {
-    /// Also tells, as `request`, that requests to the service have ended; one word may stand for several.
+    /// Also sends `request` when requests to the service have ended; one event may stand for several.
     #[serde(default)]
     pub(crate) requests: bool,
+    /// Ids of further worlds, separated by commas, whose events come on the same connection. Each has its `world` in the
+    /// data; `gone` is sent for a world that does not exist (any more).
+    #[serde(default)]
+    pub(crate) worlds: String,
 }
 
-/// An answer that goes on until the follower leaves, the world is gone or the server stops.
+/// What is followed of one world.
+pub(crate) struct Followed {
+    /// Its id, where events have to say it.
+    pub(crate) world: Option<String>,
+    pub(crate) changes: broadcast::Receiver<Change>,
+    pub(crate) requests: Option<watch::Receiver<u64>>,
+}
+
+/// The data of an event.
+#[derive(Serialize)]
+struct Data<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    world: Option<&'a str>,
+    #[serde(flatten)]
+    data: T,
+}
+
+/// A response that goes on until the follower leaves, every world is gone or the server stops.
 pub(crate) fn follow(
-    changes: broadcast::Receiver<Change>,
-    requests: Option<watch::Receiver<u64>>,
-    stop: watch::Receiver<Phase>,
+    followed: Vec<Followed>,
+    unknown: Vec<String>,
+    mut stop: watch::Receiver<Phase>,
 ) -> Response {
     let opening = Event::default().comment("changes of this world");
-    let changes = stream::unfold((changes, requests, stop), |(mut changes, mut requests, mut stop)| async {
-        let event = tokio::select! {
-            () = stopped(&mut stop) => return None,
-            ended = next_request(&mut requests) => {
-                Event::default().event("request").json_data(json!({ "ended": ended }))
-            }
-            change = changes.recv() => match change {
-                Ok(change) => {
-                    Event::default().id(change.number.to_string()).event("change").json_data(change)
-                }
-                Err(broadcast::error::RecvError::Lagged(missed)) => {
-                    Event::default().event("missed").json_data(json!({ "missed": missed }))
-                }
-                Err(broadcast::error::RecvError::Closed) => return None,
-            },
-        };
-        Some((event, (changes, requests, stop)))
-    });
-    let events = stream::once(std::future::ready(Ok(opening))).chain(changes);
+    let unknown = stream::iter(unknown).map(|world| gone(&world));
+    let worlds = stream::select_all(followed.into_iter().map(|it| Box::pin(events_of(it))));
+    let events = stream::once(std::future::ready(Ok(opening))).chain(unknown).chain(worlds);
+    let events = events.take_until(async move { stopped(&mut stop).await });
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE).text("still here");
     let mut response = Sse::new(events).keep_alive(keep_alive).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// How many requests have ended, when another has; never for those who do not want to hear of it.
+/// The events of one world until it is gone.
+fn events_of(followed: Followed) -> impl Stream<Item = Result<Event, axum::Error>> + Send {
+    stream::unfold(Some(followed), |followed| async {
+        let mut followed = followed?;
+        let world = followed.world.as_deref();
+        let event = tokio::select! {
+            ended = next_request(&mut followed.requests) => {
+                Event::default().event("request").json_data(Data { world, data: json!({ "ended": ended }) })
+            }
+            change = followed.changes.recv() => match change {
+                Ok(change) => {
+                    let event = Event::default().id(change.number.to_string()).event("change");
+                    event.json_data(Data { world, data: change })
+                }
+                Err(broadcast::error::RecvError::Lagged(missed)) => {
+                    Event::default().event("missed").json_data(Data { world, data: json!({ "missed": missed }) })
+                }
+                Err(broadcast::error::RecvError::Closed) => return world.map(|world| (gone(world), None)),
+            },
+        };
+        Some((event, Some(followed)))
+    })
+}
+
+fn gone(world: &str) -> Result<Event, axum::Error> {
+    Event::default().event("gone").json_data(json!({ "world": world }))
+}
+
+/// Returns how many requests have ended, when another has; never where nobody wants to know.
 async fn next_request(requests: &mut Option<watch::Receiver<u64>>) -> u64 {
     let Some(requests) = requests else { return std::future::pending().await };
     match requests.changed().await {

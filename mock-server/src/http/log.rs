@@ -21,10 +21,10 @@ pub(crate) fn request(
     let _ = writeln!(std::io::stderr().lock(), "{method} {path} {status} {ms:.1}ms {agent}");
 }
 
-/// So many connections had to make room, since all places were taken.
-pub(crate) fn shed(connections: usize, places: u32) {
+/// Idle connections had to make room, since so many are open.
+pub(crate) fn closed_idle(open: usize) {
     let _ = writeln!(
         std::io::stderr().lock(),
-        "closed {connections} idle connection(s) to make room for others: {places} are open"
+        "closed idle connections to make room for others: {open} are open"
     );
 }

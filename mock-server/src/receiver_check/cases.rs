@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use shared_inbox::{Event, EventId, EventKind, Timestamp, event::WebhookTest};
+use shared_inbox::{
+    EventId, Timestamp,
+    event::{Event, EventKind, WebhookTest},
+};
 use shared_inbox_webhooks::{Secret, SignedHeaders, Signer};
 
 use crate::{runtime::delivery::NoResponse, world::webhooks::ReceiverUnderTest};
@@ -275,17 +278,12 @@ impl<'a> CaseBuilder<'a> {
     fn event(&mut self) -> Value {
         self.count += 1;
         let id = format!("evt_exam{}x{}", self.now.as_millis(), self.count);
-        let event = Event {
-            id: EventId::parse(id).expect("letters and digits behind the prefix"),
-            version: Some(1),
-            created_at: Some(self.now),
-            workspace: Some(self.receiver.workspace.clone()),
-            livemode: Some(self.receiver.livemode),
-            summary: "Exam of this webhook's receiver".to_owned(),
-            url: None,
-            kind: EventKind::WebhookTest(WebhookTest { endpoint_id: self.receiver.id.clone() }),
-            raw: None,
-        };
+        let id = EventId::parse(id).expect("letters and digits behind the prefix");
+        let mut event = Event::new(id, EventKind::WebhookTest(WebhookTest::new(self.receiver.id.clone())));
+        event.created_at = Some(self.now);
+        event.workspace = Some(self.receiver.workspace.clone());
+        event.livemode = Some(self.receiver.livemode);
+        event.summary = "Exam of this webhook's receiver".to_owned();
         // Texts, numbers and flags: always JSON.
         serde_json::to_value(event).unwrap_or_default()
     }

@@ -6,7 +6,7 @@
 
 use std::{
     error::Error as _,
-    fmt, io,
+    io,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
@@ -61,11 +61,7 @@ struct Inner {
 /// A client, made when it is first needed: reading the machine's certificates takes longer than the server's start.
 type Lazy = OnceLock<Option<Client>>;
 
-impl fmt::Debug for Deliverer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deliverer").field("targets", &self.0.targets).finish_non_exhaustive()
-    }
-}
+redacted_debug!(Deliverer {});
 
 /// What came back for one request.
 pub(crate) struct PostOutcome {

@@ -1,7 +1,5 @@
 //! What a call comes to: an answer, or a refusal with a status and a sentence.
 
-use std::fmt;
-
 use serde::Serialize;
 use shared_inbox::{Problem, Problems, Scope};
 
@@ -15,11 +13,7 @@ pub struct ServiceResponse {
     pub body: Vec<u8>,
 }
 
-impl fmt::Debug for ServiceResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceResponse").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+redacted_debug!(ServiceResponse { status });
 
 impl ServiceResponse {
     /// An answer with this body.

@@ -109,15 +109,7 @@ pub struct ConversationFilter {
     pub tag: Option<String>,
 }
 
-impl fmt::Debug for ConversationFilter {
-    /// Without the words.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConversationFilter")
-            .field("view", &self.view)
-            .field("mailbox", &self.mailbox)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(ConversationFilter { view, mailbox });
 
 /// A query's value; an empty one is none.
 pub(crate) fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
@@ -130,28 +122,15 @@ pub(crate) fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl ConversationFilter {
-    /// Those of this view.
-    pub fn view(mut self, view: View) -> Self {
-        self.view = Some(view);
-        self
-    }
-
-    /// Those in this inbox.
-    pub fn mailbox(mut self, id: MailboxId) -> Self {
-        self.mailbox = Some(id);
-        self
-    }
-
-    /// Those with these words.
-    pub fn words(mut self, q: impl Into<String>) -> Self {
-        self.q = Some(q.into());
-        self
-    }
-
-    /// Those with this tag.
-    pub fn tag(mut self, tag: impl Into<String>) -> Self {
-        self.tag = Some(tag.into());
-        self
+    setters! {
+        /// Those of this view.
+        view(view: View) => view = Some(view);
+        /// Those in this inbox.
+        mailbox(id: MailboxId) => mailbox = Some(id);
+        /// Those with these words.
+        words(q: impl Into<String>) => q = Some(q.into());
+        /// Those with this tag.
+        tag(tag: impl Into<String>) => tag = Some(tag.into());
     }
 }
 
@@ -222,15 +201,7 @@ pub struct ConversationView {
     pub bookings: Vec<BookingRecord>,
 }
 
-impl fmt::Debug for ConversationView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConversationView")
-            .field("id", &self.id)
-            .field("status", &self.status)
-            .field("timeline", &self.timeline.len())
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(ConversationView { id, status });
 
 /// Which documents to list, of all inboxes.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -244,12 +215,7 @@ pub struct DocumentFilter {
     pub kind: Option<DocumentKind>,
 }
 
-impl fmt::Debug for DocumentFilter {
-    /// Without the words.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DocumentFilter").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
+redacted_debug!(DocumentFilter { kind });
 
 impl World {
     /// Conversations of all inboxes, newest first.
@@ -346,6 +312,6 @@ impl World {
             (0..self.mailboxes.len()).filter_map(|inbox| self.index.tag_counts.get(&(tag, inbox))).sum()
         };
         let tags = self.tags.iter().enumerate();
-        tags.map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) }).collect()
+        tags.map(|(at, tag)| Tag::new(tag.id.clone(), &tag.name, count(at))).collect()
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 use shared_inbox::{
-    Ack, AgentId, Input, Me, Operation, Problems, Scope, Timestamp,
+    AgentId, Me, Operation, Problems, Scope, Timestamp,
     input::{
-        AddNote, AssignConversation, ListConversations, RecordSent, Reply, RequestDocuments, SandboxInbound,
-        SearchDocuments, SetStatus, TagConversation,
+        AddNote, AssignConversation, Input, ListConversations, RecordSent, Reply, RequestDocuments,
+        SandboxInbound, SearchDocuments, SetStatus, TagConversation, read_arguments, read_query,
     },
 };
 
@@ -48,9 +48,9 @@ impl CallInput<'_> {
 
     fn read<I: Input>(self) -> Result<I, Refusal> {
         Ok(match self {
-            CallInput::Query(pairs) => I::read_query(pairs)?,
+            CallInput::Query(pairs) => read_query::<I>(pairs)?,
             CallInput::Body(body) => I::read(body.unwrap_or_else(|| Value::Object(Map::new())))?,
-            CallInput::Tool(arguments) => I::read_arguments(Value::Object(arguments))?,
+            CallInput::Tool(arguments) => read_arguments::<I>(Value::Object(arguments))?,
             CallInput::Refused(refusal) => return Err(refusal),
         })
     }
@@ -142,14 +142,15 @@ impl World {
         }
         self.check_scope(key, op, input.sends())?;
 
-        let done = Ack { ok: true };
+        let done = serde_json::json!({ "ok": true });
         if !op.takes_conversation() {
             return match op {
                 Operation::Me => {
                     nothing(input)?;
                     let key = &self.keys[key];
-                    let agent = shared_inbox::Agent { id: key.agent_id.clone(), name: key.name.clone() };
-                    let me = Me { agent, scopes: key.scopes.clone(), livemode: Some(key.livemode) };
+                    let agent = shared_inbox::Agent::new(key.agent_id.clone(), &key.name);
+                    let mut me = Me::new(agent, key.scopes.clone());
+                    me.livemode = Some(key.livemode);
                     ServiceResponse::json(200, &me)
                 }
                 Operation::ListConversations => self.list(key, &input.read::<ListConversations>()?),

@@ -33,13 +33,12 @@ pub(crate) mod webhooks;
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    fmt,
     sync::Arc,
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Event, Timestamp};
+use shared_inbox::{Timestamp, event::Event};
 
 pub use answer::{Refusal, ServiceResponse};
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
@@ -126,15 +125,7 @@ pub struct World {
     traces: trace::Traces,
 }
 
-impl fmt::Debug for World {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("World")
-            .field("workspace", &self.workspace)
-            .field("conversations", &self.conversations.len())
-            .field("jobs", &self.jobs.len())
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(World { workspace });
 
 impl World {
     /// A workspace with one team inbox, one person, the sandbox, the two fixed keys, and nothing in it.

@@ -112,21 +112,7 @@ pub struct TraceStep {
     pub status: Option<u16>,
 }
 
-impl std::fmt::Debug for TraceStep {
-    /// Without the words of a mail and the names of customers.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TraceStep")
-            .field("number", &self.number)
-            .field("cause", &self.cause)
-            .field("at", &self.at)
-            .field("kind", &self.kind)
-            .field("id", &self.id)
-            .field("what", &self.what)
-            .field("due_at", &self.due_at)
-            .field("deliveries", &self.deliveries)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(TraceStep { number, cause, at, kind, id, what, due_at, deliveries });
 
 /// Characters of an excerpt.
 const MAX_EXCERPT: usize = 120;
@@ -149,16 +135,8 @@ pub struct TraceDelivery {
     pub tries: Vec<Attempt>,
 }
 
-impl std::fmt::Debug for TraceDelivery {
-    /// The address may carry a password of the receiver's, so it is left out.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TraceDelivery")
-            .field("webhook_id", &self.webhook_id)
-            .field("outcome", &self.outcome)
-            .field("tries", &self.tries)
-            .finish_non_exhaustive()
-    }
-}
+// The address may carry a password of the receiver's, so it is left out.
+redacted_debug!(TraceDelivery { webhook_id, outcome, tries });
 
 /// On whose behalf something is done.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,10 @@
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
-use shared_inbox::{Event, EventKind, Operation};
+use shared_inbox::{
+    Operation,
+    event::{Event, EventKind},
+};
 use shared_inbox_mock::MockServer;
 use shared_inbox_tests::peers;
 

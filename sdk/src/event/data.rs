@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ActorId, ActorType, AskKind, BookingId, BookingTypeId, ConversationId, DocumentRequestId, MailboxId,
-    MessageId, Timestamp, Turn, UserId, WebhookId, model::shows,
+    MessageId, Timestamp, Turn, UserId, WebhookId,
+    model::{constructors, shows},
 };
 
 macro_rules! data {
@@ -12,20 +13,13 @@ macro_rules! data {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        #[non_exhaustive]
         pub struct $name { $($body)* }
     )*};
 }
 
 data! {
     /// Everything that was asked of a customer is in.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::AskCompleted =
-    ///     serde_json::from_str(r#"{"ask_id":"req_1","kind":"documents","conversation_id":"cnv_1"}"#)?;
-    /// assert_eq!(data.kind, shared_inbox::AskKind::Documents);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct AskCompleted {
         /// The request.
         pub ask_id: DocumentRequestId,
@@ -39,13 +33,6 @@ data! {
     ///
     /// A reference says which address was written to, not who wrote: look at the conversation's contact before
     /// you act on it.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::ClientReplied = serde_json::from_str(
-    ///     r#"{"conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","secure":false,"reference":"order-1042"}"#)?;
-    /// assert_eq!(data.reference.as_deref(), Some("order-1042"));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct ClientReplied {
         /// In which conversation.
         pub conversation_id: ConversationId,
@@ -62,13 +49,6 @@ data! {
     }
 
     /// A conversation was given to someone or to nobody.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::ConversationAssigned = serde_json::from_str(
-    ///     r#"{"conversation_id":"cnv_1","assignee":null,"assigned_by":{"type":"system","id":null,"name":"Rules"}}"#)?;
-    /// assert!(data.assignee.is_none());
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct ConversationAssigned {
         /// Which conversation.
         pub conversation_id: ConversationId,
@@ -79,13 +59,6 @@ data! {
     }
 
     /// It is another one's turn.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::TurnChanged = serde_json::from_str(
-    ///     r#"{"conversation_id":"cnv_1","turn":"ours","previous":null,"assignee":null}"#)?;
-    /// assert_eq!(data.turn, shared_inbox::Turn::Ours);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct TurnChanged {
         /// In which conversation.
         pub conversation_id: ConversationId,
@@ -98,13 +71,6 @@ data! {
     }
 
     /// A person approved a draft.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::DraftApproved = serde_json::from_str(r#"{"conversation_id":"cnv_1","message_id":"msg_1",
-    ///     "drafted_by":{"type":"agent","id":"agt_1"},"approved_by":{"type":"user","id":"usr_1","name":"Anna"},"edited":false}"#)?;
-    /// assert!(!data.edited);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct DraftApproved {
         /// In which conversation.
         pub conversation_id: ConversationId,
@@ -119,13 +85,6 @@ data! {
     }
 
     /// An email went out.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::MessageSent = serde_json::from_str(
-    ///     r#"{"conversation_id":"cnv_1","message_id":"msg_1","mailbox_id":"mbx_1","author":null,"secure":false}"#)?;
-    /// assert!(data.author.is_none(), "the service's own mail has no author");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct MessageSent {
         /// In which conversation.
         pub conversation_id: ConversationId,
@@ -140,13 +99,6 @@ data! {
     }
 
     /// A booking that was made or cancelled.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::Booking = serde_json::from_str(r#"{"booking_id":"bkg_1","booking_type_id":"bkt_1",
-    ///     "host_user_id":"usr_1","conversation_id":null,"starts_at":"2026-03-01T09:30:00.000Z","ends_at":"2026-03-01T10:00:00.000Z"}"#)?;
-    /// assert!(data.starts_at < data.ends_at);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Booking {
         /// The booking.
         pub booking_id: BookingId,
@@ -163,36 +115,18 @@ data! {
     }
 
     /// The sorting helper held a likely scam.
-    ///
-    /// ```
-    /// let data: shared_inbox::event::ScoutHeld = serde_json::from_str(r#"{"conversation_id":"cnv_1"}"#)?;
-    /// assert_eq!(data.conversation_id.as_str(), "cnv_1");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct ScoutHeld {
         /// In which conversation.
         pub conversation_id: ConversationId,
     }
 
     /// Someone pressed "send test event".
-    ///
-    /// ```
-    /// let data: shared_inbox::event::WebhookTest = serde_json::from_str(r#"{"endpoint_id":"whk_1"}"#)?;
-    /// assert_eq!(data.endpoint_id.as_str(), "whk_1");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct WebhookTest {
         /// The webhook that is tested.
         pub endpoint_id: WebhookId,
     }
 
     /// Who has a conversation, in an event.
-    ///
-    /// ```
-    /// let who: shared_inbox::event::EventAssignee = serde_json::from_str(r#"{"type":"user","id":"usr_1","name":null}"#)?;
-    /// assert!(who.name.is_none());
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct EventAssignee {
         /// Person or agent.
         #[serde(rename = "type")]
@@ -204,12 +138,6 @@ data! {
     }
 
     /// Who did something, in an event.
-    ///
-    /// ```
-    /// let who: shared_inbox::event::EventActor = serde_json::from_str(r#"{"type":"system","id":null,"name":"Rules"}"#)?;
-    /// assert!(who.id.is_none(), "the service itself has no id");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct EventActor {
         /// Person, agent or the service.
         #[serde(rename = "type")]
@@ -221,12 +149,7 @@ data! {
     }
 
     /// Who wrote a draft.
-    ///
-    /// ```
-    /// let who: shared_inbox::event::EventDrafter = serde_json::from_str(r#"{"type":null,"id":null}"#)?;
-    /// assert!(who.kind.is_none());
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
+    #[derive(Default)]
     pub struct EventDrafter {
         /// Person or agent, if known.
         #[serde(rename = "type")]
@@ -236,12 +159,6 @@ data! {
     }
 
     /// Who wrote an email that went out.
-    ///
-    /// ```
-    /// let who: shared_inbox::event::EventAuthor = serde_json::from_str(r#"{"type":"agent","id":"agt_1"}"#)?;
-    /// assert_eq!(who.kind, shared_inbox::ActorType::Agent);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct EventAuthor {
         /// Person or agent.
         #[serde(rename = "type")]
@@ -249,6 +166,29 @@ data! {
         /// Which one, if known.
         pub id: Option<ActorId>,
     }
+}
+
+constructors! {
+    AskCompleted(ask_id: DocumentRequestId, kind: AskKind, conversation_id: ConversationId);
+    ClientReplied(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { secure: false, reference: None };
+    ConversationAssigned(conversation_id: ConversationId, assigned_by: EventActor) { assignee: None };
+    TurnChanged(conversation_id: ConversationId, turn: Turn) { previous: None, assignee: None };
+    DraftApproved(conversation_id: ConversationId, message_id: MessageId, approved_by: EventActor) {
+        drafted_by: EventDrafter::default(), edited: false
+    };
+    MessageSent(conversation_id: ConversationId, message_id: MessageId, mailbox_id: MailboxId) { author: None, secure: false };
+    Booking(
+        booking_id: BookingId,
+        booking_type_id: BookingTypeId,
+        host_user_id: UserId,
+        starts_at: Timestamp,
+        ends_at: Timestamp
+    ) { conversation_id: None };
+    ScoutHeld(conversation_id: ConversationId);
+    WebhookTest(endpoint_id: WebhookId);
+    EventAssignee(kind: ActorType, id: impl Into<ActorId>) { name: None };
+    EventActor(kind: ActorType, name: impl Into<String>) { id: None };
+    EventAuthor(kind: ActorType) { id: None };
 }
 
 shows! {

@@ -26,7 +26,7 @@ pub use data::{
 /// A webhook event.
 ///
 /// ```
-/// use shared_inbox::{Event, EventKind};
+/// use shared_inbox::event::{Event, EventKind};
 /// let event: Event = serde_json::from_str(r#"{
 ///     "id": "evt_1", "type": "scout.held", "version": 1, "created_at": "2026-03-01T09:30:00.000Z",
 ///     "workspace": "wsp_1", "livemode": true,
@@ -39,7 +39,7 @@ pub use data::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Event {
     /// The same on every try of one event.
     pub id: EventId,
@@ -64,10 +64,18 @@ pub struct Event {
 }
 
 impl Event {
+    /// Creates an event of version 1, for a test or for a program that plays the service. Set what else it says.
+    #[must_use]
+    pub fn new(id: EventId, kind: EventKind) -> Self {
+        let (version, summary) = (Some(1), String::new());
+        let (created_at, workspace, livemode, url, raw) = (None, None, None, None, None);
+        Self { id, version, created_at, workspace, livemode, summary, url, kind, raw }
+    }
+
     /// What is missing or of another form than documented; empty for nearly every event.
     ///
     /// ```
-    /// let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
+    /// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
     ///     "created_at": "2026-03-01T09:30:00.000Z", "workspace": "wsp_1", "livemode": true,
     ///     "data": {"summary": "A likely scam was held", "conversation_id": 7}}"#)?;
     /// assert_eq!(event.misfits()[0].to_string(), "`data.conversation_id` is of another form");
@@ -81,14 +89,14 @@ impl Event {
 /// An event as it came.
 ///
 /// ```
-/// let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#)?;
+/// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#)?;
 /// let raw = event.raw.as_ref().expect("nobody knows this kind");
 /// assert_eq!(raw.json.as_str(), r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#);
 /// assert!(raw.misfits.iter().any(|misfit| misfit.field == "workspace" && misfit.missing));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct RawEvent {
     /// The whole envelope, byte for byte.
     pub json: RawJson,
@@ -99,7 +107,7 @@ pub struct RawEvent {
 /// A field of an event that is not as documented.
 ///
 /// ```
-/// # let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1"}"#)?;
+/// # let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1"}"#)?;
 /// assert_eq!(event.misfits()[0].to_string(), "`type` is missing");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -123,7 +131,7 @@ macro_rules! kinds {
         /// What happened, with the ids that go with it.
         ///
         /// ```
-        /// assert_eq!(shared_inbox::EventKind::TYPES.len(), 10);
+        /// assert_eq!(shared_inbox::event::EventKind::TYPES.len(), 10);
         /// ```
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
@@ -149,7 +157,7 @@ macro_rules! kinds {
             /// by `path`.
             ///
             /// ```
-            /// let (kinds, parts) = shared_inbox::EventKind::schemas("/components/schemas");
+            /// let (kinds, parts) = shared_inbox::event::EventKind::schemas("/components/schemas");
             /// assert_eq!((kinds[0].0, kinds.len()), ("ask.completed", 10));
             /// assert!(parts.contains_key("AskCompleted"));
             /// ```
@@ -213,7 +221,7 @@ kinds! {
 /// An event of a kind, version or shape that is not known here. [`Event::raw`] has all of it.
 ///
 /// ```
-/// use shared_inbox::{Event, EventKind};
+/// use shared_inbox::event::{Event, EventKind};
 /// # let json = r#"{"id":"evt_1","type":"moon.rose","version":1,"created_at":"2026-03-01T09:30:00.000Z",
 /// #   "workspace":"wsp_1","livemode":true,"data":{"summary":"The moon rose"}}"#;
 /// let event: Event = serde_json::from_str(json)?;
@@ -222,7 +230,7 @@ kinds! {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct UnknownEvent {
     /// Its name; empty when it has none.
     pub event_type: String,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 ///
 /// ```
 /// use serde_json::Value;
-/// let event: shared_inbox::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full \ud83d"}"#)?;
+/// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full \ud83d"}"#)?;
 /// let raw = event.raw.expect("nobody knows this kind");
 /// assert!(raw.json.as_str().ends_with(r#""full \ud83d"}"#));
 /// let json: Value = raw.json.parse()?;

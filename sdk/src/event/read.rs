@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::raw::{RawJson, replace_lone_surrogates};
 use super::{Event, EventKind, MalformedField, RawEvent, UnknownEvent};
-use crate::{EventId, Timestamp};
+use crate::text::Text;
+use crate::{EventId, Timestamp, WorkspaceId};
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -92,7 +93,7 @@ impl Fields<'_> {
         let version = fit("version", self.version, Some, &mut misfits);
         let created_at = fit("created_at", self.created_at, instant, &mut misfits);
         let workspace =
-            fit("workspace", self.workspace, |Text(id)| id.as_ref().try_into().ok(), &mut misfits);
+            fit("workspace", self.workspace, |Text(id)| WorkspaceId::parse(id).ok(), &mut misfits);
         let livemode = fit("livemode", self.livemode, Some, &mut misfits);
         let event_type = event_type.unwrap_or_default();
         let (kind, texts) =
@@ -235,7 +236,3 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Tapped<'_, 'de, A> {
         self.map.next_value_seed(seed)
     }
 }
-
-/// A text, borrowed where it can be.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

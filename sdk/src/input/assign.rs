@@ -1,9 +1,10 @@
 //! To whom a conversation can be given.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::text::{Text, parsed};
 use crate::{AgentId, UserId};
 
 /// To whom to give a conversation.
@@ -14,7 +15,8 @@ use crate::{AgentId, UserId};
 /// assert_eq!(AssignTo::Nobody.to_string(), "none");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "Text<'_>")]
 #[non_exhaustive]
 pub enum AssignTo {
     /// A person on the team.
@@ -62,19 +64,7 @@ impl AssignTo {
     }
 }
 
-impl FromStr for AssignTo {
-    type Err = InvalidAssignTo;
-    fn from_str(text: &str) -> Result<Self, InvalidAssignTo> {
-        Self::parse(text)
-    }
-}
-
-impl TryFrom<&str> for AssignTo {
-    type Error = InvalidAssignTo;
-    fn try_from(text: &str) -> Result<Self, InvalidAssignTo> {
-        Self::parse(text)
-    }
-}
+parsed!(AssignTo, InvalidAssignTo);
 
 impl From<&AssignTo> for AssignTo {
     fn from(to: &AssignTo) -> Self {
@@ -109,11 +99,5 @@ impl From<AgentId> for AssignTo {
 impl Serialize for AssignTo {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for AssignTo {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
     }
 }

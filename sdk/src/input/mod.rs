@@ -3,7 +3,7 @@
 //! Every struct has a table of rules, [`Input::FIELDS`]. [`Input::check`] holds a value against it and names all
 //! problems at once, in the service's own form, so that a bad call costs no request.
 
-mod assign;
+pub(crate) mod assign;
 mod bodies;
 mod form;
 mod queries;
@@ -14,7 +14,6 @@ use serde_json::{Map, Value};
 
 use crate::Problems;
 
-pub use assign::{AssignTo, InvalidAssignTo};
 pub use bodies::{
     AddNote, AssignConversation, DocumentItem, RecordSent, Reply, RequestDocuments, SandboxInbound,
     SetStatus, TagConversation,
@@ -25,7 +24,7 @@ pub use rule::{Field, Form, Rule};
 /// An operation's input: a query or a JSON body.
 ///
 /// ```
-/// use shared_inbox::{Input, input::ListConversations};
+/// use shared_inbox::input::{Input, ListConversations};
 ///
 /// let mut list = ListConversations::default();
 /// list.limit = Some(500);
@@ -39,10 +38,15 @@ pub trait Input: Serialize + DeserializeOwned {
     /// The rule of each field, in the order in which problems are named.
     const FIELDS: &'static [Field];
 
-    /// What is wrong with fields in combination, each being right by itself.
+    /// Adds what is wrong with fields in combination, each being right by itself.
+    #[doc(hidden)]
     fn check_together(_fields: &Map<String, Value>, _problems: &mut Problems) {}
 
-    /// Names everything that is wrong with this input.
+    /// Checks this input.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
     fn check(&self) -> Result<(), Problems> {
         match serde_json::to_value(self) {
             Ok(value) => check_value::<Self>(&value),
@@ -55,57 +59,55 @@ pub trait Input: Serialize + DeserializeOwned {
         check_value::<Self>(&value)?;
         from_checked(value)
     }
+}
 
-    /// Reads the arguments of a tool, as a model writes them: an optional field that is `null` or an empty text is not
-    /// given, and `10.0` is a whole number. Strict modes of model vendors send exactly these.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use shared_inbox::{Input, input::ListConversations};
-    ///
-    /// let list = ListConversations::read_arguments(json!({ "q": "", "mailbox": null, "limit": 10.0 }))?;
-    /// assert_eq!((list.q, list.mailbox, list.limit), (None, None, Some(10)));
-    /// # Ok::<(), shared_inbox::Problems>(())
-    /// ```
-    fn read_arguments(mut value: Value) -> Result<Self, Problems> {
-        if let Value::Object(fields) = &mut value {
-            rule::relax_fields(Self::FIELDS, fields);
-        }
-        Self::read(value)
+/// Reads the arguments of a tool, as a model writes them: an optional field that is `null` or an empty text is not
+/// given, and `10.0` is a whole number. Strict modes of model vendors send exactly these.
+///
+/// ```
+/// use serde_json::json;
+/// use shared_inbox::input::{ListConversations, read_arguments};
+///
+/// let list: ListConversations = read_arguments(json!({ "q": "", "mailbox": null, "limit": 10.0 }))?;
+/// assert_eq!((list.q, list.mailbox, list.limit), (None, None, Some(10)));
+/// # Ok::<(), shared_inbox::Problems>(())
+/// ```
+pub fn read_arguments<I: Input>(mut value: Value) -> Result<I, Problems> {
+    if let Value::Object(fields) = &mut value {
+        rule::relax_fields(I::FIELDS, fields);
     }
+    I::read(value)
+}
 
-    /// Reads the pairs of a query string. A parameter that is named twice or empty is a problem.
-    fn read_query<K: AsRef<str>, V: AsRef<str>>(pairs: &[(K, V)]) -> Result<Self, Problems> {
-        let mut fields = Map::new();
-        let mut problems = Problems::default();
-        for field in Self::FIELDS {
-            let mut values =
-                pairs.iter().filter(|(key, _)| key.as_ref() == field.name).map(|(_, v)| v.as_ref());
-            match (values.next(), values.next()) {
-                (Some(""), None) => problems.push(field.name, "must not be empty"),
-                (Some(text), None) => {
-                    let number =
-                        matches!(field.rule, Rule::Integer { .. }).then(|| whole_number(text)).flatten();
-                    fields.insert(field.name.to_owned(), number.unwrap_or_else(|| text.into()));
-                }
-                (Some(_), Some(_)) => problems.push(field.name, "must be given only once"),
-                (None, _) => {}
+/// Reads the pairs of a query string. A parameter that is named twice or empty is a problem.
+pub fn read_query<I: Input>(pairs: &[(impl AsRef<str>, impl AsRef<str>)]) -> Result<I, Problems> {
+    let mut fields = Map::new();
+    let mut problems = Problems::default();
+    for field in I::FIELDS {
+        let mut values = pairs.iter().filter(|(key, _)| key.as_ref() == field.name).map(|(_, v)| v.as_ref());
+        match (values.next(), values.next()) {
+            (Some(""), None) => problems.push(field.name, "must not be empty"),
+            (Some(text), None) => {
+                let number = matches!(field.rule, Rule::Integer { .. }).then(|| whole_number(text)).flatten();
+                fields.insert(field.name.to_owned(), number.unwrap_or_else(|| text.into()));
             }
+            (Some(_), Some(_)) => problems.push(field.name, "must be given only once"),
+            (None, _) => {}
         }
-        let value = Value::Object(fields);
-        if let Err(more) = check_value::<Self>(&value) {
-            more.iter().for_each(|problem| problems.push(&problem.field, &problem.message));
-        }
-        problems.or(())?;
-        from_checked(value)
     }
+    let value = Value::Object(fields);
+    if let Err(more) = check_value::<I>(&value) {
+        more.iter().for_each(|problem| problems.push(&problem.field, &problem.message));
+    }
+    problems.or(())?;
+    from_checked(value)
+}
 
-    /// The pairs of a query string.
-    fn query(&self) -> Vec<(String, String)> {
-        let Ok(Value::Object(fields)) = serde_json::to_value(self) else { return Vec::new() };
-        let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
-        fields.into_iter().map(|(name, value)| (name, text(value))).collect()
-    }
+/// Returns an input as the pairs of a query string.
+pub fn query(input: &impl Input) -> Vec<(String, String)> {
+    let Ok(Value::Object(fields)) = serde_json::to_value(input) else { return Vec::new() };
+    let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
+    fields.into_iter().map(|(name, value)| (name, text(value))).collect()
 }
 
 fn from_checked<I: Input>(value: Value) -> Result<I, Problems> {

@@ -15,15 +15,15 @@ const LIMIT: Field = Field::optional(
 /// Which conversations to list.
 ///
 /// ```
-/// use shared_inbox::{Input, View, input::ListConversations};
+/// use shared_inbox::{View, input::{ListConversations, query}};
 /// let mut list = ListConversations::default();
 /// list.view = Some(View::Waiting);
 /// list.limit = Some(50);
-/// assert_eq!(list.query(), [("limit".into(), "50".into()), ("view".into(), "waiting".into())]);
+/// assert_eq!(query(&list), [("limit".into(), "50".into()), ("view".into(), "waiting".into())]);
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct ListConversations {
     /// Which ones; the open ones when nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,14 +77,14 @@ impl Input for ListConversations {
 /// Which documents to look for.
 ///
 /// ```
-/// use shared_inbox::{Input, input::SearchDocuments};
-/// let search = SearchDocuments::read_query(&[("q", "acme"), ("kind", "invoice")])?;
+/// use shared_inbox::input::{SearchDocuments, read_query};
+/// let search = read_query::<SearchDocuments>(&[("q", "acme"), ("kind", "invoice")])?;
 /// assert_eq!(search.kind, Some(shared_inbox::DocumentKind::Invoice));
 /// # Ok::<(), shared_inbox::Problems>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "construct"), non_exhaustive)]
+#[non_exhaustive]
 pub struct SearchDocuments {
     /// Words in title, file name or fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]

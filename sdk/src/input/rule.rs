@@ -8,12 +8,6 @@ use serde_json::{Map, Value};
 use crate::Problems;
 
 /// A field of an input and what it may hold.
-///
-/// ```
-/// use shared_inbox::{Input, input::AddNote};
-/// assert_eq!(AddNote::FIELDS[0].name, "body");
-/// assert!(AddNote::FIELDS[0].required);
-/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Field {
@@ -40,7 +34,7 @@ impl Field {
 /// What a field may hold.
 ///
 /// ```
-/// use shared_inbox::{Input, input::{ListConversations, Rule}};
+/// use shared_inbox::input::{Input, ListConversations, Rule};
 /// let limit = ListConversations::FIELDS.iter().find(|f| f.name == "limit").unwrap();
 /// assert!(matches!(limit.rule, Rule::Integer { min: 1, max: 100, default: 25, .. }));
 /// ```
@@ -96,12 +90,6 @@ pub enum Rule {
 }
 
 /// What a text must look like.
-///
-/// ```
-/// use shared_inbox::{Input, input::AssignConversation};
-/// let problems = AssignConversation::read(serde_json::json!({ "to": "Anna" })).unwrap_err();
-/// assert_eq!(problems.to_string(), "to: must be user:usr_…, agent:agt_…, me or none");
-/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Form {

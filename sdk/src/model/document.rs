@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::{ConversationId, DocumentId, DocumentKind, Timestamp};
 
 /// A value that may be missing, may be null, or may be there: three different things.
@@ -65,14 +65,6 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Nullable<T> {
 
 wire! {
     /// A document in the library.
-    ///
-    /// ```
-    /// # let json = r#"{"id":"doc_1","title":"Invoice 7","filename":"i7.pdf","kind":"invoice","fields":{"amount":12.5},
-    /// #   "conversationId":"cnv_1","createdAt":"2026-03-01T09:30:00.000Z"}"#;
-    /// let document: shared_inbox::Document = serde_json::from_str(json)?;
-    /// assert_eq!(document.fields.amount.get(), Some(&12.5));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Document {
         /// The document's id.
         pub id: DocumentId,
@@ -91,12 +83,6 @@ wire! {
     }
 
     /// What was read out of a document. Each may be missing.
-    ///
-    /// ```
-    /// let fields: shared_inbox::DocumentFields = serde_json::from_str(r#"{"dueDate":"2026-04-01"}"#)?;
-    /// assert_eq!(fields.due_date.get().map(String::as_str), Some("2026-04-01"));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     #[derive(Default)]
     pub struct DocumentFields {
         /// Who issued it.
@@ -118,6 +104,12 @@ wire! {
         #[serde(default, skip_serializing_if = "Nullable::is_missing")]
         pub reference: Nullable<String>,
     }
+}
+
+constructors! {
+    Document(id: DocumentId, title: impl Into<String>, filename: impl Into<String>, created_at: Timestamp) {
+        kind: None, fields: DocumentFields::default(), conversation_id: None
+    };
 }
 
 shows! {

@@ -1,8 +1,8 @@
-//! What the service answers, field by field.
+//! What the service returns, field by field.
 //!
-//! The structs are read, not built, so that a new field of the service breaks nobody. A program that plays the
-//! service itself can build them with the feature `construct`. `Debug` shows ids, states and numbers: never an
-//! email's words, a name or an address.
+//! The structs are `#[non_exhaustive]`, so that a new field of the service breaks nobody: a test builds one with `new`, which takes
+//! the fields that are always there, and sets the others. `Debug` shows ids, states and numbers: never an email's words, a
+//! name or an address.
 
 mod conversation;
 mod document;
@@ -28,15 +28,28 @@ macro_rules! shows {
 }
 pub(crate) use shows;
 
-/// Gives each struct the derives of a wire type: JSON with camelCase names, closed to literals outside unless
-/// the feature `construct` is on.
+/// Gives each struct a `new` that takes these fields. The others are given here, and set afterwards.
+macro_rules! constructors {
+    ($($name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
+        impl $name {
+            /// Creates a value for a test, or for a program that plays the service. What is no argument is empty at first.
+            #[must_use]
+            pub fn new($($arg: $type),*) -> Self {
+                Self { $($arg: $arg.into(),)* $($($field: $value),*)? }
+            }
+        }
+    )*};
+}
+pub(crate) use constructors;
+
+/// Gives each struct the derives of a wire type: JSON with camelCase names.
 macro_rules! wire {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-        #[cfg_attr(not(feature = "construct"), non_exhaustive)]
+        #[non_exhaustive]
         pub struct $name { $($body)* }
     )*};
 }

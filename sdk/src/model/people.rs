@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::{ActorId, ActorType, AgentId, AssignTo, MailboxId, Scope, TagId};
 
 wire! {
@@ -26,12 +26,6 @@ wire! {
     }
 
     /// The agent that a key acts as.
-    ///
-    /// ```
-    /// let agent: shared_inbox::Agent = serde_json::from_str(r#"{"id":"agt_1","name":"Billing bot"}"#)?;
-    /// assert_eq!(agent.name, "Billing bot");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Agent {
         /// The agent's id.
         pub id: AgentId,
@@ -40,12 +34,6 @@ wire! {
     }
 
     /// Who a conversation is given to.
-    ///
-    /// ```
-    /// let who: shared_inbox::Assignee = serde_json::from_str(r#"{"id":"usr_1","name":"Anna","type":"user"}"#)?;
-    /// assert_eq!(who.kind, shared_inbox::ActorType::User);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Assignee {
         /// A person's or an agent's id.
         pub id: ActorId,
@@ -57,12 +45,7 @@ wire! {
     }
 
     /// Whom a conversation can be assigned to.
-    ///
-    /// ```
-    /// let team: shared_inbox::Team = serde_json::from_str(r#"{"people":[{"id":"user:usr_1","name":"Anna"}],"agents":[]}"#)?;
-    /// assert_eq!(team.people[0].id.to_string(), "user:usr_1");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
+    #[derive(Default)]
     pub struct Team {
         /// The people.
         pub people: Vec<TeamMember>,
@@ -89,12 +72,6 @@ wire! {
     }
 
     /// An inbox.
-    ///
-    /// ```
-    /// let inbox: shared_inbox::Mailbox = serde_json::from_str(r#"{"id":"mbx_1","address":"help@example.com","name":"Help","open":3}"#)?;
-    /// assert_eq!(inbox.open, 3);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Mailbox {
         /// The inbox's id.
         pub id: MailboxId,
@@ -110,12 +87,6 @@ wire! {
     }
 
     /// A tag.
-    ///
-    /// ```
-    /// let tag: shared_inbox::Tag = serde_json::from_str(r#"{"id":"tag_1","name":"refund","count":7}"#)?;
-    /// assert_eq!((tag.name.as_str(), tag.count), ("refund", 7));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Tag {
         /// The tag's id.
         pub id: TagId,
@@ -124,6 +95,15 @@ wire! {
         /// How many conversations have it.
         pub count: u64,
     }
+}
+
+constructors! {
+    Me(agent: Agent, scopes: impl Into<Vec<Scope>>) { livemode: None };
+    Agent(id: AgentId, name: impl Into<String>);
+    Assignee(id: impl Into<ActorId>, name: impl Into<String>, kind: ActorType);
+    TeamMember(id: impl Into<AssignTo>, name: impl Into<String>);
+    Mailbox(id: MailboxId, address: impl Into<String>, name: impl Into<String>) { open: 0, extra: Map::new() };
+    Tag(id: TagId, name: impl Into<String>, count: u64);
 }
 
 shows! {

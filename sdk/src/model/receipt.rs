@@ -3,17 +3,11 @@
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::{ConversationId, DocumentRequestId, MessageId, MessageStatus, Timestamp};
 
 wire! {
     /// The answer of a call that has nothing more to say than that it was done.
-    ///
-    /// ```
-    /// let done: shared_inbox::Ack = serde_json::from_str(r#"{"ok":true}"#)?;
-    /// assert!(done.ok);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Ack {
         /// Always true: an answer that says no is refused.
         #[serde(deserialize_with = "yes")]
@@ -21,13 +15,6 @@ wire! {
     }
 
     /// What became of a reply or a document request.
-    ///
-    /// ```
-    /// use shared_inbox::{MessageStatus, ReplyResult};
-    /// let result: ReplyResult = serde_json::from_str(r#"{"messageId":"msg_1","status":"draft"}"#)?;
-    /// assert_eq!(result.status, MessageStatus::Draft);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct ReplyResult {
         /// The message that was made.
         pub message_id: MessageId,
@@ -48,12 +35,6 @@ wire! {
     }
 
     /// What became of a simulated mail.
-    ///
-    /// ```
-    /// let receipt: shared_inbox::SandboxReceipt = serde_json::from_str(r#"{"conversationId":"cnv_1","messageId":"msg_1"}"#)?;
-    /// assert_eq!(receipt.conversation_id.as_str(), "cnv_1");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct SandboxReceipt {
         /// The conversation that it started or joined.
         pub conversation_id: ConversationId,
@@ -72,6 +53,11 @@ fn yes<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
         true => Ok(true),
         false => Err(D::Error::custom("the service says that it was not done")),
     }
+}
+
+constructors! {
+    ReplyResult(message_id: MessageId, status: MessageStatus) { sends_at: None, request_id: None, note: None };
+    SandboxReceipt(conversation_id: ConversationId) { message_id: None, extra: Map::new() };
 }
 
 shows! {

@@ -7,9 +7,9 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{shows, wire};
+use super::{constructors, shows, wire};
 use crate::json::{self, Json};
-use crate::words::read_text;
+use crate::text::Text;
 use crate::{Direction, MessageId, MessageStatus, NoteId, Timestamp};
 
 /// One item of a timeline.
@@ -137,7 +137,8 @@ enum FirstKey {
 
 impl<'de> Deserialize<'de> for FirstKey {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        read_text(d, |name| Ok(if name == "type" { Self::Type } else { Self::Other(name.to_owned()) }))
+        let Text(name) = Text::deserialize(d)?;
+        Ok(if name == "type" { Self::Type } else { Self::Other(name.into_owned()) })
     }
 }
 
@@ -205,14 +206,6 @@ impl schemars::JsonSchema for TimelineItem {
 
 wire! {
     /// An email in a conversation.
-    ///
-    /// ```
-    /// # let json = r#"{"id":"msg_1","at":"2026-03-01T09:30:00.000Z","direction":"inbound",
-    /// #   "from":{"name":null,"email":"kim@example.com"},"status":null,"text":"Hello","attachments":[]}"#;
-    /// let message: shared_inbox::Message = serde_json::from_str(json)?;
-    /// assert_eq!(message.status, None, "mail that came in has no status");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Message {
         /// The message's id.
         pub id: MessageId,
@@ -231,12 +224,6 @@ wire! {
     }
 
     /// Who wrote a message.
-    ///
-    /// ```
-    /// let from: shared_inbox::Sender = serde_json::from_str(r#"{"name":"Kim","email":"kim@example.com"}"#)?;
-    /// assert_eq!(from.name.as_deref(), Some("Kim"));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Sender {
         /// The name, if known.
         pub name: Option<String>,
@@ -245,12 +232,6 @@ wire! {
     }
 
     /// A file that came with a message.
-    ///
-    /// ```
-    /// let file: shared_inbox::Attachment = serde_json::from_str(r#"{"filename":"a.pdf","contentType":"application/pdf","size":9}"#)?;
-    /// assert_eq!(file.size, 9);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Attachment {
         /// The file's name.
         pub filename: String,
@@ -261,12 +242,6 @@ wire! {
     }
 
     /// An internal note: seen by the team, never by the customer.
-    ///
-    /// ```
-    /// let note: shared_inbox::Note = serde_json::from_str(r#"{"id":"not_1","at":"2026-03-01T09:30:00.000Z","author":"Anna","body":"On it"}"#)?;
-    /// assert_eq!(note.body, "On it");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Note {
         /// The note's id.
         pub id: NoteId,
@@ -298,6 +273,16 @@ wire! {
         #[cfg_attr(feature = "schemas", schemars(with = "serde_json::Map<String, Value>"))]
         pub data: Json,
     }
+}
+
+constructors! {
+    Message(id: MessageId, at: Timestamp, direction: Direction, from: Sender, text: impl Into<String>) {
+        status: None, attachments: Vec::new()
+    };
+    Sender(email: impl Into<String>) { name: None };
+    Attachment(filename: impl Into<String>, content_type: impl Into<String>, size: u64);
+    Note(id: NoteId, at: Timestamp, author: impl Into<String>, body: impl Into<String>);
+    TimelineEvent(at: Timestamp, actor: impl Into<String>, event: impl Into<String>, data: impl Into<Json>);
 }
 
 shows! {

@@ -13,9 +13,9 @@ pub(crate) use schema::answers;
 pub use tool::Tool;
 
 use crate::{
-    ConversationId, Input, Scope,
+    ConversationId, Scope,
     input::{
-        AddNote, AssignConversation, Field, ListConversations, RecordSent, Reply, RequestDocuments,
+        AddNote, AssignConversation, Field, Input, ListConversations, RecordSent, Reply, RequestDocuments,
         SandboxInbound, SearchDocuments, SetStatus, TagConversation,
     },
 };

@@ -115,7 +115,7 @@ impl Field {
     /// The JSON Schema of this field.
     ///
     /// ```
-    /// use shared_inbox::{Input, input::SearchDocuments};
+    /// use shared_inbox::input::{Input, SearchDocuments};
     /// assert_eq!(SearchDocuments::FIELDS[2].schema()["maximum"], 100);
     /// ```
     pub fn schema(&self) -> Value {

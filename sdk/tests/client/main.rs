@@ -1,20 +1,20 @@
 //! The client, one file a concern, each test named for the rule that it proves. One binary, so that it is linked once.
 
-mod bad_answers;
 mod bad_input;
 mod calls;
 mod changes;
 mod dependencies;
 mod errors;
 mod first_contact;
-mod lost_answers;
-mod lost_answers_at_random;
+mod foreign_service;
+mod lost_responses;
+mod lost_responses_at_random;
+mod malformed_responses;
 mod observability;
 mod operations;
 mod rate_limit;
 mod recovery;
 mod retries;
-mod stranger;
 mod support;
 mod sweep;
 mod verified_creates;

@@ -2,6 +2,7 @@
 
 use crate::support::{conversation_id, key};
 use serde_json::{Value, json};
+use shared_inbox::event::Event;
 use shared_inbox::input::DocumentItem;
 use shared_inbox::{
     AssignTo, Assigned, Certainty, Client, ClientBuilder, DocumentKind, Reference, Scope, Status, View,

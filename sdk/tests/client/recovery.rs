@@ -6,8 +6,8 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng, seq::IndexedRandom};
 
-use crate::stranger::losses::{LOSSES, measure};
-use crate::stranger::{KINDS, Luck, Stranger, create};
+use crate::foreign_service::losses::{LOSSES, measure};
+use crate::foreign_service::{ForeignService, KINDS, Outcome, create};
 use crate::support::conversation_id;
 use shared_inbox::{Certainty, create::Verification};
 
@@ -52,36 +52,36 @@ async fn when_a_third_of_calls_meets_a_fault_nearly_every_create_is_known() {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut tally = Tally::default();
     for _ in 0..calls.div_ceil(10) {
-        let stranger = Stranger::start().await;
-        let thread = stranger.builder().build().unwrap().conversation(&conversation_id());
+        let service = ForeignService::start().await;
+        let thread = service.builder().build().unwrap().conversation(&conversation_id());
         for _ in 0..10 {
-            stranger.clock.leap(Duration::from_millis(rng.random_range(0..20_000)));
-            stranger.state().manners.takes =
+            service.clock.leap(Duration::from_millis(rng.random_range(0..20_000)));
+            service.state().behavior.takes =
                 Duration::from_millis(*[0, 0, 40, 3_000].choose(&mut rng).unwrap());
-            stranger.state().manners.lingers =
+            service.state().behavior.lingers =
                 Duration::from_millis(*[0, 0, 900, 4_000].choose(&mut rng).unwrap());
-            stranger.state().manners.shows_after =
+            service.state().behavior.shows_after =
                 Duration::from_secs(*[0, 0, 0, 3].choose(&mut rng).unwrap());
             if rng.random_bool(0.1) {
-                stranger.teammate_notes("Anna", "Called them back", Duration::from_secs(1));
+                service.teammate_notes("Anna", "Called them back", Duration::from_secs(1));
             }
             for queue in 0..2 {
-                let faults: Vec<Luck> = (0..4)
-                    .map(|_| if rng.random_bool(0.33) { fault(&mut rng) } else { Luck::Good })
+                let faults: Vec<Outcome> = (0..4)
+                    .map(|_| if rng.random_bool(0.33) { fault(&mut rng) } else { Outcome::Good })
                     .collect();
                 match queue {
-                    0 => stranger.next_posts(faults),
-                    _ => stranger.state().manners.gets.extend(faults),
+                    0 => service.next_posts(faults),
+                    _ => service.state().behavior.gets.extend(faults),
                 }
             }
             let kind = *KINDS.choose(&mut rng).unwrap();
             let text = format!("Words {} of this run", rng.random_range(0..20));
-            let before = stranger.stored();
+            let before = service.stored();
             let result = create(&thread, kind, &text).await;
-            let made = stranger.stored() - before;
-            stranger.state().manners.posts.clear();
-            stranger.state().manners.gets.clear();
-            let case = || format!("seed {seed}, {kind:?}, {text}: {result:?}\n{}", stranger.describe());
+            let made = service.stored() - before;
+            service.state().behavior.posts.clear();
+            service.state().behavior.gets.clear();
+            let case = || format!("seed {seed}, {kind:?}, {text}: {result:?}\n{}", service.describe());
             tally.calls += 1;
             tally.there += usize::from(made == 1);
             match &result {
@@ -102,19 +102,19 @@ async fn when_a_third_of_calls_meets_a_fault_nearly_every_create_is_known() {
     assert!(tally.unknown * 100 <= tally.there, "{tally:?}");
 }
 
-fn fault(rng: &mut StdRng) -> Luck {
+fn fault(rng: &mut StdRng) -> Outcome {
     *[
-        Luck::LostBefore,
-        Luck::LostAfter,
-        Luck::LostAfter,
-        Luck::Before(429),
-        Luck::Before(500),
-        Luck::Before(503),
-        Luck::After(500),
-        Luck::After(502),
-        Luck::AfterAsking(503, 25),
-        Luck::Truncated,
-        Luck::Says("<html>Bad gateway</html>"),
+        Outcome::LostBefore,
+        Outcome::LostAfter,
+        Outcome::LostAfter,
+        Outcome::Before(429),
+        Outcome::Before(500),
+        Outcome::Before(503),
+        Outcome::After(500),
+        Outcome::After(502),
+        Outcome::AfterAsking(503, 25),
+        Outcome::Truncated,
+        Outcome::Says("<html>Bad gateway</html>"),
     ]
     .choose(rng)
     .unwrap()

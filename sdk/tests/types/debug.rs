@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use shared_inbox::{Event, TimelineItem, input::*, model::*};
+use shared_inbox::{event::Event, input::*, *};
 
 /// Puts a marked word into every text that may hold a customer's data, and looks for it in the output.
 fn silent<T: DeserializeOwned + Debug>(value: Value) {

@@ -3,7 +3,11 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use shared_inbox::{Event, EventKind, Input, Nullable, Problems, TimelineItem, input::*, model::*};
+use shared_inbox::{
+    event::{Event, EventKind},
+    input::*,
+    *,
+};
 
 #[derive(Deserialize)]
 struct Case {

@@ -1,7 +1,7 @@
 //! Every limit, at its border and one beyond; every problem at once, in the service's form.
 
 use serde_json::{Value, json};
-use shared_inbox::{Input, Problems, input::*};
+use shared_inbox::{Problems, input::*};
 
 fn problems<T: Input>(value: Value) -> String {
     T::read(value).err().as_ref().map(Problems::to_string).unwrap_or_default()
@@ -82,8 +82,8 @@ fn a_list_limit_is_a_whole_number_from_1_to_100() {
         ("ten", "limit: must be a whole number"),
     ] {
         for problems in [
-            ListConversations::read_query(&[("limit", text)]).err(),
-            SearchDocuments::read_query(&[("limit", text)]).err(),
+            read_query::<ListConversations>(&[("limit", text)]).err(),
+            read_query::<SearchDocuments>(&[("limit", text)]).err(),
         ] {
             assert_eq!(problems.map(|p| p.to_string()).unwrap_or_default(), expected, "limit={text}");
         }
@@ -108,9 +108,14 @@ fn all_problems_are_named_at_once_in_the_order_of_the_fields() {
          to: must have at least 1 item; subject: is required"
     );
     assert_eq!(
-        ListConversations::read_query(&[("view", "mine"), ("mailbox", "7"), ("assigned", "you"), ("q", "")])
-            .unwrap_err()
-            .len(),
+        read_query::<ListConversations>(&[
+            ("view", "mine"),
+            ("mailbox", "7"),
+            ("assigned", "you"),
+            ("q", "")
+        ])
+        .unwrap_err()
+        .len(),
         4
     );
 }
@@ -154,12 +159,12 @@ fn sandbox_mail_comes_from_a_test_domain() {
 #[test]
 fn unknown_fields_and_parameters_are_passed_over() {
     assert_eq!(problems::<AddNote>(json!({ "body": "x", "pinned": true })), "");
-    assert!(SearchDocuments::read_query(&[("page", "2"), ("page", "3")]).is_ok());
+    assert!(read_query::<SearchDocuments>(&[("page", "2"), ("page", "3")]).is_ok());
 }
 
 #[test]
 fn a_parameter_given_twice_is_refused() {
-    let problems = ListConversations::read_query(&[("view", "open"), ("view", "closed")]).unwrap_err();
+    let problems = read_query::<ListConversations>(&[("view", "open"), ("view", "closed")]).unwrap_err();
     assert_eq!(problems.to_string(), "view: must be given only once");
 }
 
@@ -177,7 +182,7 @@ fn a_body_that_is_no_object_is_refused() {
 
 #[test]
 fn arguments_of_a_tool_are_read_as_they_are_meant() {
-    let reply = Reply::read_arguments(json!({
+    let reply = read_arguments::<Reply>(json!({
         "body": "", "send": null, "summary": "",
         "documents": [{ "label": "", "description": "", "required": null }],
     }))
@@ -189,10 +194,10 @@ fn arguments_of_a_tool_are_read_as_they_are_meant() {
     );
     assert!(item.label.is_empty() && item.description.is_none() && item.required);
     for (limit, read) in [(json!(10.0), Some(10)), (json!(1e1), Some(10)), (json!(null), None)] {
-        assert_eq!(ListConversations::read_arguments(json!({ "limit": limit })).unwrap().limit, read);
+        assert_eq!(read_arguments::<ListConversations>(json!({ "limit": limit })).unwrap().limit, read);
     }
     for limit in [json!(10.5), json!(1e300), json!(-0.5), json!("10"), json!(1e19)] {
-        let problems = ListConversations::read_arguments(json!({ "limit": limit })).unwrap_err();
+        let problems = read_arguments::<ListConversations>(json!({ "limit": limit })).unwrap_err();
         assert!(problems.to_string().starts_with("limit: must be"), "{limit}: {problems}");
     }
     assert!(ListConversations::read(json!({ "limit": 10.0 })).is_err(), "a body is read as it is written");

@@ -22,7 +22,7 @@ use axum::{
 };
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use shared_inbox::Event;
+use shared_inbox::event::Event;
 use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, TimestampSource};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,

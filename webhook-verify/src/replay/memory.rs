@@ -1,8 +1,9 @@
 //! A replay guard in the memory of one process: bounded, and as exact as one process can be.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::future::ready;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,17 +15,17 @@ use crate::clock;
 
 type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// How many entries that are due one call forgets on its way: more than it can add, so that they go, and few enough that
-/// nobody waits for it.
-const AT_ONCE: usize = 32;
+/// So many events share a lock, unless there are more than [`MAX_SHARDS`] times as many.
+const SHARD: usize = 8192;
+const MAX_SHARDS: usize = 64;
 
 /// Remembers events in this process. Share one between all handlers, in an `Arc` or inside [`Handlers`](super).
 ///
 /// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose
 /// effects must not be repeated even then needs a guard on a store that lasts, or a
-/// [transaction](super::TransactionalInbox). Full, it forgets the oldest handled event first
-/// ([`forgotten_early`](Self::forgotten_early) counts them); only when every place is taken by an event in progress does
-/// it refuse a claim.
+/// [transaction](super::TransactionalInbox). A full guard forgets handled events before their time, oldest first
+/// ([`forgotten_early`](Self::forgotten_early) counts them), and refuses a claim only when there is none left to forget. Above
+/// 16,384 events it is divided into up to 64 parts, which are full one by one.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,22 +39,13 @@ pub struct MemoryGuard {
     retention: Duration,
     capacity: usize,
     clock: Option<Clock>,
-    memory: Mutex<Memory>,
+    shards: Vec<Mutex<Shard>>,
+    /// The fence of the last claim of all.
+    last: AtomicU64,
+    forgotten_early: AtomicU64,
 }
 
-/// Trees, not hash tables and queues: no change ever moves or looks through more than a few entries, so that with a
-/// million of them no call waits for another. And nothing in them that is allocated by itself: a million small pieces that
-/// were given back are gathered by the allocator in one go, within some call's time.
-#[derive(Default)]
-struct Memory {
-    entries: BTreeMap<Key, Entry>,
-    /// The claims by when they run out, and the handled ones by when they may be forgotten. Fences make the times unique.
-    claimed: BTreeMap<(Duration, FencingToken), Key>,
-    done: BTreeMap<(Duration, FencingToken), Key>,
-    /// The fence of the last claim of all.
-    last: u64,
-    forgotten_early: u64,
-}
+type Shard = HashMap<Key, Entry>;
 
 /// Half of the SHA-256 of a delivery, of which no two are found alike.
 type Key = u128;
@@ -73,6 +65,17 @@ struct Entry {
     until: Duration,
 }
 
+impl Entry {
+    fn is_over(&self, now: Duration) -> bool {
+        self.until <= now
+    }
+
+    /// A claim that ran out stays for a while: its holder may still be at work, and come to commit it.
+    fn is_due(&self, now: Duration, retention: Duration) -> bool {
+        self.is_over(now) && (self.done || self.until.saturating_add(retention) <= now)
+    }
+}
+
 impl MemoryGuard {
     /// How many events are remembered at most, unless told otherwise.
     pub const CAPACITY: usize = 100_000;
@@ -86,7 +89,9 @@ impl MemoryGuard {
             retention: RETRY_WINDOW,
             capacity: Self::CAPACITY,
             clock: clock::monotonic().map(|clock| Arc::new(clock) as Clock),
-            memory: Mutex::default(),
+            shards: shards(Self::CAPACITY),
+            last: AtomicU64::new(0),
+            forgotten_early: AtomicU64::new(0),
         }
     }
 
@@ -109,6 +114,11 @@ impl MemoryGuard {
     #[must_use]
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity = events.max(1);
+        for shard in std::mem::replace(&mut self.shards, shards(self.capacity)) {
+            for (key, entry) in shard.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                self.shard(key).insert(key, entry);
+            }
+        }
         self
     }
 
@@ -133,11 +143,8 @@ impl MemoryGuard {
     #[must_use]
     pub fn len(&self) -> usize {
         let Ok(now) = self.now() else { return 0 };
-        // A few at a time: others have their turn in between.
-        while self.memory().forget_due(now, self.retention) == AT_ONCE {}
-        let memory = self.memory();
-        let claims = memory.claimed.range((now, FencingToken(u64::MAX))..).count();
-        memory.done.len() + claims
+        let live = |shard| lock(shard).values().filter(|entry| !entry.is_over(now)).count();
+        self.shards.iter().map(live).sum()
     }
 
     /// Whether no event is remembered now.
@@ -150,7 +157,7 @@ impl MemoryGuard {
     /// the capacity is too small for a day's events.
     #[must_use]
     pub fn forgotten_early(&self) -> u64 {
-        self.memory().forgotten_early
+        self.forgotten_early.load(Relaxed)
     }
 
     fn now(&self) -> Result<Duration, GuardError> {
@@ -158,117 +165,92 @@ impl MemoryGuard {
         Ok(clock())
     }
 
-    /// A panic while the lock is held cannot leave half a change behind: every change is a few moves of memory.
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shard(&self, key: Key) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[(key % self.shards.len() as Key) as usize])
     }
 
     fn claim_now(&self, delivery: &Delivery) -> Result<Claim, GuardError> {
         let (now, key) = (self.now()?, key(delivery));
-        let mut memory = self.memory();
-        memory.forget_due(now, self.retention);
-        match memory.entries.get(&key).copied() {
-            Some(entry) if entry.until > now => {
+        let mut shard = self.shard(key);
+        match shard.get(&key) {
+            Some(entry) if !entry.is_over(now) => {
                 return Ok(if entry.done { Claim::Done } else { Claim::InProgress });
             }
-            Some(_) => memory.remove(key),
-            None if memory.entries.len() < self.capacity || memory.make_room(now) => {}
-            None => return Err(GuardError::new(MemoryFull)),
+            Some(_) => {}
+            None => self.make_room(&mut shard, now)?,
         }
-        memory.last += 1;
-        let fence = FencingToken(memory.last);
-        memory.put(key, Entry { fence, done: false, until: now.saturating_add(self.lease) });
+        let fence = FencingToken(self.last.fetch_add(1, Relaxed) + 1);
+        shard.insert(key, Entry { fence, done: false, until: now.saturating_add(self.lease) });
         Ok(Claim::Granted(fence))
     }
 
-    /// What an entry becomes for whoever holds it, or held it last.
+    /// Makes room for one entry: forgets what is due before the map grows, and what can be spared when it may not grow.
+    fn make_room(&self, shard: &mut Shard, now: Duration) -> Result<(), GuardError> {
+        let capacity = self.capacity / self.shards.len();
+        if shard.len() < shard.capacity().min(capacity) {
+            return Ok(());
+        }
+        shard.retain(|_, entry| !entry.is_due(now, self.retention));
+        if shard.len() < capacity {
+            return Ok(());
+        }
+        // Claims that ran out go first, then what was handled longest ago; several at a time, since all have to be looked at.
+        let spare = shard.iter().filter(|(_, entry)| entry.done || entry.is_over(now));
+        let mut spare: Vec<_> =
+            spare.map(|(key, entry)| (entry.done, entry.until, entry.fence, *key)).collect();
+        let several = (capacity / 1024).clamp(1, spare.len().max(1));
+        if spare.is_empty() {
+            return Err(GuardError::new(MemoryFull));
+        }
+        spare.select_nth_unstable(several - 1);
+        for (done, .., key) in &spare[..several] {
+            shard.remove(key);
+            self.forgotten_early.fetch_add(u64::from(*done), Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Changes the entry with this fence, if it is there and `change` allows it.
     fn change(
         &self,
         delivery: &Delivery,
         fence: FencingToken,
-        next: impl FnOnce(Entry, Duration) -> Option<Change>,
+        change: impl FnOnce(&mut Entry, Duration) -> bool,
     ) -> Result<ClaimStatus, GuardError> {
         let (now, key) = (self.now()?, key(delivery));
-        let mut memory = self.memory();
-        memory.forget_due(now, self.retention);
-        let held = memory.entries.get(&key).copied().filter(|entry| entry.fence == fence);
-        Ok(match held.and_then(|entry| next(entry, now)) {
-            None => ClaimStatus::Lost,
-            Some(change) => {
-                match change {
-                    Change::Gone => memory.remove(key),
-                    Change::To(entry) => {
-                        memory.remove(key);
-                        memory.put(key, entry);
-                    }
-                }
-                ClaimStatus::Held
-            }
-        })
+        let mut shard = self.shard(key);
+        let held = shard.get_mut(&key).filter(|entry| entry.fence == fence);
+        let changed = held.is_some_and(|entry| change(entry, now));
+        Ok(if changed { ClaimStatus::Held } else { ClaimStatus::Lost })
+    }
+
+    fn remove_if(
+        &self,
+        delivery: &Delivery,
+        condition: impl FnOnce(&Entry, Duration) -> bool,
+    ) -> Result<bool, GuardError> {
+        let (now, key) = (self.now()?, key(delivery));
+        let mut shard = self.shard(key);
+        let removed = shard.get(&key).is_some_and(|entry| condition(entry, now));
+        if removed {
+            shard.remove(&key);
+        }
+        Ok(removed)
     }
 
     fn release_now(&self, delivery: &Delivery, fence: FencingToken) -> Result<ClaimStatus, GuardError> {
-        self.change(delivery, fence, |entry, _| (!entry.done).then_some(Change::Gone))
-    }
-
-    fn forget_now(&self, delivery: &Delivery) -> Result<bool, GuardError> {
-        let (now, key) = (self.now()?, key(delivery));
-        let mut memory = self.memory();
-        let handled = memory.entries.get(&key).is_some_and(|entry| entry.done && entry.until > now);
-        if handled {
-            memory.remove(key);
-        }
-        Ok(handled)
+        let released = self.remove_if(delivery, |entry, _| entry.fence == fence && !entry.done)?;
+        Ok(if released { ClaimStatus::Held } else { ClaimStatus::Lost })
     }
 }
 
-enum Change {
-    Gone,
-    To(Entry),
+fn shards(capacity: usize) -> Vec<Mutex<Shard>> {
+    std::iter::repeat_with(Mutex::default).take((capacity / SHARD).clamp(1, MAX_SHARDS)).collect()
 }
 
-impl Memory {
-    fn put(&mut self, key: Key, entry: Entry) {
-        let order = if entry.done { &mut self.done } else { &mut self.claimed };
-        order.insert((entry.until, entry.fence), key);
-        self.entries.insert(key, entry);
-    }
-
-    fn remove(&mut self, key: Key) {
-        if let Some(entry) = self.entries.remove(&key) {
-            let order = if entry.done { &mut self.done } else { &mut self.claimed };
-            order.remove(&(entry.until, entry.fence));
-        }
-    }
-
-    /// Forgets some of what is due, and says how many. A claim that ran out stays for a while, for its holder may still
-    /// be at work and come to commit it.
-    fn forget_due(&mut self, now: Duration, retention: Duration) -> usize {
-        let mut forgotten = 0;
-        for (order, longer) in [(&mut self.claimed, retention), (&mut self.done, Duration::ZERO)] {
-            while forgotten < AT_ONCE
-                && let Some(first) = order.first_entry()
-                && first.key().0.saturating_add(longer) <= now
-            {
-                self.entries.remove(&first.remove());
-                forgotten += 1;
-            }
-        }
-        forgotten
-    }
-
-    /// Makes room for one: a claim that ran out, or else what was handled longest ago. False when there is neither.
-    fn make_room(&mut self, now: Duration) -> bool {
-        let oldest = match self.claimed.first_entry() {
-            Some(claim) if claim.key().0 <= now => claim.remove(),
-            _ => {
-                let Some(((until, _), key)) = self.done.pop_first() else { return false };
-                self.forgotten_early += u64::from(until > now);
-                key
-            }
-        };
-        self.entries.remove(&oldest).is_some()
-    }
+/// A panic while the lock is held leaves no half change behind.
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ReplayGuard for MemoryGuard {
@@ -281,17 +263,19 @@ impl ReplayGuard for MemoryGuard {
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
-        let longer = |entry: Entry, now: Duration| {
-            (!entry.done).then_some(Change::To(Entry { until: now.saturating_add(self.lease), ..entry }))
-        };
-        Box::pin(ready(self.change(delivery, fence, longer)))
+        let renewed = self.change(delivery, fence, |entry, now| {
+            entry.until = if entry.done { entry.until } else { now.saturating_add(self.lease) };
+            !entry.done
+        });
+        Box::pin(ready(renewed))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
-        let done = |entry: Entry, now: Duration| {
-            Some(Change::To(Entry { done: true, until: now.saturating_add(self.retention), ..entry }))
-        };
-        Box::pin(ready(self.change(delivery, fence, done)))
+        let committed = self.change(delivery, fence, |entry, now| {
+            (entry.done, entry.until) = (true, now.saturating_add(self.retention));
+            true
+        });
+        Box::pin(ready(committed))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
@@ -299,7 +283,7 @@ impl ReplayGuard for MemoryGuard {
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
-        Box::pin(ready(self.forget_now(delivery)))
+        Box::pin(ready(self.remove_if(delivery, |entry, now| entry.done && !entry.is_over(now))))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {

@@ -14,7 +14,7 @@
 //! | to remember events | use |
 //! |---|---|
 //! | in one process, until it ends | [`MemoryGuard`] |
-//! | on many machines | `RedisGuard` (feature `redis`), `PostgresGuard` (feature `postgres`), or a [`ReplayGuard`] of yours |
+//! | on many machines | `RedisGuard` (feature `redis-1`), `PostgresGuard` (feature `sqlx-08`), or a [`ReplayGuard`] of yours |
 //!
 //! What no guard can rule out: a process that dies between a handler's last effect and the commit has handled the event,
 //! and nobody knows. It is handled again. Where that must not be, effect and mark must commit together
@@ -24,12 +24,12 @@ mod guard;
 #[cfg(feature = "tokio")]
 mod handlers;
 mod memory;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "sqlx-08")]
 mod postgres;
-#[cfg(feature = "redis")]
+#[cfg(feature = "redis-1")]
 mod redis;
 mod run;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "sqlx-08", feature = "redis-1"))]
 mod store;
 #[cfg(feature = "suite")]
 pub mod suite;
@@ -43,9 +43,9 @@ pub use guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, 
 #[cfg(feature = "tokio")]
 pub use handlers::{Handlers, OnStoreError, StillRunning};
 pub use memory::{MemoryFull, MemoryGuard};
-#[cfg(feature = "postgres")]
+#[cfg(feature = "sqlx-08")]
 pub use postgres::PostgresGuard;
-#[cfg(feature = "redis")]
+#[cfg(feature = "redis-1")]
 pub use redis::RedisGuard;
 pub use run::{ClaimGuard, HandleError, Handled, once};
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};

@@ -12,7 +12,7 @@ mod replay;
 mod request;
 mod secrets;
 mod sockets;
-#[cfg(all(unix, feature = "postgres", feature = "redis"))]
+#[cfg(all(unix, feature = "redis-1", feature = "sqlx-08"))]
 mod stores;
 mod stream;
 mod supervision;

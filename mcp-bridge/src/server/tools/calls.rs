@@ -9,10 +9,10 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{
-    ConversationId, Input, Operation, Problem, Problems, View,
+    ConversationId, Operation, Problem, Problems, View,
     input::{
-        AddNote, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
-        TagConversation,
+        AddNote, Input, ListConversations, RecordSent, Reply, RequestDocuments, SearchDocuments, SetStatus,
+        TagConversation, read_arguments,
     },
 };
 
@@ -116,7 +116,7 @@ impl Bridge {
                 self.done(render::conversation(&self.style(), &c, items))
             }
             Operation::SetStatus => {
-                let (id, input) = with(id, SetStatus::read_arguments(arguments))?;
+                let (id, input) = with(id, read_arguments::<SetStatus>(arguments))?;
                 admit(&id).await?;
                 let status = input.status.clone();
                 let done = thread(&id).set_status(status.clone()).await;
@@ -124,7 +124,7 @@ impl Bridge {
                 changed(&format!("{id} is {status} now."), json!({ "ok": true, "status": status }), None)
             }
             Operation::TagConversation => {
-                let (id, input) = with(id, TagConversation::read_arguments(arguments))?;
+                let (id, input) = with(id, read_arguments::<TagConversation>(arguments))?;
                 if input.add.is_empty() && input.remove.is_empty() {
                     return Err(failed("Nothing was done: name the tags in `add` or `remove`."));
                 }
@@ -135,16 +135,16 @@ impl Bridge {
             }
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,
             Operation::AddNote => {
-                let (id, input) = with(id, AddNote::read_arguments(arguments))?;
+                let (id, input) = with(id, read_arguments::<AddNote>(arguments))?;
                 admit(&id).await?;
                 self.sender.create(connection, &Create::note(id, input), None).await
             }
             Operation::Reply => {
-                let (id, input) = with(id, Reply::read_arguments(arguments))?;
+                let (id, input) = with(id, read_arguments::<Reply>(arguments))?;
                 return self.mail(connection, CustomerEmail::reply(id, input), request, ctx).await;
             }
             Operation::RequestDocuments => {
-                let (id, input) = with(id, RequestDocuments::read_arguments(arguments))?;
+                let (id, input) = with(id, read_arguments::<RequestDocuments>(arguments))?;
                 return self.mail(connection, CustomerEmail::request(id, input), request, ctx).await;
             }
             // The catalogue may grow before the bridge does.
@@ -167,7 +167,7 @@ fn views(arguments: &mut Value) -> &'static [View] {
 }
 
 fn read<I: Input>(arguments: Value) -> Result<I, CallToolResult> {
-    I::read_arguments(arguments).map_err(|problems| failed(wrong(&problems)))
+    read_arguments::<I>(arguments).map_err(|problems| failed(wrong(&problems)))
 }
 
 pub(in crate::server) fn conversation_id(arguments: &Value) -> Result<ConversationId, String> {

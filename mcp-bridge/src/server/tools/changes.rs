@@ -7,8 +7,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use shared_inbox::{
-    AgentId, AssignTo, ConversationId, Input, TeamMember, UserId,
-    input::{AssignConversation, TagConversation},
+    AgentId, AssignTo, ConversationId, TeamMember, UserId,
+    input::{AssignConversation, TagConversation, read_arguments},
 };
 
 use super::calls::with;
@@ -68,7 +68,7 @@ impl Bridge {
                 Err(None) => {}
             }
         }
-        let (id, input) = with(id, AssignConversation::read_arguments(arguments))?;
+        let (id, input) = with(id, read_arguments::<AssignConversation>(arguments))?;
         self.inboxes.admit(&connection.client, &id).await.map_err(denied)?;
         let done = connection.client.conversation(&id).assign(&input.to).await;
         self.inboxes.changed(&id, done).map_err(denied)?;

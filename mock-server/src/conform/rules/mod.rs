@@ -1,64 +1,44 @@
-//! Every rule, in the order of the document. A file holds what belongs to one part of it.
+//! Every rule, in the order of the document. A folder holds what belongs to one part of it.
 
 mod access;
-mod agent;
-mod app_mail;
-mod asking;
-mod assignment;
-mod conversations;
-mod errors;
-mod event_values;
-mod events;
-mod inputs;
-mod library;
-mod lists;
-mod magic;
-mod mcp;
-mod occasions;
-mod operations;
-mod replies;
-mod retries;
+mod mail;
+mod reading;
+mod requests;
 mod sandbox;
-mod scoping;
-mod search;
-mod sending;
-mod tags;
-mod threading;
-mod visibility;
 mod webhooks;
-mod writes;
+mod writing;
 
 use super::rule::Table;
 
 pub(super) fn all() -> Table {
     let mut table = Table::default();
     for add in [
-        agent::add,
-        conversations::add,
-        lists::add,
-        search::add,
-        writes::add,
-        tags::add,
-        assignment::add,
-        replies::add,
-        sending::add,
-        asking::add,
-        library::add,
-        app_mail::add,
-        threading::add,
-        sandbox::add,
-        magic::add,
-        mcp::add,
-        access::add,
-        visibility::add,
-        webhooks::add,
-        retries::add,
-        scoping::add,
-        events::add,
-        occasions::add,
-        event_values::add,
-        errors::add,
-        inputs::add,
+        reading::agent::add,
+        reading::conversations::add,
+        reading::lists::add,
+        reading::search::add,
+        writing::writes::add,
+        writing::tags::add,
+        writing::assignment::add,
+        mail::replies::add,
+        mail::sending::add,
+        mail::document_requests::add,
+        reading::library::add,
+        mail::app_mail::add,
+        mail::threading::add,
+        sandbox::simulated_mail::add,
+        sandbox::magic::add,
+        access::mcp::add,
+        access::keys::add,
+        access::visibility::add,
+        webhooks::delivery::add,
+        webhooks::retries::add,
+        webhooks::scoping::add,
+        webhooks::events::add,
+        webhooks::occasions::add,
+        webhooks::event_values::add,
+        requests::errors::add,
+        requests::inputs::add,
     ] as [fn(&mut Table); 26]
     {
         add(&mut table);

@@ -185,28 +185,15 @@ impl Expectation {
         self.times(0)
     }
 
-    /// At least so many.
-    pub fn at_least(mut self, times: usize) -> Self {
-        self.count = Count::Range { at_least: Some(times), at_most: None };
-        self
-    }
-
-    /// Within this span.
-    pub fn within(mut self, span: Duration) -> Self {
-        self.within_seconds = span.as_secs_f64();
-        self
-    }
-
-    /// Waits in real time, whatever the world's clock does.
-    pub fn in_real_time(mut self) -> Self {
-        self.time = Some(ExpectTime::Real);
-        self
-    }
-
-    /// Only what happened at this time of the world or later.
-    pub fn since(mut self, time: Timestamp) -> Self {
-        self.since = Some(time);
-        self
+    setters! {
+        /// At least so many.
+        at_least(times: usize) => count = Count::Range { at_least: Some(times), at_most: None };
+        /// Within this span.
+        within(span: Duration) => within_seconds = span.as_secs_f64();
+        /// Waits in real time, whatever the world's clock does.
+        in_real_time() => time = Some(ExpectTime::Real);
+        /// Only what happened at this time of the world or later.
+        since(time: Timestamp) => since = Some(time);
     }
 
     fn range(&self) -> (usize, usize) {

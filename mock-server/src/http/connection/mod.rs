@@ -3,10 +3,13 @@
 //! It stands on hyper itself because the faults need what frameworks hide: a connection that closes without an
 //! answer, and an answer that ends before its length.
 
-mod slots;
 mod stream;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -17,33 +20,35 @@ use hyper::{
     server::conn::http1,
     service::service_fn,
 };
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{Semaphore, watch},
+    task::JoinSet,
 };
 
-use slots::{ConnectionSlot, ConnectionSlots};
-use stream::{Held, Stream};
+use super::log;
+use stream::{Activity, Held, Stream};
 
 /// How long requests under way have to end when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+/// How often the log says that connections were closed.
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What clients may take up, so that slow or half-open ones do not pile up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections at one time. One more makes the one go that has been idle the longest; when none is idle it waits.
-    pub(crate) connections: u32,
-    /// Further connections when all are busy, for requests that cannot wait: those of the control API.
-    pub(crate) urgent: u32,
+    /// Connections at one time; one more closes those that are idle. As many requests are handled at once, and others
+    /// wait; those of the control API do not.
+    pub(crate) connections: usize,
     /// How long a client may take to send a request's head, and again its body; how long its connection may be idle;
-    /// and how long it may refuse to take an answer.
+    /// and how long it may refuse to take a response.
     pub(crate) client_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 2_000, urgent: 32, client_timeout: Duration::from_secs(30) }
+        Self { connections: 2_000, client_timeout: Duration::from_secs(30) }
     }
 }
 
@@ -85,31 +90,41 @@ pub(crate) async fn serve<H, F>(
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
-    let slots = ConnectionSlots::new(limits.connections, limits.urgent);
-    let mut sweep = std::pin::pin!(slots.sweep(limits.client_timeout));
+    let (close_idle, _) = watch::channel(());
+    let (mut connections, mut logged) = (JoinSet::new(), None::<Instant>);
+    let permits = Arc::new(Semaphore::new(limits.connections));
     loop {
-        let accept = async {
-            match listener.accept().await {
-                Ok((stream, _)) => Some((stream, slots.slot().await)),
-                Err(_) => {
-                    // Out of file handles, most likely: some must go first.
-                    slots.shed();
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    None
-                }
-            }
-        };
         let accepted = tokio::select! {
-            accepted = accept => accepted,
-            never = &mut sweep => match never {},
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
             () = stopped(&mut stop) => break,
         };
-        let Some((stream, slot)) = accepted else { continue };
-        tokio::spawn(serve_one(stream, slot, limits.client_timeout, urgent, handle.clone()));
+        if accepted.is_err() || connections.len() >= limits.connections {
+            close_idle.send_replace(());
+            if logged.is_none_or(|at| at.elapsed() >= LOG_INTERVAL) {
+                log::closed_idle(connections.len());
+                logged = Some(Instant::now());
+            }
+        }
+        match accepted {
+            Ok((stream, _)) => {
+                let connection = Connection {
+                    stop: stop.clone(),
+                    close_idle: close_idle.subscribe(),
+                    permits: Arc::clone(&permits),
+                    client_timeout: limits.client_timeout,
+                    urgent,
+                };
+                connections.spawn(connection.serve(stream, handle.clone()));
+            }
+            // Out of file handles, most likely: some must go first.
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
     }
     drop(listener);
+    close_idle.send_replace(());
     tokio::select! {
-        _ = tokio::time::timeout(SHUTDOWN_GRACE, slots.end()) => {}
+        _ = tokio::time::timeout(SHUTDOWN_GRACE, async { while connections.join_next().await.is_some() {} }) => {}
         _ = stop.wait_for(|phase| *phase == Phase::Over) => {}
     }
 }
@@ -119,54 +134,66 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<Phase>) {
     let _ = stop.wait_for(|phase| *phase != Phase::Running).await;
 }
 
-async fn serve_one<H, F>(
-    stream: TcpStream,
-    slot: ConnectionSlot,
+/// What a connection shares with the server.
+struct Connection {
+    stop: watch::Receiver<Phase>,
+    /// Changes when idle connections have to go.
+    close_idle: watch::Receiver<()>,
+    permits: Arc<Semaphore>,
     client_timeout: Duration,
     urgent: fn(&str) -> bool,
-    handle: H,
-) where
-    H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
-{
-    let _ = stream.set_nodelay(true);
-    let connection_state = Arc::clone(slot.connection_state());
-    let service = service_fn(|request: Request<Incoming>| {
-        let begun = connection_state.begin();
-        let (connection_state, handle) = (Arc::clone(&connection_state), &handle);
-        let permit = (!urgent(request.uri().path())).then(|| slot.permit());
-        async move {
-            if !begun {
-                return Err(Closed);
+}
+
+impl Connection {
+    async fn serve<H, F>(self, stream: TcpStream, handle: H)
+    where
+        H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let Self { stop, mut close_idle, permits, client_timeout, urgent } = self;
+        let _ = stream.set_nodelay(true);
+        let activity = Arc::new(Activity::default());
+        let service = service_fn(|request: Request<Incoming>| {
+            activity.begin();
+            let (activity, handle) = (Arc::clone(&activity), &handle);
+            let permits = (!urgent(request.uri().path())).then_some(&permits);
+            async move {
+                let _permit = match permits {
+                    Some(permits) => permits.acquire().await.ok(),
+                    None => None,
+                };
+                match handle(request).await {
+                    // A response that goes on and on keeps its connection busy.
+                    Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
+                        Ok(response.map(|body| Body::new(Held::new(body, activity))))
+                    }
+                    Reply::Answer(response) => {
+                        activity.answered();
+                        Ok(response)
+                    }
+                    Reply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
+                    Reply::Drop => Err(Closed),
+                }
             }
-            // Held until the answer is made.
-            let _place = match permit {
-                Some(permit) => permit.await,
-                None => None,
-            };
-            match handle(request).await {
-                // An answer that goes on and on keeps its connection busy.
-                Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
-                    Ok(response.map(|body| Body::new(Held::new(body, connection_state))))
-                }
-                Reply::Answer(response) => {
-                    connection_state.answered();
-                    Ok(response)
-                }
-                Reply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
-                Reply::Drop => Err(Closed),
+        });
+        let stream = TokioIo::new(Stream::new(stream, client_timeout, Arc::clone(&activity)));
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(client_timeout);
+        let mut connection = std::pin::pin!(http.serve_connection(stream, service));
+        // What a client did wrong is its own affair: it has a response that says so, or it has gone.
+        loop {
+            tokio::select! {
+                biased;
+                _ = connection.as_mut() => return,
+                _ = close_idle.changed() => {}
+            }
+            if activity.is_idle() {
+                return;
+            }
+            if *stop.borrow() != Phase::Running {
+                break;
             }
         }
-    });
-    let stream = TokioIo::new(Stream::new(stream, client_timeout, Arc::clone(&connection_state)));
-    let mut connection = std::pin::pin!(http1::Builder::new().serve_connection(stream, service));
-    // What a client did wrong is its own affair: it has been told, or it has gone.
-    let at_once = tokio::select! {
-        biased;
-        _ = connection.as_mut() => return,
-        at_once = connection_state.close_requested() => at_once,
-    };
-    if !at_once {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     }
@@ -203,12 +230,12 @@ mod tests {
 
     use super::*;
 
-    /// A server with places for two and one for what is urgent, and a way to connect to it. `/slow` never answers.
-    async fn two_slots(client_timeout: Duration) -> (std::net::SocketAddr, watch::Sender<Phase>) {
+    /// A server for two connections and two requests at once. `/slow` never responds, `/urgent` needs no permit.
+    async fn server_for_two() -> (std::net::SocketAddr, watch::Sender<Phase>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (phase, stop) = watch::channel(Phase::Running);
-        let limits = Limits { connections: 2, urgent: 1, client_timeout };
+        let limits = Limits { connections: 2, client_timeout: Duration::from_secs(600) };
         let handle = |request: Request<Incoming>| async move {
             if request.uri().path() == "/slow" {
                 std::future::pending::<()>().await;
@@ -237,7 +264,7 @@ mod tests {
 
     #[tokio::test]
     async fn half_open_connections_make_room_for_one_that_asks() {
-        let (address, _phase) = two_slots(Duration::from_secs(600)).await;
+        let (address, _phase) = server_for_two().await;
         let mut half = Vec::new();
         for _ in 0..8 {
             let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -248,38 +275,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_connection_that_has_been_idle_the_longest_goes_first() {
-        let (address, _phase) = two_slots(Duration::from_secs(600)).await;
-        let mut first = ask(address, "/").await;
-        assert!(answered(&mut first).await);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let mut second = ask(address, "/").await;
-        assert!(answered(&mut second).await);
-        assert!(answered(&mut ask(address, "/").await).await);
-        let mut rest = Vec::new();
-        let closed = tokio::time::timeout(TEST_TIMEOUT, first.read_to_end(&mut rest)).await;
+    async fn an_idle_connection_makes_room_and_a_busy_one_stays() {
+        let (address, _phase) = server_for_two().await;
+        let mut idle = ask(address, "/").await;
+        assert!(answered(&mut idle).await);
+        let mut busy = ask(address, "/slow").await;
+        // Room is made for the third and for the fourth connection.
+        assert!(answered(&mut ask(address, "/urgent").await).await);
+        assert!(answered(&mut ask(address, "/urgent").await).await);
+        let closed = tokio::time::timeout(TEST_TIMEOUT, idle.read_to_end(&mut Vec::new())).await;
         closed.expect("it goes").expect("it was closed in order");
-        second.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
-        let mut more = [0; 64];
-        assert!(second.read(&mut more).await.is_ok_and(|read| read > 0), "the other one is still there");
+        let early = tokio::time::timeout(Duration::from_millis(50), busy.read_u8()).await;
+        assert!(early.is_err(), "it is still there, and waits for its response");
     }
 
     #[tokio::test]
     async fn when_all_are_busy_others_wait_and_what_is_urgent_does_not() {
-        let (address, _phase) = two_slots(Duration::from_secs(600)).await;
+        let (address, _phase) = server_for_two().await;
         let mut busy = vec![ask(address, "/slow").await, ask(address, "/slow").await];
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(answered(&mut ask(address, "/urgent").await).await);
         let mut waits = ask(address, "/").await;
         let early = tokio::time::timeout(Duration::from_millis(50), waits.read_u8()).await;
-        assert!(early.is_err(), "both places are taken");
+        assert!(early.is_err(), "both permits are taken");
         busy.pop();
         assert!(answered(&mut waits).await, "its turn has come");
     }
 
     #[tokio::test]
     async fn a_kept_connection_ends_with_the_server() {
-        let (address, phase) = two_slots(Duration::from_secs(600)).await;
+        let (address, phase) = server_for_two().await;
         let mut kept = ask(address, "/").await;
         assert!(answered(&mut kept).await);
         phase.send_replace(Phase::Ending);
@@ -288,8 +313,8 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_thirty_seconds_and_two_thousand_have_a_place() {
-        let Limits { connections, urgent, client_timeout } = Limits::default();
-        assert_eq!((connections, urgent, client_timeout), (2_000, 32, Duration::from_secs(30)));
+    fn a_client_has_thirty_seconds_and_there_is_room_for_two_thousand() {
+        let Limits { connections, client_timeout } = Limits::default();
+        assert_eq!((connections, client_timeout), (2_000, Duration::from_secs(30)));
     }
 }

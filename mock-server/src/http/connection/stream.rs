@@ -4,7 +4,10 @@
 use std::{
     io,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering::SeqCst},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -18,17 +21,47 @@ use tokio::{
     time::Sleep,
 };
 
-use super::slots::ConnectionState;
 use crate::http::response;
 
 /// How much is read and thrown away after a refusal, and for how long, so that a client that is still sending hears it.
 const MAX_DRAINED: usize = 1 << 20;
 const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
+/// What one connection is doing.
+#[derive(Default)]
+pub(super) struct Activity(AtomicU8);
+
+const IDLE: u8 = 0;
+/// A request is under way.
+const BUSY: u8 = 1;
+/// Its response is being written.
+const ANSWERED: u8 = 2;
+
+impl Activity {
+    /// A request has come.
+    pub(super) fn begin(&self) {
+        self.0.store(BUSY, SeqCst);
+    }
+
+    /// Its response is made.
+    pub(super) fn answered(&self) {
+        self.0.store(ANSWERED, SeqCst);
+    }
+
+    /// All that was to be written is written.
+    fn written(&self) {
+        let _ = self.0.compare_exchange(ANSWERED, IDLE, SeqCst, SeqCst);
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.0.load(SeqCst) == IDLE
+    }
+}
+
 pub(super) struct Stream {
     stream: TcpStream,
     client_timeout: Duration,
-    connection_state: Arc<ConnectionState>,
+    activity: Arc<Activity>,
     stalled: Option<Pin<Box<Sleep>>>,
     /// What goes out instead of what hyper wrote.
     instead: Bytes,
@@ -36,19 +69,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(
-        stream: TcpStream,
-        client_timeout: Duration,
-        connection_state: Arc<ConnectionState>,
-    ) -> Self {
-        Self {
-            stream,
-            client_timeout,
-            connection_state,
-            stalled: None,
-            instead: Bytes::new(),
-            lingering: None,
-        }
+    pub(super) fn new(stream: TcpStream, client_timeout: Duration, activity: Arc<Activity>) -> Self {
+        Self { stream, client_timeout, activity, stalled: None, instead: Bytes::new(), lingering: None }
     }
 
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -64,7 +86,7 @@ impl Stream {
 
     /// Nobody has asked anything, and hyper has something to say: it could not read what came.
     fn refuse(&mut self, said: &[u8]) -> bool {
-        let refused = self.connection_state.idle().is_some();
+        let refused = self.activity.is_idle();
         if refused && self.lingering.is_none() {
             let status = said.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
             self.instead = response::unreadable(status.and_then(|status| status.parse().ok()).unwrap_or(400));
@@ -136,7 +158,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_instead(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.connection_state.written();
+        self.activity.written();
         Poll::Ready(Ok(()))
     }
 
@@ -151,12 +173,12 @@ impl AsyncWrite for Stream {
 /// A body that goes on: its connection is busy until it ends.
 pub(super) struct Held {
     body: Body,
-    connection_state: Arc<ConnectionState>,
+    activity: Arc<Activity>,
 }
 
 impl Held {
-    pub(super) fn new(body: Body, connection_state: Arc<ConnectionState>) -> Self {
-        Self { body, connection_state }
+    pub(super) fn new(body: Body, activity: Arc<Activity>) -> Self {
+        Self { body, activity }
     }
 }
 
@@ -173,6 +195,6 @@ impl hyper::body::Body for Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.connection_state.answered();
+        self.activity.answered();
     }
 }

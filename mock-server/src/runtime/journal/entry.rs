@@ -74,20 +74,7 @@ pub struct JournalEntry {
     pub subject: Option<String>,
 }
 
-impl std::fmt::Debug for JournalEntry {
-    /// Without the query, the bodies and the names: they hold a mail's words.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("JournalEntry")
-            .field("at", &self.at)
-            .field("method", &self.method)
-            .field("path", &self.path)
-            .field("tool", &self.tool)
-            .field("agent_id", &self.agent_id)
-            .field("traceparent", &self.traceparent)
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(JournalEntry { at, method, path, tool, agent_id, traceparent, status });
 
 /// Which requests to list.
 ///
@@ -130,52 +117,22 @@ pub enum Order {
     Newest,
 }
 
-impl std::fmt::Debug for RequestFilter {
-    /// Without the text, which may be a mail's.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestFilter")
-            .field("transport", &self.transport)
-            .field("method", &self.method)
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(RequestFilter { transport, method, status });
 
 impl RequestFilter {
-    /// Those that came in this way.
-    pub fn transport(mut self, transport: Transport) -> Self {
-        self.transport = Some(transport);
-        self
-    }
-
-    /// Those with this method.
-    pub fn method(mut self, method: impl Into<String>) -> Self {
-        self.method = Some(method.into());
-        self
-    }
-
-    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
-    pub fn status(mut self, status: impl Into<String>) -> Self {
-        self.status = Some(status.into());
-        self
-    }
-
-    /// Those with this text in the path, the query, the body or the `traceparent`.
-    pub fn text(mut self, q: impl Into<String>) -> Self {
-        self.q = Some(q.into());
-        self
-    }
-
-    /// The newest first.
-    pub fn newest(mut self) -> Self {
-        self.order = Some(Order::Newest);
-        self
-    }
-
-    /// Leaves out the headers and bodies of responses.
-    pub fn without_responses(mut self) -> Self {
-        self.responses = Some(false);
-        self
+    setters! {
+        /// Those that came in this way.
+        transport(transport: Transport) => transport = Some(transport);
+        /// Those with this method.
+        method(method: impl Into<String>) => method = Some(method.into());
+        /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+        status(status: impl Into<String>) => status = Some(status.into());
+        /// Those with this text in the path, the query, the body or the `traceparent`.
+        text(q: impl Into<String>) => q = Some(q.into());
+        /// The newest first.
+        newest() => order = Some(Order::Newest);
+        /// Leaves out the headers and bodies of responses.
+        without_responses() => responses = Some(false);
     }
 
     pub(crate) fn check(&self) -> Result<(), Refusal> {

@@ -4,7 +4,6 @@
 //! connected to: what a name points to can change between the two, which is how such checks are got around.
 
 use std::{
-    fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     str::FromStr,
     sync::Arc,
@@ -46,11 +45,7 @@ pub struct WebhookTargets {
     lookup: Option<Arc<Lookup>>,
 }
 
-impl fmt::Debug for WebhookTargets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookTargets").field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
+redacted_debug!(WebhookTargets { mode });
 
 impl Default for WebhookTargets {
     fn default() -> Self {

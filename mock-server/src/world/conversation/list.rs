@@ -99,22 +99,23 @@ impl World {
     pub(in crate::world) fn summary(&self, at: usize) -> ConversationSummary {
         let record = &self.conversations[at];
         let latest = record.messages().next_back();
-        ConversationSummary {
-            id: record.id.clone(),
-            subject: record.subject.clone(),
-            snippet: latest.map_or("", |message| start(&message.text, SNIPPET).trim_end()).to_owned(),
-            status: record.status.clone(),
-            contact: record.contact.clone(),
-            mailbox: self.mailbox_of(at).name.clone(),
-            last_message_at: record.last_message_at(),
-            message_count: record.messages().count() as u64,
-            assignee: record.assignee.as_ref().map(|who| self.assignee(who)),
-            tags: record.tags.clone(),
-            topic: record.topic.clone(),
-            urgency: record.urgency.clone(),
-            risk: record.risk.clone(),
-            reference: record.reference.clone(),
-        }
+        let mut summary = ConversationSummary::new(
+            record.id.clone(),
+            &record.subject,
+            record.status.clone(),
+            record.contact.clone(),
+            &self.mailbox_of(at).name,
+            record.last_message_at(),
+        );
+        summary.snippet = latest.map_or("", |message| start(&message.text, SNIPPET).trim_end()).to_owned();
+        summary.message_count = record.messages().count() as u64;
+        summary.assignee = record.assignee.as_ref().map(|who| self.assignee(who));
+        summary.tags.clone_from(&record.tags);
+        summary.topic.clone_from(&record.topic);
+        summary.urgency.clone_from(&record.urgency);
+        summary.risk.clone_from(&record.risk);
+        summary.reference.clone_from(&record.reference);
+        summary
     }
 
     /// Conversations of all inboxes, newest first.
@@ -136,13 +137,9 @@ impl World {
     pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse, Refusal> {
         let shown = |at: usize| {
             let record = &self.mailboxes[at];
-            Mailbox {
-                id: record.id.clone(),
-                address: record.address.clone(),
-                name: record.name.clone(),
-                open: self.index.open_in(at),
-                extra: serde_json::Map::new(),
-            }
+            let mut mailbox = Mailbox::new(record.id.clone(), &record.address, &record.name);
+            mailbox.open = self.index.open_in(at);
+            mailbox
         };
         let found: Vec<_> = self.inboxes_of(key).map(shown).collect();
         ServiceResponse::json(200, &found)

@@ -22,4 +22,4 @@ pub(crate) use thread::{ConversationRecord, Item, MessageRecord};
 pub(super) use index::{Index, Newest, Rank, Ranked, rank};
 pub(super) use read::start;
 pub(super) use search::{Plan, Query, Searched, Words, words};
-pub(super) use sorting::given;
+pub(super) use sorting::set;

@@ -1,13 +1,11 @@
 //! What is done to a conversation with a word: notes and the status.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{
-    ActorId, Input, Note, NoteId, Status, Timestamp, Turn,
-    input::{AddNote, SetStatus},
+    ActorId, Note, NoteId, Status, Timestamp, Turn,
+    input::{AddNote, Input, SetStatus},
 };
 
 use super::Item;
@@ -32,11 +30,7 @@ pub struct TeamNote {
     pub by: Option<Actor>,
 }
 
-impl fmt::Debug for TeamNote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TeamNote").field("by", &self.by).finish_non_exhaustive()
-    }
-}
+redacted_debug!(TeamNote { by });
 
 impl TeamNote {
     /// A note that says this.
@@ -128,7 +122,7 @@ impl World {
     ) -> NoteId {
         let id: NoteId = self.ids.fresh();
         let author = self.name_of_doer(by);
-        self.append(at, Item::Note(Note { id: id.clone(), at: now, author, body: note.body }));
+        self.append(at, Item::Note(Note::new(id.clone(), now, author, note.body)));
         id
     }
 

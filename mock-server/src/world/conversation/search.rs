@@ -180,12 +180,6 @@ impl<T> Default for Words<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Words<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Words").field("since", &self.haystacks.len()).finish_non_exhaustive()
-    }
-}
-
 /// How to come to the results of a search.
 pub(in crate::world) enum Plan {
     /// Only these can match.

@@ -1,8 +1,8 @@
 //! What the sorting helper finds out about a conversation.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
-use shared_inbox::{Timestamp, Urgency, limits};
+use serde::{Deserialize, Serialize};
+use shared_inbox::{Nullable, Timestamp, Urgency, limits};
 
 use crate::world::{Refusal, World};
 
@@ -23,17 +23,15 @@ use crate::world::{Refusal, World};
 #[non_exhaustive]
 pub struct Sorting {
     /// What it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    #[schemars(with = "Option<String>")]
-    pub topic: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+    pub topic: Nullable<String>,
     /// How urgent it is: `low`, `normal` or `high`.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[serde(default, skip_serializing_if = "Nullable::is_missing")]
     #[schemars(with = "Option<String>")]
-    pub urgency: Option<Option<Urgency>>,
+    pub urgency: Nullable<Urgency>,
     /// A warning, such as `phishing`.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    #[schemars(with = "Option<String>")]
-    pub risk: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+    pub risk: Nullable<String>,
     /// Up to three reasons for the warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk_reasons: Option<Vec<String>>,
@@ -42,29 +40,17 @@ pub struct Sorting {
     pub held: bool,
 }
 
-/// Tells a field that is null from one that is not there.
-pub(in crate::world) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    d: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(d).map(Some)
-}
-
 impl Sorting {
     /// Nothing found yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// It is about this.
-    pub fn topic(mut self, topic: impl Into<String>) -> Self {
-        self.topic = Some(Some(topic.into()));
-        self
-    }
-
-    /// It is so urgent.
-    pub fn urgency(mut self, urgency: Urgency) -> Self {
-        self.urgency = Some(Some(urgency));
-        self
+    setters! {
+        /// It is about this.
+        topic(topic: impl Into<String>) => topic = Nullable::Value(topic.into());
+        /// It is so urgent.
+        urgency(urgency: Urgency) => urgency = Nullable::Value(urgency);
     }
 
     /// Something looks wrong, for these reasons.
@@ -73,21 +59,25 @@ impl Sorting {
         risk: impl Into<String>,
         reasons: impl IntoIterator<Item = R>,
     ) -> Self {
-        self.risk = Some(Some(risk.into()));
+        self.risk = Nullable::Value(risk.into());
         self.risk_reasons = Some(reasons.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Nothing looks wrong any more.
-    pub fn no_risk(mut self) -> Self {
-        self.risk = Some(None);
-        self
+    setters! {
+        /// Nothing looks wrong any more.
+        no_risk() => risk = Nullable::Null;
+        /// Holds it as a likely scam.
+        held() => held = true;
     }
+}
 
-    /// Holds it as a likely scam.
-    pub fn held(mut self) -> Self {
-        self.held = true;
-        self
+/// Changes a field, unless nothing is said of it.
+pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
+    match new {
+        Nullable::Missing => {}
+        Nullable::Null => *field = None,
+        Nullable::Value(value) => *field = Some(value),
     }
 }
 
@@ -95,7 +85,7 @@ impl World {
     /// The sorting helper looks at a conversation.
     pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<(), Refusal> {
         let at = self.conversation_or_customer(id)?;
-        if matches!(&found.urgency, Some(Some(urgency)) if !Urgency::KNOWN.contains(urgency)) {
+        if found.urgency.get().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
             return Err(Refusal::field("urgency", "must be one of low, normal, high"));
         }
         if found.risk_reasons.as_ref().is_some_and(|reasons| reasons.len() > limits::RISK_REASONS) {
@@ -103,15 +93,9 @@ impl World {
         }
         self.helpers_run(at)?;
         let thread = &mut self.conversations[at];
-        if let Some(topic) = found.topic {
-            thread.topic = topic;
-        }
-        if let Some(urgency) = found.urgency {
-            thread.urgency = urgency;
-        }
-        if let Some(risk) = found.risk {
-            thread.risk = risk;
-        }
+        set(&mut thread.topic, found.topic);
+        set(&mut thread.urgency, found.urgency);
+        set(&mut thread.risk, found.risk);
         thread.risk_reasons = match (&thread.risk, found.risk_reasons) {
             (None, _) => Vec::new(),
             (Some(_), Some(reasons)) => reasons,

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use shared_inbox::{ActorId, Input, Tag, TagId, Timestamp, UserId, input::TagConversation};
+use shared_inbox::{
+    ActorId, Tag, TagId, Timestamp, UserId,
+    input::{Input, TagConversation},
+};
 
 use super::Item;
 use crate::world::{Actor, Refusal, ServiceResponse, World};
@@ -75,9 +78,10 @@ impl World {
     pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<(), Refusal> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
-        let change = TagConversation { add: change.add, remove: change.remove };
-        change.check()?;
-        self.tag(at, by.as_ref(), change, now);
+        let mut tags = TagConversation::default();
+        (tags.add, tags.remove) = (change.add, change.remove);
+        tags.check()?;
+        self.tag(at, by.as_ref(), tags, now);
         Ok(())
     }
 
@@ -92,9 +96,7 @@ impl World {
             tag.private_to.is_none() || (key_record.livemode && tag.private_to == key_record.created_by)
         };
         let tags = self.tags.iter().enumerate().filter(|(_, tag)| visible(tag));
-        let found: Vec<_> = tags
-            .map(|(at, tag)| Tag { id: tag.id.clone(), name: tag.name.clone(), count: count(at) })
-            .collect();
+        let found: Vec<_> = tags.map(|(at, tag)| Tag::new(tag.id.clone(), &tag.name, count(at))).collect();
         ServiceResponse::json(200, &found)
     }
 

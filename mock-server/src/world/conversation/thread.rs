@@ -75,16 +75,7 @@ fn open() -> Status {
     Status::Open
 }
 
-impl fmt::Debug for ConversationRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConversationRecord")
-            .field("id", &self.id)
-            .field("mailbox", &self.mailbox)
-            .field("status", &self.status)
-            .field("turn", &self.turn)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(ConversationRecord { id, mailbox, status, turn });
 
 /// One item of a timeline.
 // Most items are messages: boxing them would cost an allocation each and save little.
@@ -192,16 +183,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-impl fmt::Debug for MessageRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MessageRecord")
-            .field("id", &self.id)
-            .field("at", &self.at)
-            .field("direction", &self.direction)
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(MessageRecord { id, at, direction, status });
 
 impl MessageRecord {
     /// A mail that is meant to go out.
@@ -253,7 +235,7 @@ impl Item {
         data: [(&str, Value); N],
     ) -> Self {
         let data: Map<_, _> = data.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        Item::Event(TimelineEvent { at, actor: actor.to_owned(), event: event.to_owned(), data: data.into() })
+        Item::Event(TimelineEvent::new(at, actor, event, data))
     }
 }
 

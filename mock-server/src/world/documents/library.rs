@@ -1,6 +1,6 @@
 //! The document library.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::world::{
 };
 
 /// A document and where it was filed.
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Filed")]
 pub(crate) struct FiledDocument {
@@ -25,20 +25,11 @@ pub(crate) struct FiledDocument {
     pub document: Document,
 }
 
-impl fmt::Debug for FiledDocument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FiledDocument")
-            .field("mailbox", &self.mailbox)
-            .field("document", &self.document)
-            .finish()
-    }
-}
-
 /// An inbox and a kind.
 type Shelf = (usize, Option<DocumentKind>);
 
 /// Where the documents are: by inbox and kind, and by their words. Not part of the world document.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(in crate::world) struct Library {
     shelves: HashMap<Shelf, Ranked>,
     pub(in crate::world) words: Words<FiledDocument>,
@@ -66,15 +57,10 @@ impl World {
         now: Timestamp,
     ) -> DocumentId {
         let id: DocumentId = self.ids.fresh();
-        let document = Document {
-            id: id.clone(),
-            title: new.title.unwrap_or_else(|| new.filename.clone()),
-            filename: new.filename,
-            kind: new.kind,
-            fields: new.fields,
-            conversation_id: conversation.map(|at| self.conversations[at].id.clone()),
-            created_at: now,
-        };
+        let title = new.title.unwrap_or_else(|| new.filename.clone());
+        let mut document = Document::new(id.clone(), title, new.filename, now);
+        (document.kind, document.fields) = (new.kind, new.fields);
+        document.conversation_id = conversation.map(|at| self.conversations[at].id.clone());
         let at_end = self.documents.len();
         self.documents.push(FiledDocument { mailbox: new.mailbox, document });
         self.add_to_index(at_end);

@@ -1,12 +1,10 @@
 //! Files that come with a mail or that a person files, and what the document-reading helper finds in them.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, MailboxId, Timestamp};
+use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, MailboxId, Nullable, Timestamp};
 
-use crate::world::{Refusal, World, conversation::given};
+use crate::world::{Refusal, World, conversation::set};
 
 /// A file that comes with a mail, and what the document-reading helper finds in it.
 ///
@@ -38,14 +36,7 @@ pub struct InboundFile {
     pub fields: DocumentFields,
 }
 
-impl fmt::Debug for InboundFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InboundFile")
-            .field("size", &self.size)
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(InboundFile { size, kind });
 
 impl InboundFile {
     /// A file of this name, type and size.
@@ -54,16 +45,11 @@ impl InboundFile {
         Self { filename, content_type, size, title: None, kind: None, fields: DocumentFields::default() }
     }
 
-    /// Says what the reading helper takes it for.
-    pub fn kind(mut self, kind: DocumentKind) -> Self {
-        self.kind = Some(kind);
-        self
-    }
-
-    /// Says what the reading helper reads out of it.
-    pub fn fields(mut self, fields: DocumentFields) -> Self {
-        self.fields = fields;
-        self
+    setters! {
+        /// Says what the reading helper takes it for.
+        kind(kind: DocumentKind) => kind = Some(kind);
+        /// Says what the reading helper reads out of it.
+        fields(fields: DocumentFields) => fields = fields;
     }
 
     /// As it is filed.
@@ -75,7 +61,7 @@ impl InboundFile {
     /// As it shows on the message.
     pub(in crate::world) fn attachment(&self) -> Attachment {
         let Self { filename, content_type, size, .. } = self.clone();
-        Attachment { filename, content_type, size }
+        Attachment::new(filename, content_type, size)
     }
 }
 
@@ -106,14 +92,7 @@ pub struct NewDocument {
     pub fields: DocumentFields,
 }
 
-impl fmt::Debug for NewDocument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewDocument")
-            .field("mailbox", &self.mailbox)
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(NewDocument { mailbox, kind });
 
 impl NewDocument {
     /// A file of this name.
@@ -122,16 +101,11 @@ impl NewDocument {
         Self { mailbox, filename: filename.into(), title: None, kind: None, fields }
     }
 
-    /// With this title.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Of this kind.
-    pub fn kind(mut self, kind: DocumentKind) -> Self {
-        self.kind = Some(kind);
-        self
+    setters! {
+        /// With this title.
+        title(title: impl Into<String>) => title = Some(title.into());
+        /// Of this kind.
+        kind(kind: DocumentKind) => kind = Some(kind);
     }
 }
 
@@ -152,19 +126,14 @@ pub struct Reading {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it is; null when the helper cannot say.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
-    #[schemars(with = "Option<DocumentKind>")]
-    pub kind: Option<Option<DocumentKind>>,
+    #[serde(default, skip_serializing_if = "Nullable::is_missing")]
+    pub kind: Nullable<DocumentKind>,
     /// What is in it, instead of what was read before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<DocumentFields>,
 }
 
-impl fmt::Debug for Reading {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reading").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
+redacted_debug!(Reading { kind });
 
 impl Reading {
     /// Nothing found yet.
@@ -172,22 +141,13 @@ impl Reading {
         Self::default()
     }
 
-    /// It is called this.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// It is of this kind.
-    pub fn kind(mut self, kind: DocumentKind) -> Self {
-        self.kind = Some(Some(kind));
-        self
-    }
-
-    /// This is in it.
-    pub fn fields(mut self, fields: DocumentFields) -> Self {
-        self.fields = Some(fields);
-        self
+    setters! {
+        /// It is called this.
+        title(title: impl Into<String>) => title = Some(title.into());
+        /// It is of this kind.
+        kind(kind: DocumentKind) => kind = Nullable::Value(kind);
+        /// This is in it.
+        fields(fields: DocumentFields) => fields = Some(fields);
     }
 }
 
@@ -219,7 +179,7 @@ impl World {
 
     /// The document-reading helper looks at a document.
     pub fn read_document(&mut self, id: &str, found: Reading) -> Result<(), Refusal> {
-        check_kind(found.kind.as_ref().and_then(Option::as_ref))?;
+        check_kind(found.kind.get())?;
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("document"))?;
         self.helpers_run_in(self.index.mailboxes[&self.documents[at].mailbox])?;
@@ -228,9 +188,7 @@ impl World {
         if let Some(title) = found.title {
             document.title = title;
         }
-        if let Some(kind) = found.kind {
-            document.kind = kind;
-        }
+        set(&mut document.kind, found.kind);
         if let Some(fields) = found.fields {
             document.fields = fields;
         }

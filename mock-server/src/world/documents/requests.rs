@@ -1,7 +1,5 @@
 //! Asking a customer for documents: the checklist, the upload page, the reminders.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -42,16 +40,7 @@ pub(crate) struct DocumentRequest {
     pub completed_at: Option<Timestamp>,
 }
 
-impl fmt::Debug for DocumentRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DocumentRequest")
-            .field("id", &self.id)
-            .field("conversation", &self.conversation)
-            .field("sent_at", &self.sent_at)
-            .field("completed_at", &self.completed_at)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(DocumentRequest { id, conversation, sent_at, completed_at });
 
 /// One document that was asked for.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -157,15 +146,7 @@ pub struct RequestEntry {
     pub subject: String,
 }
 
-impl fmt::Debug for RequestEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestEntry")
-            .field("id", &self.id)
-            .field("sent_at", &self.sent_at)
-            .field("completed_at", &self.completed_at)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(RequestEntry { id, sent_at, completed_at });
 
 impl DocumentRequest {
     /// Whether every required item has an upload.
@@ -320,7 +301,8 @@ impl World {
             record.link(),
         );
         let mailbox = self.mailbox_of(at);
-        let from = Sender { name: Some(mailbox.name.clone()), email: mailbox.address.clone() };
+        let mut from = Sender::new(&mailbox.address);
+        from.name = Some(mailbox.name.clone());
         let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, text);
         message.status = Some(MessageStatus::Sending);
         let id = message.id.clone();

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
 };
 
@@ -39,15 +38,7 @@ pub(crate) struct AppMail {
     pub conversation: Option<ConversationId>,
 }
 
-impl fmt::Debug for AppMail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AppMail")
-            .field("livemode", &self.livemode)
-            .field("recorded_at", &self.recorded_at)
-            .field("conversation", &self.conversation)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(AppMail { livemode, recorded_at, conversation });
 
 /// All recorded mails, in the order of recording.
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,11 @@
 //! What people do with the messages of agents: approve drafts, stop what is about to leave.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shared_inbox::{
-    ActorId, ConversationId, Input, MessageId, MessageStatus, Status, Timestamp, Turn, input::Reply,
+    ActorId, ConversationId, MessageId, MessageStatus, Status, Timestamp, Turn,
+    input::{Input, Reply},
 };
 
 use super::Outcome;
@@ -38,16 +37,11 @@ impl Approval {
         Self::default()
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
-    }
-
-    /// With this text instead.
-    pub fn body(mut self, body: impl Into<String>) -> Self {
-        self.body = Some(body.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
+        /// With this text instead.
+        body(body: impl Into<String>) => body = Some(body.into());
     }
 }
 
@@ -129,16 +123,7 @@ pub struct Waiting {
     pub subject: String,
 }
 
-impl fmt::Debug for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting")
-            .field("message_id", &self.message_id)
-            .field("conversation_id", &self.conversation_id)
-            .field("drafted_by", &self.drafted_by)
-            .field("at", &self.at)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(Waiting { message_id, conversation_id, drafted_by, at });
 
 impl World {
     fn message_for_person(

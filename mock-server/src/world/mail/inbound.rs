@@ -1,7 +1,5 @@
 //! Mail that comes in: filed, stripped of history, and what it does to its conversation.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
@@ -93,17 +91,7 @@ pub struct InboundMail {
     pub held: bool,
 }
 
-impl fmt::Debug for InboundMail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InboundMail")
-            .field("conversation_id", &self.conversation_id)
-            .field("dmarc", &self.dmarc)
-            .field("auto_reply", &self.auto_reply)
-            .field("secure", &self.secure)
-            .field("held", &self.held)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(InboundMail { conversation_id, dmarc, auto_reply, secure, held });
 
 impl InboundMail {
     /// A mail to this inbox, from this address, that says this.
@@ -128,22 +116,13 @@ impl InboundMail {
         }
     }
 
-    /// From someone of this name.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// With this subject.
-    pub fn subject(mut self, subject: impl Into<String>) -> Self {
-        self.subject = Some(subject.into());
-        self
-    }
-
-    /// As a reply on this conversation.
-    pub fn on(mut self, conversation: &ConversationId) -> Self {
-        self.conversation_id = Some(conversation.to_string());
-        self
+    setters! {
+        /// From someone of this name.
+        name(name: impl Into<String>) => name = Some(name.into());
+        /// With this subject.
+        subject(subject: impl Into<String>) => subject = Some(subject.into());
+        /// As a reply on this conversation.
+        on(conversation: &ConversationId) => conversation_id = Some(conversation.to_string());
     }
 
     /// With this file.
@@ -247,16 +226,13 @@ impl World {
         let replied = !created || filing.answers.is_some();
         let mail = mail.content;
         self.note_on(at, &mail);
+        let mut from = Sender::new(mail.from);
+        from.name = mail.name;
         let message = MessageRecord {
             direction: Direction::Inbound,
             attachments: mail.attachments.iter().map(InboundFile::attachment).collect(),
             secure: mail.secure,
-            ..MessageRecord::outbound(
-                message_id.clone(),
-                now,
-                Sender { name: mail.name, email: mail.from },
-                quoted::strip(&mail.text),
-            )
+            ..MessageRecord::outbound(message_id.clone(), now, from, quoted::strip(&mail.text))
         };
         self.end_snooze(at);
         self.conversations[at].status = Status::Open;
@@ -280,11 +256,13 @@ impl World {
         let content = &mail.content;
         let subject = content.subject.clone().filter(|subject| !subject.trim().is_empty());
         let id = self.ids.fresh();
+        let mut contact = Contact::default();
+        (contact.name, contact.email) = (content.name.clone(), Some(content.from.clone()));
         self.begin_conversation(ConversationRecord {
             id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
-            contact: Contact { name: content.name.clone(), email: Some(content.from.clone()) },
+            contact,
             status: Status::Open,
             turn: None,
             assignee: None,

@@ -1,6 +1,6 @@
 //! Every email that left or was meant to.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,16 +53,7 @@ pub struct OutboxMail {
     pub outcome: Outcome,
 }
 
-impl fmt::Debug for OutboxMail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboxMail")
-            .field("at", &self.at)
-            .field("kind", &self.kind)
-            .field("message_id", &self.message_id)
-            .field("outcome", &self.outcome)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(OutboxMail { at, kind, message_id, outcome });
 
 /// A mail of the outbox as its recipient would get it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,14 +71,7 @@ pub struct SentMail {
     pub source: String,
 }
 
-impl fmt::Debug for SentMail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SentMail")
-            .field("mail", &self.mail)
-            .field("conversation_id", &self.conversation_id)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(SentMail { mail, conversation_id });
 
 /// Who sends notices to the owners of webhooks.
 const NOTICES_FROM: &str = "Shared inbox <notices@shared-inbox.example>";

@@ -70,11 +70,9 @@ impl World {
             ..InboundMail::new("", mail.from, mail.text)
         };
         let received = self.simulate(Mail { mailbox: sandbox, reference, conversation, content }, now);
-        Ok(SandboxReceipt {
-            conversation_id: received.conversation_id,
-            message_id: Some(received.message_id),
-            extra: serde_json::Map::new(),
-        })
+        let mut receipt = SandboxReceipt::new(received.conversation_id);
+        receipt.message_id = Some(received.message_id);
+        Ok(receipt)
     }
 
     /// Scam checks run in the sandbox; the other helpers do not.

@@ -95,7 +95,8 @@ impl World {
             Author::Someone(who) => self.name_of(who).unwrap_or_default(),
             Author::Helper | Author::Service => &mailbox.name,
         };
-        let from = Sender { name: Some(name.to_owned()), email: mailbox.address.clone() };
+        let mut from = Sender::new(&mailbox.address);
+        from.name = Some(name.to_owned());
         let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, writing.text);
         message.helper = matches!(author, Author::Helper);
         if let Author::Someone(who) = author {
@@ -125,13 +126,10 @@ impl World {
                 "It waits for approval, which nobody can give in the sandbox; to test a send, set send to true."
             }
         };
-        ReplyResult {
-            message_id: id,
-            status: if writing.send { MessageStatus::Scheduled } else { MessageStatus::Draft },
-            sends_at,
-            request_id,
-            note: Some(note.to_owned()),
-        }
+        let status = if writing.send { MessageStatus::Scheduled } else { MessageStatus::Draft };
+        let mut result = ReplyResult::new(id, status);
+        (result.sends_at, result.request_id, result.note) = (sends_at, request_id, Some(note.to_owned()));
+        result
     }
 
     /// Lets a draft go out when the undo window has passed.

@@ -1,12 +1,10 @@
 //! What the team and its drafting helper write in the app.
 
-use std::fmt;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use shared_inbox::{
-    Input, Operation, ReplyResult, Timestamp,
-    input::{DocumentItem, Reply},
+    Operation, ReplyResult, Timestamp,
+    input::{DocumentItem, Input, Reply},
 };
 
 use super::sending::{Author, Writing};
@@ -55,11 +53,7 @@ fn documents(_: &mut SchemaGenerator) -> Schema {
     field.and_then(|field| field.schema().try_into().ok()).unwrap_or_default()
 }
 
-impl fmt::Debug for TeamReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TeamReply").field("by", &self.by).field("send", &self.send).finish_non_exhaustive()
-    }
-}
+redacted_debug!(TeamReply { by, send });
 
 impl TeamReply {
     /// A reply that says this.
@@ -67,28 +61,15 @@ impl TeamReply {
         Self { body: body.into(), by: None, send: true, secure: false, documents: Vec::new() }
     }
 
-    /// Written by this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
-    }
-
-    /// Kept as a draft.
-    pub fn draft(mut self) -> Self {
-        self.send = false;
-        self
-    }
-
-    /// Sent as a secure link.
-    pub fn secure(mut self) -> Self {
-        self.secure = true;
-        self
-    }
-
-    /// Asks for these documents.
-    pub fn documents(mut self, documents: impl IntoIterator<Item = DocumentItem>) -> Self {
-        self.documents = documents.into_iter().collect();
-        self
+    setters! {
+        /// Written by this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
+        /// Kept as a draft.
+        draft() => send = false;
+        /// Sent as a secure link.
+        secure() => secure = true;
+        /// Asks for these documents.
+        documents(documents: impl IntoIterator<Item = DocumentItem>) => documents = documents.into_iter().collect();
     }
 }
 
@@ -111,11 +92,7 @@ pub struct HelperDraft {
     pub summary: Option<String>,
 }
 
-impl fmt::Debug for HelperDraft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HelperDraft").finish_non_exhaustive()
-    }
-}
+redacted_debug!(HelperDraft {});
 
 impl HelperDraft {
     /// A draft that says this.
@@ -140,8 +117,9 @@ impl World {
     ) -> Result<ReplyResult, Refusal> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
-        let documents = Some(reply.documents).filter(|documents| !documents.is_empty());
-        let checked = Reply { send: reply.send, documents, ..Reply::new(reply.body) };
+        let mut checked = Reply::new(reply.body);
+        checked.send = reply.send;
+        checked.documents = Some(reply.documents).filter(|documents| !documents.is_empty());
         checked.check()?;
         let writing = Writing { secure: reply.secure, ..checked.into() };
         Ok(self.write(at, Author::of(by), writing, now))
@@ -155,7 +133,8 @@ impl World {
         now: Timestamp,
     ) -> Result<ReplyResult, Refusal> {
         let at = self.conversation_or_customer(id)?;
-        let checked = Reply { summary: draft.summary, ..Reply::new(draft.body) };
+        let mut checked = Reply::new(draft.body);
+        checked.summary = draft.summary;
         checked.check()?;
         self.helpers_run(at)?;
         Ok(self.write(at, Author::Helper, checked.into(), now))

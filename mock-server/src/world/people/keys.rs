@@ -36,16 +36,7 @@ pub(crate) struct Key {
     pub key_hash: KeyHash,
 }
 
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key")
-            .field("agent_id", &self.agent_id)
-            .field("scopes", &self.scopes)
-            .field("livemode", &self.livemode)
-            .field("revoked", &self.revoked)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(Key { agent_id, scopes, livemode, revoked });
 
 impl Key {
     /// Whether the key has this scope.
@@ -65,11 +56,7 @@ impl KeyHash {
     }
 }
 
-impl fmt::Debug for KeyHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyHash(..)")
-    }
-}
+redacted_debug!(KeyHash {});
 
 impl fmt::Display for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,11 +112,7 @@ pub struct Keys {
     pub test: String,
 }
 
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keys(..)")
-    }
-}
+redacted_debug!(Keys {});
 
 impl Keys {
     /// The keys that are the same at every start.
@@ -200,11 +183,7 @@ pub struct CreatedKey {
     pub agent_id: AgentId,
 }
 
-impl fmt::Debug for CreatedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CreatedKey").field("agent_id", &self.agent_id).finish_non_exhaustive()
-    }
-}
+redacted_debug!(CreatedKey { agent_id });
 
 /// A key in the list of the control API.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -225,16 +204,7 @@ pub struct KeyEntry {
     pub revoked: bool,
 }
 
-impl fmt::Debug for KeyEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyEntry")
-            .field("agent_id", &self.agent_id)
-            .field("scopes", &self.scopes)
-            .field("livemode", &self.livemode)
-            .field("revoked", &self.revoked)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(KeyEntry { agent_id, scopes, livemode, revoked });
 
 const ALL_SCOPES: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
 

@@ -1,6 +1,6 @@
 //! Who sees what: a live key the team inboxes and its maker's private ones, a test key the sandbox alone.
 
-use shared_inbox::{ActorId, ActorType, AssignTo, Assignee, Team, TeamMember};
+use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
 
 use super::{Key, MailboxRecord, User};
 use crate::world::{Refusal, World};
@@ -59,14 +59,10 @@ impl World {
     pub(in crate::world) fn team_of(&self, mailbox: &MailboxRecord) -> Team {
         let people = self.users.iter().filter(|user| user.sees(mailbox));
         let agents = self.keys.iter().filter(|key| !key.revoked && key.sees(mailbox));
-        Team {
-            people: people
-                .map(|user| TeamMember { id: AssignTo::User(user.id.clone()), name: user.name.clone() })
-                .collect(),
-            agents: agents
-                .map(|key| TeamMember { id: AssignTo::Agent(key.agent_id.clone()), name: key.name.clone() })
-                .collect(),
-        }
+        let mut team = Team::default();
+        team.people.extend(people.map(|user| TeamMember::new(user.id.clone(), &user.name)));
+        team.agents.extend(agents.map(|key| TeamMember::new(key.agent_id.clone(), &key.name)));
+        team
     }
 
     /// The name of a person or an agent.
@@ -80,11 +76,7 @@ impl World {
 
     /// A person or an agent as an assignee is shown.
     pub(in crate::world) fn assignee(&self, who: &ActorId) -> Assignee {
-        Assignee {
-            id: who.clone(),
-            name: self.name_of(who).unwrap_or_default().to_owned(),
-            kind: kind_of(who),
-        }
+        Assignee::new(who.clone(), self.name_of(who).unwrap_or_default(), kind_of(who))
     }
 }
 

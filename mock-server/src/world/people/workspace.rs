@@ -1,7 +1,5 @@
 //! Who works in the workspace and where: people and inboxes.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
@@ -51,11 +49,7 @@ pub struct User {
     pub name: String,
 }
 
-impl fmt::Debug for User {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("User").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+redacted_debug!(User { id });
 
 /// An inbox.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,15 +69,7 @@ pub(crate) struct MailboxRecord {
     pub sandbox: bool,
 }
 
-impl fmt::Debug for MailboxRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MailboxRecord")
-            .field("id", &self.id)
-            .field("owner", &self.owner)
-            .field("sandbox", &self.sandbox)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(MailboxRecord { id, owner, sandbox });
 
 /// A person to add.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -157,11 +143,7 @@ pub struct MailboxEntry {
     pub sandbox: bool,
 }
 
-impl fmt::Debug for MailboxEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MailboxEntry").field("id", &self.id).field("open", &self.open).finish_non_exhaustive()
-    }
-}
+redacted_debug!(MailboxEntry { id, open });
 
 impl World {
     /// Adds a person.

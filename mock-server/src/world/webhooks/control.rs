@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::{Event, EventId, EventKind, Timestamp, WebhookId, WorkspaceId, event::WebhookTest};
+use shared_inbox::{
+    EventId, Timestamp, WebhookId, WorkspaceId,
+    event::{Event, EventKind, WebhookTest},
+};
 use shared_inbox_webhooks::Secret;
 
 use super::{
@@ -96,17 +99,12 @@ impl World {
     pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent, Refusal> {
         let id = self.webhook(id)?;
         self.sendable(&id)?;
-        let event = Event {
-            id: self.ids.fresh(),
-            version: Some(1),
-            created_at: Some(now),
-            workspace: Some(self.workspace.id.clone()),
-            livemode: Some(self.endpoint(&id)?.livemode),
-            summary: "Test event for this webhook".to_owned(),
-            url: None,
-            kind: EventKind::WebhookTest(WebhookTest { endpoint_id: id.clone() }),
-            raw: None,
-        };
+        let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
+        let mut event = Event::new(self.ids.fresh(), kind);
+        event.created_at = Some(now);
+        event.workspace = Some(self.workspace.id.clone());
+        event.livemode = Some(self.endpoint(&id)?.livemode);
+        event.summary = "Test event for this webhook".to_owned();
         let event_id = event.id.clone();
         self.step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
         self.remember(event.clone());

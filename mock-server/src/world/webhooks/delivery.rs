@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -63,12 +62,7 @@ pub(crate) struct ReceiverResponse {
     pub(crate) cut: bool,
 }
 
-impl fmt::Debug for ReceiverResponse {
-    /// Without its words.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReceiverResponse").field("cut", &self.cut).finish_non_exhaustive()
-    }
-}
+redacted_debug!(ReceiverResponse { cut });
 
 impl ReceiverResponse {
     fn size(&self) -> usize {
@@ -207,16 +201,8 @@ pub struct AttemptRequest {
     pub(crate) slow: bool,
 }
 
-/// The receiver's address may carry a password of its own, so it is left out.
-impl fmt::Debug for AttemptRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AttemptRequest")
-            .field("endpoint", &self.endpoint)
-            .field("event", &self.event)
-            .field("due", &self.due)
-            .finish_non_exhaustive()
-    }
-}
+// The receiver's address may carry a password of its own, so it is left out.
+redacted_debug!(AttemptRequest { endpoint, event, due });
 
 /// What came of a try.
 #[derive(Debug, Clone)]

@@ -1,10 +1,8 @@
 //! A webhook endpoint: where it points, what it hears, what it signs with.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Event, Timestamp, UserId, limits};
+use shared_inbox::{Timestamp, UserId, event::Event, limits};
 use shared_inbox_webhooks::Secret;
 
 use super::{Audience, Inbox};
@@ -135,11 +133,7 @@ impl Keys {
     }
 }
 
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").field("rotated", &self.previous.is_some()).finish_non_exhaustive()
-    }
-}
+redacted_debug!(Keys {});
 
 mod as_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -5,11 +5,10 @@
 use std::sync::Arc;
 
 use shared_inbox::{
-    ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, Event, EventKind, MessageId, Timestamp,
-    Turn,
+    ActorId, ActorType, AskKind, ConversationId, DocumentRequestId, MessageId, Timestamp, Turn,
     event::{
-        AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, EventActor, EventAssignee,
-        EventAuthor, EventDrafter, MessageSent, ScoutHeld, TurnChanged,
+        AskCompleted, Booking, ClientReplied, ConversationAssigned, DraftApproved, Event, EventActor,
+        EventAssignee, EventAuthor, EventKind, MessageSent, ScoutHeld, TurnChanged,
     },
     limits,
 };
@@ -42,17 +41,12 @@ impl World {
         if self.workspace.plan == Plan::Free {
             return;
         }
-        let event = Event {
-            id: self.ids.fresh(),
-            version: Some(1),
-            created_at: Some(now),
-            workspace: Some(self.workspace.id.clone()),
-            livemode: Some(audience.livemode),
-            summary: start(summary, limits::EVENT_SUMMARY).to_owned(),
-            url,
-            kind,
-            raw: None,
-        };
+        let mut event = Event::new(self.ids.fresh(), kind);
+        event.created_at = Some(now);
+        event.workspace = Some(self.workspace.id.clone());
+        event.livemode = Some(audience.livemode);
+        event.summary = start(summary, limits::EVENT_SUMMARY).to_owned();
+        event.url = url;
         self.step(StepKind::Event, event.id.as_str(), event.kind.event_type(), at, now);
         self.remember(event.clone());
         self.webhooks.emit(event, audience, &mut self.jobs, now);
@@ -87,14 +81,17 @@ impl World {
 
     fn event_assignee(&self, at: usize) -> Option<EventAssignee> {
         let who = self.conversations[at].assignee.as_ref()?;
-        let name = self.name_of(who).map(str::to_owned);
-        Some(EventAssignee { kind: kind_of(who), id: who.clone(), name })
+        let mut assignee = EventAssignee::new(kind_of(who), who.clone());
+        assignee.name = self.name_of(who).map(str::to_owned);
+        Some(assignee)
     }
 
     /// `None` is the service itself.
     fn event_actor(&self, who: Option<&ActorId>) -> EventActor {
         let kind = who.map_or(ActorType::System, kind_of);
-        EventActor { kind, id: who.cloned(), name: self.name_of_doer(who) }
+        let mut actor = EventActor::new(kind, self.name_of_doer(who));
+        actor.id = who.cloned();
+        actor
     }
 
     pub(in crate::world) fn emit_ask_completed(
@@ -103,11 +100,7 @@ impl World {
         ask: &DocumentRequestId,
         now: Timestamp,
     ) {
-        let data = AskCompleted {
-            ask_id: ask.clone(),
-            kind: AskKind::Documents,
-            conversation_id: self.conversations[at].id.clone(),
-        };
+        let data = AskCompleted::new(ask.clone(), AskKind::Documents, self.conversations[at].id.clone());
         self.emit_in(at, "Everything that was asked for is in", EventKind::AskCompleted(data), now);
     }
 
@@ -118,13 +111,10 @@ impl World {
         secure: bool,
         now: Timestamp,
     ) {
-        let data = ClientReplied {
-            conversation_id: self.conversations[at].id.clone(),
-            message_id: message.clone(),
-            mailbox_id: self.conversations[at].mailbox.clone(),
-            secure,
-            reference: self.conversations[at].reference.clone(),
-        };
+        let record = &self.conversations[at];
+        let mut data = ClientReplied::new(record.id.clone(), message.clone(), record.mailbox.clone());
+        data.secure = secure;
+        data.reference.clone_from(&record.reference);
         let summary = format!("Someone wrote back to {}", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::ClientReplied(data), now);
     }
@@ -135,7 +125,8 @@ impl World {
         let assigned_by = self.event_actor(by);
         let summary = format!("{} gave a conversation to {to}", assigned_by.name);
         let conversation_id = self.conversations[at].id.clone();
-        let data = ConversationAssigned { conversation_id, assignee, assigned_by };
+        let mut data = ConversationAssigned::new(conversation_id, assigned_by);
+        data.assignee = assignee;
         self.emit_in(at, &summary, EventKind::ConversationAssigned(data), now);
     }
 
@@ -152,7 +143,8 @@ impl World {
             Turn::Theirs => "It is the customer's turn",
             _ => "The conversation is done",
         };
-        let data = TurnChanged { conversation_id, turn, previous, assignee: self.event_assignee(at) };
+        let mut data = TurnChanged::new(conversation_id, turn);
+        (data.previous, data.assignee) = (previous, self.event_assignee(at));
         self.emit_in(at, summary, EventKind::TurnChanged(data), now);
     }
 
@@ -167,49 +159,45 @@ impl World {
         let author = self.message(message.as_str()).and_then(|place| self.message_at(place).author.clone());
         let approved_by = self.event_actor(by);
         let summary = format!("{} approved a draft", approved_by.name);
-        let data = DraftApproved {
-            conversation_id: self.conversations[at].id.clone(),
-            message_id: message.clone(),
-            drafted_by: EventDrafter { kind: author.as_ref().map(kind_of), id: author },
-            approved_by,
-            edited,
-        };
+        let mut data = DraftApproved::new(self.conversations[at].id.clone(), message.clone(), approved_by);
+        (data.drafted_by.kind, data.drafted_by.id) = (author.as_ref().map(kind_of), author);
+        data.edited = edited;
         self.emit_in(at, &summary, EventKind::DraftApproved(data), now);
     }
 
     pub(in crate::world) fn emit_sent(&mut self, at: usize, message: &MessageId, now: Timestamp) {
         let Some(record) = self.message(message.as_str()).map(|place| self.message_at(place)) else { return };
         // The drafting helper is an agent without an id; the service's own mail has no author.
-        let helper = record.helper.then_some(EventAuthor { kind: ActorType::Agent, id: None });
-        let someone = record.author.clone().map(|who| EventAuthor { kind: kind_of(&who), id: Some(who) });
-        let author = someone.or(helper);
-        let data = MessageSent {
-            conversation_id: self.conversations[at].id.clone(),
-            message_id: message.clone(),
-            mailbox_id: self.conversations[at].mailbox.clone(),
-            author,
-            secure: record.secure,
-        };
+        let helper = record.helper.then(|| EventAuthor::new(ActorType::Agent));
+        let someone = record.author.as_ref().map(|who| {
+            let mut author = EventAuthor::new(kind_of(who));
+            author.id = Some(who.clone());
+            author
+        });
+        let conversation = &self.conversations[at];
+        let mut data =
+            MessageSent::new(conversation.id.clone(), message.clone(), conversation.mailbox.clone());
+        (data.author, data.secure) = (someone.or(helper), record.secure);
         let summary = format!("An email went out from {}", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::MessageSent(data), now);
     }
 
     pub(in crate::world) fn emit_held(&mut self, at: usize, now: Timestamp) {
-        let data = ScoutHeld { conversation_id: self.conversations[at].id.clone() };
+        let data = ScoutHeld::new(self.conversations[at].id.clone());
         let summary = format!("A likely scam to {} was held", self.mailbox_of(at).name);
         self.emit_in(at, &summary, EventKind::ScoutHeld(data), now);
     }
 
     pub(in crate::world) fn emit_booking(&mut self, booking: usize, now: Timestamp) {
         let record = &self.bookings[booking];
-        let data = Booking {
-            booking_id: record.id.clone(),
-            booking_type_id: record.booking_type_id.clone(),
-            host_user_id: record.host_user_id.clone(),
-            conversation_id: record.conversation_id.clone(),
-            starts_at: record.starts_at,
-            ends_at: record.ends_at,
-        };
+        let mut data = Booking::new(
+            record.id.clone(),
+            record.booking_type_id.clone(),
+            record.host_user_id.clone(),
+            record.starts_at,
+            record.ends_at,
+        );
+        data.conversation_id.clone_from(&record.conversation_id);
         let host = self.name_of(&record.host_user_id.clone().into()).unwrap_or_default().to_owned();
         let (summary, kind) = if record.cancelled {
             (format!("A booking with {host} was cancelled"), EventKind::BookingCancelled(data))

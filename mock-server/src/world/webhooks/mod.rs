@@ -19,7 +19,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{Event, EventId, Timestamp, UserId, WebhookId};
+use shared_inbox::{EventId, Timestamp, UserId, WebhookId, event::Event};
 
 pub(crate) use control::ReceiverUnderTest;
 pub(crate) use delivery::ReceiverResponse;

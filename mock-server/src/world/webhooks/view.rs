@@ -1,10 +1,10 @@
 //! What the control API takes and gives for webhooks.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shared_inbox::{EventId, EventKind, Problems, Timestamp, UserId, WebhookId};
+use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::EventKind};
 
 use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
 use crate::world::empty_as_none;
@@ -122,17 +122,8 @@ impl CreateWebhook {
     }
 }
 
-/// The address may carry a password of the receiver's, so it is left out.
-impl fmt::Debug for CreateWebhook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CreateWebhook")
-            .field("livemode", &self.livemode)
-            .field("scope", &self.scope)
-            .field("owner", &self.owner)
-            .field("events", &self.events)
-            .finish_non_exhaustive()
-    }
-}
+// The address may carry a password of the receiver's, so it is left out.
+redacted_debug!(CreateWebhook { livemode, scope, owner, events });
 
 /// A webhook that was added.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -144,11 +135,7 @@ pub struct CreatedWebhook {
     pub secret: String,
 }
 
-impl fmt::Debug for CreatedWebhook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CreatedWebhook").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+redacted_debug!(CreatedWebhook { id });
 
 /// A webhook in the list of the control API.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -173,18 +160,7 @@ pub struct WebhookView {
     pub state: HookState,
 }
 
-impl fmt::Debug for WebhookView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookView")
-            .field("id", &self.id)
-            .field("livemode", &self.livemode)
-            .field("scope", &self.scope)
-            .field("owner", &self.owner)
-            .field("events", &self.events)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(WebhookView { id, livemode, scope, owner, events, state });
 
 /// The new secret of a webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -194,11 +170,7 @@ pub struct RotatedSecret {
     pub secret: String,
 }
 
-impl fmt::Debug for RotatedSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RotatedSecret").finish_non_exhaustive()
-    }
-}
+redacted_debug!(RotatedSecret {});
 
 /// A test event that is on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -222,16 +194,11 @@ pub struct DeliveryFilter {
 }
 
 impl DeliveryFilter {
-    /// Those that stand so.
-    pub fn outcome(mut self, outcome: DeliveryOutcome) -> Self {
-        self.outcome = Some(outcome);
-        self
-    }
-
-    /// Those of events of this kind.
-    pub fn event_type(mut self, event_type: impl Into<String>) -> Self {
-        self.event_type = Some(event_type.into());
-        self
+    setters! {
+        /// Those that stand so.
+        outcome(outcome: DeliveryOutcome) => outcome = Some(outcome);
+        /// Those of events of this kind.
+        event_type(event_type: impl Into<String>) => event_type = Some(event_type.into());
     }
 }
 
@@ -277,16 +244,7 @@ pub struct DeliveryDetail {
     pub body: String,
 }
 
-impl fmt::Debug for DeliveryDetail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeliveryDetail")
-            .field("event_id", &self.event_id)
-            .field("event_type", &self.event_type)
-            .field("outcome", &self.outcome)
-            .field("tries", &self.tries.len())
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(DeliveryDetail { event_id, event_type, outcome });
 
 /// A try with its headers, and what the receiver answered.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -313,16 +271,7 @@ pub struct AttemptSent {
     pub response_cut: bool,
 }
 
-impl fmt::Debug for AttemptSent {
-    /// Without what the receiver said.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AttemptSent")
-            .field("at", &self.at)
-            .field("status", &self.status)
-            .field("error", &self.error)
-            .finish_non_exhaustive()
-    }
-}
+redacted_debug!(AttemptSent { at, status, error });
 
 impl AttemptSent {
     pub(super) fn of(made: &Attempt, event: &EventId) -> Self {

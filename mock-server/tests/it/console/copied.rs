@@ -252,6 +252,7 @@ async fn sandbox_inbound_works() {
 }
 
 mod sandbox_inbound_2 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -261,7 +262,7 @@ async fn sandbox_inbound_works() {
     let mail = mock.test_client().sandbox_inbound("vera@customer.test", "Hello").subject("Sandbox");
     let id = mail.await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/sandbox/inbound");
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
     let request = request.header("content-type", "application/json").body("{\"conversationId\":\"cnv_2cukxv15amtby\",\"from\":\"vera@customer.test\",\"text\":\"Again\"}".replace("cnv_2cukxv15amtby", id.as_str()));
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 201);
@@ -397,6 +398,7 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_5 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -407,7 +409,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -415,6 +417,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_4 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -425,7 +428,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -433,6 +436,7 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_6 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -443,7 +447,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -451,6 +455,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_5 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -461,7 +466,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":7}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -469,6 +474,7 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_7 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -479,7 +485,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":7}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -487,6 +493,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_6 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -497,7 +504,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":null}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -505,6 +512,7 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_8 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -515,7 +523,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":null}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -523,6 +531,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_7 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -533,7 +542,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -541,6 +550,7 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_9 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -551,7 +561,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -559,6 +569,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_8 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -569,7 +580,7 @@ async fn set_status_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/status".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"status\":{\"a\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -577,6 +588,7 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_10 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -587,7 +599,7 @@ async fn assign_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/assign".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"to\":{\"a\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -595,6 +607,7 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod add_note_4 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -605,7 +618,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -613,6 +626,7 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod add_note_5 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -623,7 +637,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"Half a letter: \\ud83d\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -631,6 +645,7 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod add_note_6 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -641,7 +656,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":{\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\":1}}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -649,6 +664,7 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod tag_conversation_3 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -659,7 +675,7 @@ async fn tag_conversation_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/tags".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"add\":\"x\",\"remove\":[\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -667,6 +683,7 @@ async fn tag_conversation_is_refused_with_400() {
 }
 
 mod reply_4 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -677,7 +694,7 @@ async fn reply_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"x\",\"send\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -685,6 +702,7 @@ async fn reply_is_refused_with_400() {
 }
 
 mod request_documents_3 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -695,7 +713,7 @@ async fn request_documents_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/document-requests".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"documents\":[],\"dueDate\":\"2027-02-30\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -703,6 +721,7 @@ async fn request_documents_is_refused_with_400() {
 }
 
 mod record_sent_2 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -710,7 +729,7 @@ use shared_inbox_mock::MockServer;
 async fn record_sent_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/app-mail");
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"messageId\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"reference\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"subject\":\"x\",\"to\":[]}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -718,6 +737,7 @@ async fn record_sent_is_refused_with_400() {
 }
 
 mod sandbox_inbound_3 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -725,7 +745,7 @@ use shared_inbox_mock::MockServer;
 async fn sandbox_inbound_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/sandbox/inbound");
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.test_key());
     let request = request.header("content-type", "application/json").body("{\"from\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\",\"text\":\"\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -733,6 +753,7 @@ async fn sandbox_inbound_is_refused_with_400() {
 }
 
 mod list_conversations_4 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -740,13 +761,14 @@ use shared_inbox_mock::MockServer;
 async fn list_conversations_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/conversations?limit=x");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
 }
 }
 
 mod list_conversations_5 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -754,7 +776,7 @@ use shared_inbox_mock::MockServer;
 async fn list_conversations_is_refused_with_400() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/conversations?limit=");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
 }
@@ -825,6 +847,7 @@ async fn search_documents_is_refused_with_400() {
 }
 
 mod add_note_7 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -835,7 +858,7 @@ async fn add_note_is_refused_with_400() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("no JSON \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 400);
@@ -843,6 +866,7 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod request_1 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -850,13 +874,14 @@ use shared_inbox_mock::MockServer;
 async fn request_is_refused_with_404() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/nothing/%22)%3B%20std%3A%3Aprocess%3A%3Aexit(0)%3B%20(%22%5C%22%0A'%22%22%22%24%7Bprocess.exit(0)%7D%60");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 404);
 }
 }
 
 mod request_2 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -864,13 +889,14 @@ use shared_inbox_mock::MockServer;
 async fn request_is_refused_with_405() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/tags");
-    let request = shared_inbox::reqwest::Client::new().request("DELETE".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("DELETE".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 405);
 }
 }
 
 mod me_2 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -878,13 +904,14 @@ use shared_inbox_mock::MockServer;
 async fn me_is_refused_with_401() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 401);
 }
 }
 
 mod add_note_8 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -895,7 +922,7 @@ async fn add_note_is_refused_with_401() {
     let mail = InboundMail::new(address, "kim@customer.example", "Hello \"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\").subject("\"); std::process::exit(0); (\"\\\"\n'\"\"\"${process.exit(0)}`\u{202e}\u{7}é😀\\");
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/notes".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth("rk_live_unknown");
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 401);
@@ -1135,6 +1162,7 @@ async fn add_note_is_refused_with_403() {
 }
 
 mod me_4 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1143,13 +1171,14 @@ async fn me_is_refused_with_429() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::status(429)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 429);
 }
 }
 
 mod reply_6 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1161,7 +1190,7 @@ async fn reply_is_refused_with_429() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::status(429)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 429);
@@ -1169,6 +1198,7 @@ async fn reply_is_refused_with_429() {
 }
 
 mod me_5 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1177,13 +1207,14 @@ async fn me_is_refused_with_500() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::status(500)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 500);
 }
 }
 
 mod reply_7 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1195,7 +1226,7 @@ async fn reply_is_refused_with_500() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::status(500)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 500);
@@ -1203,6 +1234,7 @@ async fn reply_is_refused_with_500() {
 }
 
 mod me_6 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1211,13 +1243,14 @@ async fn me_is_refused_with_503() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::status(503)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 503);
 }
 }
 
 mod reply_8 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1229,7 +1262,7 @@ async fn reply_is_refused_with_503() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::status(503)).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 503);
@@ -1237,6 +1270,7 @@ async fn reply_is_refused_with_503() {
 }
 
 mod me_7 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1245,12 +1279,13 @@ async fn me_gets_no_answer() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     assert!(request.send().await.is_err());
 }
 }
 
 mod reply_9 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1262,13 +1297,14 @@ async fn reply_gets_no_answer() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     assert!(request.send().await.is_err());
 }
 }
 
 mod me_8 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1277,12 +1313,13 @@ async fn me_gets_no_answer() {
     let mock = MockServer::builder().manual_clock().empty().start().await;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/me");
-    let request = shared_inbox::reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("GET".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     assert!(request.send().await.is_err());
 }
 }
 
 mod reply_10 {
+// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1294,7 +1331,7 @@ async fn reply_gets_no_answer() {
     let id = mock.control().inbound(mail).await.unwrap().conversation_id;
     mock.control().add_fault(FaultRule::new(Effect::drop_before()).always()).await.unwrap();
     let url = format!("{}{}", mock.base_url(), "/conversations/cnv_140i3bxtyzru0/replies".replace("cnv_140i3bxtyzru0", id.as_str()));
-    let request = shared_inbox::reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
+    let request = reqwest::Client::new().request("POST".parse::<Method>().unwrap(), url).bearer_auth(mock.live_key());
     let request = request.header("content-type", "application/json").body("{\"body\":\"\\\"); std::process::exit(0); (\\\"\\\\\\\"\\n'\\\"\\\"\\\"${process.exit(0)}`\u{202e}\\u0007é😀\\\\\"}");
     assert!(request.send().await.is_err());
 }

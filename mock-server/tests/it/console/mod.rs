@@ -291,7 +291,7 @@ async fn every_file_of_the_page_is_served_with_a_policy_that_lets_nothing_else_i
     assert!(embedded <= 170_000, "{embedded} bytes are embedded");
 }
 
-/// A file line by line, without those that are comments.
+/// A file line by line, without those that are comments and without types in the others.
 fn without_comments(file: &str) -> String {
     let (mut text, mut inside) = (String::new(), false);
     for line in file.lines() {
@@ -301,10 +301,15 @@ fn without_comments(file: &str) -> String {
             inside = end.is_none();
             line = end.map_or("", |end| line[end + 2..].trim_start());
         }
-        if !line.is_empty() && !line.starts_with("//") {
-            text.push_str(line);
-            text.push('\n');
+        if line.is_empty() || line.starts_with("//") {
+            continue;
         }
+        while let Some(start) = line.find("/** @") {
+            text.push_str(&line[..start]);
+            line = line[start..].split_once("*/").map_or("", |(_, rest)| rest);
+        }
+        text.push_str(line);
+        text.push('\n');
     }
     text
 }

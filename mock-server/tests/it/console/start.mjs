@@ -51,6 +51,8 @@ await run(async () => {
     await arm({ [sees]: 'truncate', Bytes: '7' }, { truncate: 7 }, 'The next request gets only the first 7 bytes of its answer');
     await arm({ [sees]: 'body', 'Body of the answer': 'Oops' }, { body: 'Oops' }, 'The next request gets another body instead of its answer');
     await arm({ [sees]: 'headers', 'Headers of the answer': 'Retry-After: 2' }, { headers: { 'Retry-After': '2' } }, 'The next request is answered with Retry-After: 2');
+    const hour = [{ method: 'POST', path: '/clock', body: { advanceSeconds: 3600 } }];
+    await arm({ [sees]: 'act', 'Control calls': JSON.stringify(hour), 'They are made': 'after' }, { when: 'after', act: hour }, 'The next request is followed by a control call');
     const rule = await arm({ [sees]: 'status', 'More conditions': true, Method: 'POST', 'MCP tool': 'reply', Query: 'view=open', 'Body has': '{"send": true}', 'Chance in percent': '50', 'Seed of': '7', 'For so many seconds': '60', 'Let so many': '2' }, { status: 500 }, '50 % of all requests to POST of the tool reply with view=open whose body has {"send":true} is answered with 500, and nothing happens, after 2 that pass, for 60 s');
     same([rule.method, rule.tool, rule.query, rule.body, rule.probability, rule.seed, rule.forSeconds, rule.skip, rule.times], ['POST', 'reply', { view: 'open' }, { send: true }, 0.5, 7, 60, 2, null], 'every condition');
     const hooks = { 'What goes wrong': 'webhooks' };

@@ -203,7 +203,7 @@ async fn examined(careless: Careless) -> Value {
         }
         let event = got.json();
         let kind = event["type"].as_str().unwrap();
-        if careless.unknown_types && !shared_inbox::EventKind::TYPES.contains(&kind) {
+        if careless.unknown_types && !shared_inbox::event::EventKind::TYPES.contains(&kind) {
             return refuse(422);
         }
         if careless.extra_fields && event.get("exam").is_some() {

@@ -94,7 +94,9 @@ impl Kit {
 
     /// A mail from Kim that starts a conversation in the team inbox; gives its id.
     pub(crate) fn mail(&mut self, text: &str) -> String {
-        self.inbound(InboundMail::new("help@acme.example", "kim@example.com", text)).conversation_id.into()
+        self.inbound(InboundMail::new("help@acme.example", "kim@example.com", text))
+            .conversation_id
+            .to_string()
     }
 
     /// A simulated mail that starts a conversation in the sandbox; gives its id.

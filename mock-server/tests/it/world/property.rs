@@ -131,7 +131,7 @@ impl Run {
                     assert_eq!(result.is_ok(), self.there[&id] == place);
                 } else {
                     let received = self.kit.inbound(mail);
-                    self.came(received.conversation_id.into(), place);
+                    self.came(received.conversation_id.to_string(), place);
                 }
             }
             Step::Simulated { magic, joins } => {

@@ -13,7 +13,8 @@ use super::response::Response;
 use crate::client::engine::{Answer, Core, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
-use crate::{Conversation, ConversationId, Input, Method, Operation, Problems};
+use crate::input::Input;
+use crate::{Conversation, ConversationId, Method, Operation, Problems};
 
 /// A call that is made by awaiting it. `I` is its input, `O` what it gives.
 ///

@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use crate::client::engine::{Core, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, Result};
-use crate::{ConversationId, Input, Method, Operation, Problem, Problems, Scope};
+use crate::input::{self, Input};
+use crate::{ConversationId, Method, Operation, Problem, Problems, Scope};
 
 impl From<Method> for http::Method {
     fn from(method: Method) -> Self {
@@ -26,7 +27,7 @@ pub(crate) struct Payload {
 
 pub(crate) fn query<I: Input>(input: &I) -> Result<Payload, Problems> {
     input.check()?;
-    Ok(Payload { query: input.query(), body: None })
+    Ok(Payload { query: input::query(input), body: None })
 }
 
 pub(crate) fn body<I: Input>(input: &I) -> Result<Payload, Problems> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{EventKind, Reference, ReplyAddress, View, new_message_id};
+use shared_inbox::{Reference, ReplyAddress, View, event::EventKind, new_message_id};
 use shared_inbox_mock::{InboundMail, MockServer};
 
 use super::receiver::Listener;

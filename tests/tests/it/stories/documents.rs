@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{EventKind, input::DocumentItem};
+use shared_inbox::{event::EventKind, input::DocumentItem};
 use shared_inbox_mock::{InboundMail, MockServer, OutboxKind, Upload};
 
 use super::receiver::Listener;

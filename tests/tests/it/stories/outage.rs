@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{AssignTo, EventKind};
+use shared_inbox::{AssignTo, event::EventKind};
 use shared_inbox_mock::{DeliveryFilter, DeliveryOutcome, HookState, MockServer, OutboxKind};
 
 use super::receiver::Listener;

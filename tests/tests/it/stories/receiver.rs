@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use shared_inbox::{Event, EventKind};
+use shared_inbox::event::{Event, EventKind};
 use shared_inbox_mock::{Control, CreateWebhook, TimestampSource};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shared_inbox::{ActorId, AssignTo, EventKind, MessageStatus, Status, View};
+use shared_inbox::{ActorId, AssignTo, MessageStatus, Status, View, event::EventKind};
 use shared_inbox_mock::{Approval, InboundMail, MockServer, Stop};
 
 use super::receiver::Listener;

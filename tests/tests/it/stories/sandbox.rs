@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use shared_inbox::{EventKind, MessageStatus};
+use shared_inbox::{MessageStatus, event::EventKind};
 use shared_inbox_mock::MockServer;
 
 use super::receiver::Listener;

@@ -92,23 +92,16 @@ impl Demo {
 
     fn send(&mut self, minutes: u64, conversation: usize, text: &str) {
         let at = self.ago(minutes);
-        self.world.reply(
-            conversation,
-            self.world.agent_of(self.live),
-            Reply { send: true, ..Reply::new(text) },
-            at,
-        );
+        let mut reply = Reply::new(text);
+        reply.send = true;
+        self.world.reply(conversation, self.world.agent_of(self.live), reply, at);
     }
 
     fn tag(&mut self, minutes: u64, conversation: usize, names: &[&str]) {
         let at = self.ago(minutes);
-        let add = names.iter().map(|name| (*name).to_owned()).collect();
-        self.world.tag(
-            conversation,
-            self.world.agent_of(self.live).as_ref(),
-            TagConversation { add, remove: Vec::new() },
-            at,
-        );
+        let mut change = TagConversation::default();
+        change.add.extend(names.iter().map(|name| (*name).to_owned()));
+        self.world.tag(conversation, self.world.agent_of(self.live).as_ref(), change, at);
     }
 
     fn note(&mut self, minutes: u64, conversation: usize, text: &str) {

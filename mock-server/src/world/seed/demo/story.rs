@@ -55,13 +55,11 @@ impl Demo {
         self.assign(240, invoice, &anna);
         self.tag(239, invoice, &["invoice"]);
         let at = self.ago(200);
-        let reply = Reply {
-            summary: Some("Promises a corrected invoice today".into()),
-            ..Reply::new(
-                "Hello Rosa,\n\nof course. You will have the corrected invoice in your inbox today; the old one is void \
-                 and needs no answer.\n\nBest wishes from the lamp shop",
-            )
-        };
+        let mut reply = Reply::new(
+            "Hello Rosa,\n\nof course. You will have the corrected invoice in your inbox today; the old one is void \
+             and needs no answer.\n\nBest wishes from the lamp shop",
+        );
+        reply.summary = Some("Promises a corrected invoice today".into());
         self.world.reply(invoice, self.world.agent_of(self.billing), reply, at);
 
         let mut mail = InboundMail::new(
@@ -221,15 +219,13 @@ impl Demo {
         mail.topic = Some("Accounts".into());
         let account = self.mail(4_600, mail);
         let at = self.ago(4_500);
-        let request = RequestDocuments {
-            message: Some("To open an account for you we need a few papers.".into()),
-            send: true,
-            ..RequestDocuments::new([
-                DocumentItem::new("Trade licence"),
-                DocumentItem::new("Bank statement").description("The last three months"),
-                DocumentItem::new("A reference from a supplier").nice_to_have(),
-            ])
-        };
+        let mut request = RequestDocuments::new([
+            DocumentItem::new("Trade licence"),
+            DocumentItem::new("Bank statement").description("The last three months"),
+            DocumentItem::new("A reference from a supplier").nice_to_have(),
+        ]);
+        request.message = Some("To open an account for you we need a few papers.".into());
+        request.send = true;
         let asked = self.world.request_documents(account, self.world.agent_of(self.live), request, at);
         let id = asked.request_id.expect(HOLDS);
         let at = self.ago(3_900);
@@ -310,7 +306,8 @@ impl Demo {
             .subject("A first test");
         self.world.receive(Mail { mailbox, reference: None, conversation: None, content }, at);
         let conversation = self.world.conversations.len() - 1;
-        let reply = Reply { send: true, ..Reply::new("It does.") };
+        let mut reply = Reply::new("It does.");
+        reply.send = true;
         self.world.reply(conversation, self.world.agent_of(self.test), reply, at);
     }
 }

@@ -4,12 +4,13 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use redis::RedisError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
+use super::connection::Connection;
 use super::script::{Batch, Reply, Report, StoredSlot, millis};
-use super::state::{Held, KeyState, Slot};
-use crate::client::policy::limiter::Priority;
+use super::state::{Held, KeyState, Message, Question, Slot};
 use crate::client::policy::limiter::acquire::Reservation;
+use crate::client::policy::limiter::schedule::Rules;
 
 /// So many questions go together.
 const MAX_QUESTIONS: usize = 64;
@@ -17,18 +18,6 @@ const MAX_QUESTIONS: usize = 64;
 const MAX_DELAY: Duration = Duration::from_secs(1);
 /// The store's clock may run faster than ours by one part in so many.
 const MAX_DRIFT: i64 = 500;
-
-pub(super) struct Question {
-    /// None: whether the store is there.
-    pub(super) priority: Option<Priority>,
-    pub(super) ends: Instant,
-    pub(super) tell: oneshot::Sender<Reservation<Held>>,
-}
-
-pub(super) enum Message {
-    Question(Question),
-    Report(Report),
-}
 
 /// What is to be sent, and what was last heard.
 pub(super) struct Batcher {
@@ -46,17 +35,32 @@ pub(super) struct Batcher {
 }
 
 impl Batcher {
-    pub(super) fn new(
-        state: Weak<KeyState>,
-        messages: mpsc::UnboundedReceiver<Message>,
+    /// Starts the task for one key. It ends when nobody holds the state any more.
+    pub(super) fn start(
+        name: String,
+        rules: Rules,
+        share: u32,
+        connection: Arc<Connection>,
         is_new: bool,
-    ) -> Self {
-        let (questions, reports) = (Vec::new(), Vec::new());
-        Self { state, messages, questions, reports, failures: 0, is_new, seen: 0, generation: 0, clock: None }
+    ) -> Arc<KeyState> {
+        let (sender, messages) = mpsc::unbounded_channel();
+        let state = Arc::new(KeyState::new(name, rules, share, connection, sender));
+        let batcher = Self {
+            state: Arc::downgrade(&state),
+            messages,
+            questions: Vec::new(),
+            reports: Vec::new(),
+            failures: 0,
+            is_new,
+            seen: 0,
+            generation: 0,
+            clock: None,
+        };
+        tokio::spawn(batcher.run());
+        state
     }
 
-    /// Until nobody uses the key any more.
-    pub(super) async fn run(mut self) {
+    async fn run(mut self) {
         loop {
             while let Ok(message) = self.messages.try_recv() {
                 self.gather(message);

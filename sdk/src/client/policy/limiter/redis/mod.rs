@@ -17,6 +17,7 @@ use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
 
+use batcher::Batcher;
 pub use connection::StoreError;
 use connection::{Connection, MAX_LIMIT};
 use script::Batch;
@@ -106,7 +107,7 @@ impl RedisLimiter {
         }
         let is_new = self.connected_at.elapsed() < window;
         let start =
-            || KeyState::start(name(key), self.rules, self.share, Arc::clone(&self.connection), is_new);
+            || Batcher::start(name(key), self.rules, self.share, Arc::clone(&self.connection), is_new);
         Arc::clone(keys.states.entry(key).or_insert_with(start))
     }
 }

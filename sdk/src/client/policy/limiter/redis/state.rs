@@ -14,7 +14,6 @@ use redis::RedisError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
-use super::batcher::{Batcher, Message, Question};
 use super::connection::Connection;
 use super::script::{Reply, Report, StoredSlot, millis};
 use crate::client::policy::clock::{Clock, TokioClock};
@@ -72,15 +71,14 @@ impl Slot {
 }
 
 impl KeyState {
-    pub(super) fn start(
+    pub(super) fn new(
         name: String,
         rules: Rules,
         share: u32,
         connection: Arc<Connection>,
-        is_new: bool,
-    ) -> Arc<Self> {
+        messages: mpsc::UnboundedSender<Message>,
+    ) -> Self {
         let own = Rules { limit: share.max(1) as usize, ..rules };
-        let (messages, receiver) = mpsc::unbounded_channel();
         let now = Instant::now();
         let heard = Heard {
             at: now,
@@ -92,19 +90,16 @@ impl KeyState {
             used_at: now,
             max_hold: Duration::ZERO,
         };
-        Arc::new_cyclic(|state| {
-            tokio::spawn(Batcher::new(state.clone(), receiver, is_new).run());
-            Self {
-                name,
-                rules,
-                connection,
-                away: watch::Sender::new(None),
-                messages,
-                heard: Mutex::new(heard),
-                share: (share, MemoryLimiter::with_rules(own, Arc::new(TokioClock))),
-                bulk: BulkQueue::default(),
-            }
-        })
+        Self {
+            name,
+            rules,
+            connection,
+            away: watch::Sender::new(None),
+            messages,
+            heard: Mutex::new(heard),
+            share: (share, MemoryLimiter::with_rules(own, Arc::new(TokioClock))),
+            bulk: BulkQueue::default(),
+        }
     }
 
     pub(super) fn is_away(&self) -> bool {
@@ -218,6 +213,20 @@ impl KeyState {
             self.tell(Report::Throttled { retry_after });
         }
     }
+}
+
+/// A message of a [`KeyState`] to its batcher.
+pub(super) enum Message {
+    Question(Question),
+    Report(Report),
+}
+
+/// Asks the store for a slot.
+pub(super) struct Question {
+    /// `None` asks only whether the store can be reached.
+    pub(super) priority: Option<Priority>,
+    pub(super) ends: Instant,
+    pub(super) tell: oneshot::Sender<Reservation<Held>>,
 }
 
 /// A slot that is given back unless it is used.

@@ -1,0 +1,4 @@
+//! The sandbox.
+
+pub(super) mod magic;
+pub(super) mod simulated_mail;

@@ -1,0 +1,283 @@
+//! Retries, the delivery log, and what turns a webhook off.
+
+use serde_json::json;
+
+use super::delivery::{hooked, unlike};
+use crate::conform::{
+    check::session::{Session, text},
+    rule::{Table, WORLD},
+    stop::Stop,
+    wire::receiver::{Answer, Receiver},
+};
+
+/// The waits between tries, in seconds.
+const WAITS: [f64; 8] = [30.0, 120.0, 600.0, 1_800.0, 3_600.0, 10_800.0, 21_600.0, 43_200.0];
+
+async fn state(s: &Session, hook: &str) -> Result<String, Stop> {
+    let hooks = s.control()?.list("/webhooks").await?;
+    Ok(hooks.iter().find(|it| it["id"] == hook).map(|it| text(&it["state"])).unwrap_or_default())
+}
+
+pub(crate) fn add(table: &mut Table) {
+    table.section("6.1");
+    retries(table);
+    endings(table);
+}
+
+fn retries(table: &mut Table) {
+    table.demand(
+        "retry.schedule",
+        "Retries come after about 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h and 12 h, each varying by 20%",
+        WORLD,
+        |s| async move {
+            let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+            s.test_event(&hook).await?;
+            s.advance(40 * 3_600).await?;
+            let times: Vec<f64> =
+                receiver.got().iter().filter_map(|it| it.header("webhook-timestamp").parse().ok()).collect();
+            let waits: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let fits = |(waited, wait): (&f64, &f64)| (wait * 0.8 - 2.0..=wait * 1.2 + 2.0).contains(waited);
+            match waits.len() == WAITS.len() && waits.iter().zip(&WAITS).all(fits) {
+                true => Ok(()),
+                false => unlike(
+                    "a receiver that always fails",
+                    format!("waits of about {WAITS:?} seconds"),
+                    format!("{waits:?}"),
+                ),
+            }
+        },
+    );
+    table.demand("retry.varies", "The waits vary from event to event", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        for _ in 0..10 {
+            s.test_event(&hook).await?;
+        }
+        s.advance(40).await?;
+        let mut waits: Vec<String> =
+            receiver.got()[10..].iter().map(|it| it.header("webhook-timestamp").to_owned()).collect();
+        let tries = waits.len();
+        waits.sort();
+        waits.dedup();
+        match tries == 10 && waits.len() >= 4 {
+            true => Ok(()),
+            false => unlike(
+                "ten events that fail at the same moment",
+                "ten retries, spread over the range",
+                format!("{tries} retries, at {} different times", waits.len()),
+            ),
+        }
+    });
+    table.demand("retry.dropped", "After that the event is dropped", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        s.test_event(&hook).await?;
+        s.advance(40 * 3_600).await?;
+        let tries = receiver.got().len();
+        receiver.answer(200);
+        s.advance(10 * 86_400).await?;
+        match receiver.got().len() == tries {
+            true => Ok(()),
+            false => unlike(
+                "ten days after the last try",
+                "nothing more",
+                format!("{} more", receiver.got().len() - tries),
+            ),
+        }
+    });
+    table.demand("retry.same", "`id` and body are identical on every try", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        s.test_event(&hook).await?;
+        s.advance(3_600).await?;
+        let got = receiver.got();
+        match got.len() > 2
+            && got
+                .iter()
+                .all(|it| it.header("webhook-id") == got[0].header("webhook-id") && it.body == got[0].body)
+        {
+            true => Ok(()),
+            false => {
+                unlike("an hour of tries", "the same id and body", format!("{} tries that differ", got.len()))
+            }
+        }
+    });
+    table.demand("retry.signed", "Each try is signed anew", WORLD, |s| async move {
+        let (receiver, hook, secret) = hooked(&s, Answer::Status(500), json!({})).await?;
+        s.test_event(&hook).await?;
+        s.advance(3_600).await?;
+        match receiver.got().iter().all(|it| it.is_signed_with(&secret)) {
+            true => Ok(()),
+            false => unlike("an hour of tries", "a signature that fits on each", "one that does not fit"),
+        }
+    });
+    table.demand("retry.until", "Nothing follows a 2xx", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        s.test_event(&hook).await?;
+        receiver.answer(200);
+        s.advance(86_400).await?;
+        match receiver.got().len() {
+            2 => Ok(()),
+            tries => unlike("a receiver that recovers", "two tries", format!("{tries} tries")),
+        }
+    });
+    table.demand("redelivery", "An event can be redelivered with the same `id`", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+        s.test_event(&hook).await?;
+        let first = receiver.got().first().map(|it| it.header("webhook-id").to_owned()).unwrap_or_default();
+        s.control()?.post(&format!("/webhooks/{hook}/deliveries/{first}/redeliver"), json!({})).await?;
+        s.settle().await?;
+        let got = receiver.got();
+        let ids: Vec<String> = got.iter().map(|it| it.header("webhook-id").to_owned()).collect();
+        match ids.len() == 2 && ids[1] == first && got[0].body == got[1].body {
+            true => Ok(()),
+            false => unlike(
+                "a manual redelivery",
+                "a second delivery with the same id and body",
+                format!("{} deliveries", ids.len()),
+            ),
+        }
+    });
+    table.demand("log.tries", "The delivery log shows every try", WORLD, |s| async move {
+        let (_receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        s.test_event(&hook).await?;
+        s.advance(40).await?;
+        let log = s.control()?.list(&format!("/webhooks/{hook}/deliveries")).await?;
+        match log.first().and_then(|it| it["tries"].as_array()).map(Vec::len) {
+            Some(2) => Ok(()),
+            tries => unlike("the log after two tries", "two tries", format!("{tries:?}")),
+        }
+    });
+    table.demand("log.filter", "The delivery log is filtered by outcome and event", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+        s.test_event(&hook).await?;
+        receiver.answer(500);
+        s.mail(json!({})).await?;
+        s.settle().await?;
+        let at = |query: &str| format!("/webhooks/{hook}/deliveries?{query}");
+        let delivered = s.control()?.list(&at("outcome=delivered")).await?;
+        let of_kind = s.control()?.list(&at("type=webhook.test")).await?;
+        match (delivered.len(), of_kind.len()) {
+            (1, 1) => Ok(()),
+            (one, other) => {
+                unlike("the log by outcome and by event", "one entry each", format!("{one} and {other}"))
+            }
+        }
+    });
+    for (id, says, days, kept) in [
+        ("log.kept", "The delivery log has the last 30 days", 29, true),
+        ("log.dropped", "The delivery log has no more than 30 days", 31, false),
+    ] {
+        table.demand(id, says, WORLD, move |s| async move {
+            let (_receiver, hook, _) = hooked(&s, Answer::Status(200), json!({})).await?;
+            s.test_event(&hook).await?;
+            s.advance(days * 86_400).await?;
+            let log = s.control()?.list(&format!("/webhooks/{hook}/deliveries")).await?;
+            match log.is_empty() != kept {
+                true => Ok(()),
+                false => unlike(
+                    &format!("the log after {days} days"),
+                    if kept { "the event" } else { "nothing" },
+                    format!("{} entries", log.len()),
+                ),
+            }
+        });
+    }
+}
+
+fn endings(table: &mut Table) {
+    table.demand("gone.off", "410 turns the webhook off", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(410), json!({})).await?;
+        s.test_event(&hook).await?;
+        receiver.answer(200);
+        s.mail(json!({})).await?;
+        s.advance(86_400).await?;
+        match (state(&s, &hook).await?.as_str(), receiver.got().len()) {
+            ("off", 1) => Ok(()),
+            (state, tries) => unlike(
+                "a receiver that answers 410",
+                "off, and one try",
+                format!("{state}, and {tries} tries"),
+            ),
+        }
+    });
+    table.demand("gone.notice", "410 e-mails the owner of the webhook", WORLD, |s| async move {
+        let (_receiver, hook, _) = hooked(&s, Answer::Status(410), json!({})).await?;
+        s.test_event(&hook).await?;
+        notices(&s, 1, "a receiver that answers 410").await
+    });
+    table.demand(
+        "day.paused",
+        "A whole day of failures without one success pauses the webhook",
+        WORLD,
+        |s| async move {
+            let (receiver, hook, _) = failing_for_a_day(&s).await?;
+            let tries = receiver.got().len();
+            receiver.answer(200);
+            s.mail(json!({})).await?;
+            s.advance(86_400).await?;
+            match (state(&s, &hook).await?.as_str(), receiver.got().len() - tries) {
+                ("paused", 0) => Ok(()),
+                (state, more) => unlike(
+                    "a day of failures",
+                    "paused, and nothing sent",
+                    format!("{state}, and {more} sent"),
+                ),
+            }
+        },
+    );
+    table.demand("day.early", "Less than a day of failures pauses nothing", WORLD, |s| async move {
+        let (_receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        for _ in 0..23 {
+            s.mail(json!({})).await?;
+            s.advance(3_600).await?;
+        }
+        match state(&s, &hook).await?.as_str() {
+            "on" => Ok(()),
+            state => unlike("23 hours of failures", "on", state),
+        }
+    });
+    table.demand("day.notice", "A pause e-mails the owner of the webhook", WORLD, |s| async move {
+        let (_receiver, _, _) = failing_for_a_day(&s).await?;
+        notices(&s, 1, "a day of failures").await
+    });
+    table.demand("day.resumed", "Someone can resume a paused webhook", WORLD, |s| async move {
+        let (receiver, hook, _) = failing_for_a_day(&s).await?;
+        let tries = receiver.got().len();
+        receiver.answer(200);
+        s.control()?.post(&format!("/webhooks/{hook}/resume"), json!({})).await?;
+        s.test_event(&hook).await?;
+        match receiver.got().len() - tries {
+            1 => Ok(()),
+            more => unlike("a test event after the resume", "one delivery", format!("{more}")),
+        }
+    });
+    table.demand("day.success", "One success within the day keeps the webhook on", WORLD, |s| async move {
+        let (receiver, hook, _) = hooked(&s, Answer::Status(500), json!({})).await?;
+        for hour in 0..30_u64 {
+            receiver.answer(if hour == 12 { 200 } else { 500 });
+            s.mail(json!({})).await?;
+            s.advance(3_600).await?;
+        }
+        match state(&s, &hook).await?.as_str() {
+            "on" => Ok(()),
+            state => unlike("failures with a success after 12 hours", "on", state),
+        }
+    });
+}
+
+/// A webhook whose receiver fails every hour for more than a day.
+async fn failing_for_a_day(s: &Session) -> Result<(Receiver, String, String), Stop> {
+    let hook = hooked(s, Answer::Status(500), json!({})).await?;
+    for _ in 0..27 {
+        s.mail(json!({})).await?;
+        s.advance(3_600).await?;
+    }
+    Ok(hook)
+}
+
+async fn notices(s: &Session, expected: usize, after: &str) -> Result<(), Stop> {
+    let outbox = s.control()?.list("/outbox").await?;
+    let notices = outbox.iter().filter(|it| it["kind"] == "notice").count();
+    match notices == expected {
+        true => Ok(()),
+        false => unlike(after, format!("{expected} notice"), format!("{notices} notices")),
+    }
+}

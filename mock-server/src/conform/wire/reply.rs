@@ -1,0 +1,142 @@
+//! A response, and what checks ask of it. Each question that is answered with no is a difference with its request.
+
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use crate::conform::stop::Stop;
+
+/// A response of the service.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    pub(crate) request: String,
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+    json: Option<Value>,
+    private: bool,
+}
+
+impl Reply {
+    pub(crate) fn new(request: String, status: u16, headers: HeaderMap, text: String, private: bool) -> Self {
+        let json = serde_json::from_str(&text).ok();
+        Self { request, status, headers, text, json, private }
+    }
+
+    pub(crate) fn json(&self) -> Option<&Value> {
+        self.json.as_ref()
+    }
+
+    pub(crate) fn content_type(&self) -> &str {
+        self.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or("none")
+    }
+
+    /// As a report shows it.
+    pub(crate) fn described(&self) -> String {
+        match &self.json {
+            Some(json) if self.private => format!("{} {}", self.status, outline(json)),
+            None if self.private => format!("{} {}", self.status, self.content_type()),
+            _ => cut(&format!("{} {}", self.status, self.text), 400),
+        }
+    }
+
+    /// This response where something else was expected.
+    pub(crate) fn differs(&self, expected: impl Into<String>) -> Stop {
+        Stop::differs(&self.request, expected, self.described())
+    }
+
+    /// A part of this response where something else was expected.
+    pub(crate) fn differs_in(&self, expected: impl Into<String>, part: &str, value: &Value) -> Stop {
+        let value = if self.private { outline(value) } else { cut(&value.to_string(), 300) };
+        Stop::differs(&self.request, expected, format!("{part}: {value}"))
+    }
+
+    /// Holds unless `ok` is false.
+    pub(crate) fn must(&self, ok: bool, expected: impl Into<String>) -> Result<(), Stop> {
+        if ok { Ok(()) } else { Err(self.differs(expected)) }
+    }
+
+    /// The JSON of a response with this status.
+    pub(crate) fn is(&self, status: u16) -> Result<&Value, Stop> {
+        match &self.json {
+            Some(json) if self.status == status => Ok(json),
+            _ => Err(self.differs(format!("{status} with a JSON body"))),
+        }
+    }
+
+    /// The JSON of a response that says that it was done, for what comes before the check itself.
+    pub(crate) fn done(&self) -> Result<&Value, Stop> {
+        match &self.json {
+            Some(json) if (200..300).contains(&self.status) => Ok(json),
+            _ => Err(self.differs("2xx with a JSON body")),
+        }
+    }
+
+    /// The entries of a list.
+    pub(crate) fn list(&self) -> Result<&Vec<Value>, Stop> {
+        self.done()?.as_array().ok_or_else(|| self.differs("a JSON array"))
+    }
+
+    /// The sentence of an error with this status.
+    pub(crate) fn refused(&self, status: u16) -> Result<&str, Stop> {
+        let sentence = self.json.as_ref().and_then(|json| json["error"].as_str());
+        match sentence {
+            Some(sentence) if self.status == status => Ok(sentence),
+            _ => Err(self.differs(format!("{status} with a sentence in `error`"))),
+        }
+    }
+
+    /// A 400 whose sentence names these fields, each at the start of a problem.
+    pub(crate) fn names(&self, fields: &[&str]) -> Result<(), Stop> {
+        let sentence = self.refused(400)?;
+        let named = |field: &str| sentence.split(';').any(|problem| starts_with_field(problem.trim(), field));
+        match fields.iter().find(|field| !named(field)) {
+            None => Ok(()),
+            Some(field) => Err(self.differs(format!("400 with a problem that starts with `{field}`"))),
+        }
+    }
+
+    /// A value in this response.
+    pub(crate) fn equals(&self, pointer: &str, expected: &Value) -> Result<(), Stop> {
+        let value = self.done()?.pointer(pointer).unwrap_or(&Value::Null);
+        if value == expected {
+            return Ok(());
+        }
+        Err(self.differs_in(format!("`{pointer}`: {expected}"), pointer, value))
+    }
+
+    /// A string in this response.
+    pub(crate) fn text_at(&self, pointer: &str) -> Result<String, Stop> {
+        let value = self.done()?.pointer(pointer);
+        let text = value.and_then(Value::as_str);
+        text.map(str::to_owned).ok_or_else(|| self.differs(format!("a string at `{pointer}`")))
+    }
+}
+
+/// Whether a problem starts with the name of a field, or of a part of it such as `add[0]`.
+fn starts_with_field(problem: &str, field: &str) -> bool {
+    let rest = problem.trim_start_matches(['`', '"', '\'']).strip_prefix(field);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}
+
+/// The form of a value without its words.
+pub(crate) fn outline(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) => "a boolean".into(),
+        Value::Number(_) => "a number".into(),
+        Value::String(_) => "a string".into(),
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(fields) => {
+            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            cut(&format!("an object with {}", names.join(", ")), 300)
+        }
+    }
+}
+
+/// At most so many characters.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}

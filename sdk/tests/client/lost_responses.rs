@@ -1,0 +1,563 @@
+//! Answers that are lost at a service that is not ours: whatever it makes of what it was given, nothing is made twice and
+//! nobody is told what is not so. Each holds for a service that tells its time, where what was there before is known by it,
+//! and for one that does not, where the conversation is read first.
+
+use std::time::Duration;
+
+use crate::foreign_service::rewrites::{ALL, TEXT};
+use crate::foreign_service::{ForeignService, KINDS, Kind, Outcome, create};
+use crate::support::conversation_id;
+use shared_inbox::input::DocumentItem;
+use shared_inbox::{
+    Certainty, Client, Conversation, ConversationHandle, Error,
+    create::{Lookup, Verification},
+};
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    ByItsClock,
+    ByReadingFirst,
+}
+
+const WAYS: [Way; 2] = [Way::ByItsClock, Way::ByReadingFirst];
+
+impl Way {
+    async fn start(self) -> ForeignService {
+        let service = ForeignService::start().await;
+        if let Way::ByReadingFirst = self {
+            service.state().behavior.date = None;
+        }
+        service
+    }
+
+    async fn thread(self) -> (ForeignService, ConversationHandle) {
+        let service = self.start().await;
+        let thread = service.client().await.conversation(&conversation_id());
+        (service, thread)
+    }
+}
+
+/// What was told fits what was stored.
+#[track_caller]
+fn is_honest(result: &Result<bool, Error>, service: &ForeignService, case: &str) {
+    let stored = service.stored();
+    match result {
+        Ok(_) => assert_eq!(stored, 1, "{case}: done"),
+        Err(error) if error.certainty() == Certainty::Unknown => {
+            assert!(stored <= 1, "{case}: unknown, and there are {stored}");
+            assert!(error.unconfirmed().is_some(), "{case}: what is needed to look later");
+        }
+        Err(error) => assert_eq!(stored, 0, "{case}: {error}"),
+    }
+}
+
+#[track_caller]
+fn is_unknown(result: &Result<bool, Error>, case: &str) {
+    let certainty = result.as_ref().map_err(Error::certainty);
+    assert_eq!(certainty, Err(Certainty::Unknown), "{case}: {result:?}");
+}
+
+#[tokio::test]
+async fn words_that_come_back_changed_are_not_sent_again() {
+    for way in WAYS {
+        for (change, rewrite) in ALL {
+            for kind in KINDS {
+                let (service, thread) = way.thread().await;
+                service.state().behavior.rewrite = rewrite;
+                service.next_posts([Outcome::LostAfter]);
+                let result = create(&thread, kind, TEXT).await;
+                let case = format!("{change}, {kind:?}, {way:?}");
+                assert_ne!(rewrite(TEXT), TEXT, "{case}");
+                is_honest(&result, &service, &case);
+                assert_eq!(service.sent(), 1, "{case}");
+                match change {
+                    "NFC to NFD" => assert!(result.unwrap(), "{case}: the same words in another form"),
+                    _ => is_unknown(&result, &case),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_shows_under_another_name_is_not_made_again() {
+    for way in WAYS {
+        // The key was renamed since, and the team shows the new name; or the service decorates it.
+        for (author, lists_us) in [("Robin II", true), ("Robin (agent)", false), ("Anna", false)] {
+            let (service, thread) = way.thread().await;
+            service.state().behavior.author = author;
+            service.state().behavior.lists_us = lists_us;
+            service.next_posts([Outcome::LostAfter]);
+            let result = create(&thread, Kind::Note, TEXT).await;
+            let case = format!("{author}, {way:?}");
+            is_honest(&result, &service, &case);
+            assert_eq!(service.sent(), 1, "{case}");
+            match lists_us {
+                true => assert!(result.unwrap(), "{case}: the team says that it is our name"),
+                false => is_unknown(&result, &case),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_item_of_a_type_that_nobody_knows_may_be_ours() {
+    for way in WAYS {
+        for kind in KINDS {
+            let (service, thread) = way.thread().await;
+            service.state().behavior.shown_as = Some("memo");
+            service.next_posts([Outcome::LostAfter]);
+            let result = create(&thread, kind, TEXT).await;
+            is_honest(&result, &service, &format!("{kind:?}, {way:?}"));
+            is_unknown(&result, &format!("{kind:?}, {way:?}"));
+            assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_draft_that_mentions_the_same_documents_is_not_the_request() {
+    let texts = [
+        "Anna: we still need the Passport and a Bank statement from them",
+        "Please bring:\n- Passport\n- Bank statement",
+    ];
+    for way in WAYS {
+        for text in texts {
+            let (service, thread) = way.thread().await;
+            service.teammate_writes("draft", text, Duration::from_secs(1));
+            service.next_posts([Outcome::LostBefore]);
+            let documents = [DocumentItem::new("Passport"), DocumentItem::new("Bank statement")];
+            let result = thread.request_documents(documents).await.map(|made| made.recovered());
+            is_honest(&result, &service, &format!("{text}, {way:?}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_read_of_another_conversation_is_refused_before_anything_is_sent() {
+    let service = ForeignService::start().await;
+    let client = service.client().await;
+    let thread = client.conversation(&conversation_id());
+    let read = thread.get().await.unwrap();
+    let mut other = serde_json::to_value(&read).unwrap();
+    other["id"] = "cnv_2".into();
+    let other: Conversation = serde_json::from_value(other).unwrap();
+    let error = thread.reply(TEXT).seen(&other).await.unwrap_err();
+    assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
+    assert!(error.is_invalid_input() && error.to_string().contains("seen"), "{error}");
+    thread.reply(TEXT).seen(&read).await.unwrap();
+    assert_eq!(service.stored(), 1);
+}
+
+#[tokio::test]
+async fn what_shows_while_the_resend_waits_is_seen_before_it_goes() {
+    for way in WAYS {
+        // The service asks for a wait that is longer than it takes to show the item.
+        let (service, thread) = way.thread().await;
+        service.state().behavior.shows_after = Duration::from_secs(12);
+        service.next_posts([Outcome::AfterAsking(503, 25)]);
+        let result = create(&thread, Kind::Mail, TEXT).await;
+        is_honest(&result, &service, &format!("asked to wait, {way:?}"));
+        assert!(result.unwrap(), "{way:?}");
+
+        // The key's own limit makes it wait.
+        let service = way.start().await;
+        service.state().behavior.shows_after = Duration::from_secs(12);
+        service.next_posts([Outcome::LostAfter]);
+        let patience = Duration::from_secs(3600);
+        let client = service.builder().rate_limit(7).deadline(patience).build().unwrap();
+        client.me().await.unwrap();
+        let result = create(&client.conversation(&conversation_id()), Kind::Mail, TEXT).await;
+        is_honest(&result, &service, &format!("held up by the limit, {way:?}"));
+        assert!(result.unwrap(), "{way:?}");
+        assert_eq!(service.sent(), 1, "{way:?}");
+    }
+}
+
+/// A client whose limit is used up for a minute.
+async fn busy(service: &ForeignService) -> Client {
+    let patience = Duration::from_secs(3600);
+    let client = service.builder().rate_limit(2).deadline(patience).build().unwrap();
+    client.me().await.unwrap();
+    client.me().await.unwrap();
+    client
+}
+
+#[tokio::test]
+async fn the_same_words_of_a_teammate_while_ours_wait_in_the_queue_are_not_ours() {
+    for way in WAYS {
+        for wait in [5, 30, 55] {
+            for seen in [false, true] {
+                let service = way.start().await;
+                let client = busy(&service).await;
+                let thread = client.conversation(&conversation_id());
+                let read = if seen { Some(thread.get().await.unwrap()) } else { None };
+                if seen {
+                    client.me().await.unwrap();
+                }
+                service.teammate_writes("draft", TEXT, Duration::from_secs(wait));
+                service.next_posts([Outcome::LostBefore]);
+                let reply = thread.reply(TEXT);
+                let reply = match &read {
+                    Some(read) => reply.seen(read),
+                    None => reply,
+                };
+                let result = reply.await.map(|made| made.recovered());
+                is_honest(&result, &service, &format!("after {wait} s, seen: {seen}, {way:?}"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_same_words_of_someone_else_from_before_the_last_seconds_are_not_ours() {
+    for way in WAYS {
+        for kind in KINDS {
+            for (phase, ago, takes) in [
+                (0, 6_000, 9),
+                (900, 6_000, 0),
+                (0, 20_000, 30),
+                (0, 59_000, 0),
+                (0, 62_000, 3),
+                (0, 90_000, 0),
+            ] {
+                let (service, thread) = way.thread().await;
+                service.clock.leap(Duration::from_millis(phase));
+                service.twin_makes(kind, TEXT);
+                service.clock.leap(Duration::from_millis(ago));
+                service.state().behavior.takes = Duration::from_secs(takes);
+                service.next_posts([Outcome::LostBefore]);
+                let result = create(&thread, kind, TEXT).await;
+                is_honest(&result, &service, &format!("{kind:?}, {ago} ms ago, {way:?}"));
+                if let Way::ByReadingFirst = way {
+                    assert!(!result.unwrap(), "{kind:?}, {ago} ms ago: a read tells them apart");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_same_words_of_someone_else_in_the_same_seconds_stand_there_once() {
+    for kind in KINDS {
+        for ago in [0, 300, 999, 1_000, 2_000, 3_100, 5_000] {
+            for read_first in [false, true] {
+                let (service, thread) = Way::ByItsClock.thread().await;
+                service.twin_makes(kind, TEXT);
+                service.clock.leap(Duration::from_millis(ago));
+                service.next_posts([Outcome::LostBefore]);
+                let thread = if read_first { reading_first(&service) } else { thread };
+                let result = create(&thread, kind, TEXT).await;
+                let case = format!("{kind:?}, {ago} ms ago, read first: {read_first}: {result:?}");
+                match &result {
+                    Ok(recovered) => assert_eq!(service.stored(), usize::from(!recovered), "{case}"),
+                    Err(error) => {
+                        assert_eq!((error.certainty(), service.stored()), (Certainty::Unknown, 0), "{case}")
+                    }
+                }
+                assert!(!read_first || !result.unwrap(), "{case}: a read tells them apart");
+            }
+        }
+    }
+}
+
+/// The conversation by a client that reads it before each create.
+fn reading_first(service: &ForeignService) -> ConversationHandle {
+    let client = service.builder().verification(Verification::ReadFirst).build().unwrap();
+    client.conversation(&conversation_id())
+}
+
+#[tokio::test]
+async fn a_lost_response_is_recovered_without_a_read_beforehand() {
+    for kind in KINDS {
+        for takes in [0, 1, 3, 30] {
+            for is_first_call in [false, true] {
+                let service = ForeignService::start().await;
+                service.state().behavior.takes = Duration::from_secs(takes);
+                let client =
+                    if is_first_call { service.builder().build().unwrap() } else { service.client().await };
+                service.next_posts([Outcome::LostAfter]);
+                let result = create(&client.conversation(&conversation_id()), kind, TEXT).await;
+                let case = format!("{kind:?}, {takes} s, first call: {is_first_call}");
+                is_honest(&result, &service, &case);
+                assert!(result.unwrap(), "{case}");
+                assert_eq!(service.sent(), 1, "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_stood_still_for_a_while_costs_no_request_and_no_recovery() {
+    for kind in KINDS {
+        for (text, outcome) in [("One", Outcome::Good), ("Two", Outcome::LostAfter)] {
+            let (service, thread) = Way::ByItsClock.thread().await;
+            create(&thread, kind, "Before").await.unwrap();
+            // This machine was asleep for 75 seconds: the service's clock went on, its own did not.
+            service.state().behavior.date = Some(75);
+            service.state().behavior.stamp_off = 75;
+            let requests = service.state().requests.len();
+            service.next_posts([outcome]);
+            let recovered = create(&thread, kind, text).await.unwrap();
+            assert_eq!(recovered, outcome != Outcome::Good, "{kind:?}");
+            if !recovered {
+                assert_eq!(service.state().requests.len() - requests, 1, "{kind:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn however_late_it_shows_and_whatever_is_answered_there_is_one_resend_at_most() {
+    for way in WAYS {
+        for kind in KINDS {
+            for outcome in
+                [Outcome::After(504), Outcome::Before(504), Outcome::LostAfter, Outcome::LostBefore]
+            {
+                let (service, thread) = way.thread().await;
+                service.state().behavior.shows_after = Duration::from_secs(60);
+                service.always(outcome);
+                let result = create(&thread, kind, TEXT).await;
+                assert!(service.sent() <= 2, "{kind:?}, {outcome:?}, {way:?}: sent {} times", service.sent());
+                is_unknown(&result, &format!("{kind:?}, {outcome:?}, {way:?}"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_was_not_done_is_not_a_success() {
+    for way in WAYS {
+        let (service, thread) = way.thread().await;
+        service.next_posts([Outcome::Claims(r#"{"ok":false}"#)]);
+        let result = create(&thread, Kind::Note, TEXT).await;
+        is_honest(&result, &service, "not done");
+        is_unknown(&result, "the service said 201 and no in one breath");
+        assert_eq!(service.sent(), 1, "an answer in the 200s is never repeated");
+
+        let (service, thread) = way.thread().await;
+        service.next_posts([Outcome::Says(r#"{"ok":false}"#)]);
+        assert!(create(&thread, Kind::Note, TEXT).await.unwrap(), "it is there all the same");
+        assert_eq!((service.sent(), service.stored()), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn what_the_service_does_not_know_how_to_do_is_sent_once() {
+    for way in WAYS {
+        let (service, thread) = way.thread().await;
+        service.always(Outcome::Before(501));
+        let result = create(&thread, Kind::Note, TEXT).await;
+        is_unknown(&result, "501");
+        assert_eq!(service.sent(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_read_that_fails_before_the_create_is_named_as_what_failed() {
+    let (service, thread) = Way::ByReadingFirst.thread().await;
+    service.state().behavior.gets.extend([Outcome::Before(500); 5]);
+    let error = thread.add_note(TEXT).await.unwrap_err();
+    assert_eq!((error.certainty(), service.sent()), (Certainty::NotSent, 0));
+    let text = error.to_string();
+    assert!(text.contains("GET /conversations/{id}") && text.contains("nothing was sent"), "{text}");
+}
+
+#[tokio::test]
+async fn a_create_is_one_request_when_all_goes_well() {
+    for kind in KINDS {
+        let (service, thread) = Way::ByItsClock.thread().await;
+        for text in ["One", "Two", "Three"] {
+            assert!(!create(&thread, kind, text).await.unwrap());
+        }
+        assert_eq!((service.sent(), service.state().requests.len()), (3, 4), "{kind:?}: one was GET /me");
+    }
+}
+
+#[tokio::test]
+async fn a_minute_of_one_key_has_room_for_105_creates() {
+    let (service, thread) = Way::ByItsClock.thread().await;
+    for n in 0..105 {
+        thread.add_note(format!("Note {n}")).no_wait().await.unwrap();
+    }
+    assert_eq!((service.stored(), service.sent()), (105, 105));
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_by_less_than_a_minute_hides_nothing() {
+    for kind in KINDS {
+        for off in [-59, -30, -3, 3, 30, 59] {
+            let (service, thread) = Way::ByItsClock.thread().await;
+            service.state().behavior.stamp_off = off;
+            service.next_posts([Outcome::LostAfter]);
+            let result = create(&thread, kind, TEXT).await;
+            is_honest(&result, &service, &format!("{kind:?}, {off} s"));
+            assert_eq!(service.sent(), 1, "{kind:?}, {off} s");
+        }
+    }
+}
+
+#[tokio::test]
+async fn items_that_are_dated_by_another_clock_than_answers_are_not_hidden() {
+    for kind in KINDS {
+        for off in [-86_000, -7200, -3600, 3600, 7200, 86_000] {
+            for outcome in [Outcome::LostAfter, Outcome::After(504), Outcome::LostBefore] {
+                for older in [false, true] {
+                    let service = ForeignService::start().await;
+                    service.state().behavior.date = Some(off);
+                    let thread = service.client().await.conversation(&conversation_id());
+                    if older {
+                        create(&thread, kind, "Other words").await.unwrap();
+                        service.state().stored = 0;
+                        service.clock.leap(Duration::from_secs(600));
+                    }
+                    service.next_posts([outcome]);
+                    let result = create(&thread, kind, TEXT).await;
+                    let case = format!("{kind:?}, {off} s, {outcome:?}, {older}");
+                    is_honest(&result, &service, &case);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_hides_nothing() {
+    for kind in KINDS {
+        for jump in [-7200, 90, 7200] {
+            for outcome in [Outcome::LostAfter, Outcome::After(504)] {
+                let (service, thread) = Way::ByItsClock.thread().await;
+                service.state().behavior.date = Some(jump);
+                service.next_posts([outcome]);
+                let result = create(&thread, kind, TEXT).await;
+                is_honest(&result, &service, &format!("{kind:?}, {jump} s, {outcome:?}"));
+                assert_eq!(service.sent(), 1, "{kind:?}, {jump} s, {outcome:?}");
+                // From now on it is not trusted, and the conversation is read first.
+                service.next_posts([outcome]);
+                let (sent, stored) = (service.sent(), service.stored());
+                let _ = create(&thread, kind, "Other words, well after the jump.").await;
+                assert_eq!((service.sent() - sent, service.stored() - stored), (1, 1), "{kind:?}, {jump} s");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_after_this_machine_was_asleep_hides_nothing() {
+    for kind in KINDS {
+        for verification in [Verification::Never, Verification::ReadBack] {
+            let service = ForeignService::start().await;
+            let client = service.builder().verification(verification).build().unwrap();
+            client.me().await.unwrap();
+            let thread = client.conversation(&conversation_id());
+            service.next_posts([Outcome::LostAfter]);
+            service.state().behavior.gets.extend([Outcome::Before(404)]);
+            let error = create(&thread, kind, TEXT).await.unwrap_err();
+            // The service's clock went on for two hours, this machine's did not; and others wrote meanwhile.
+            service.state().behavior.gets.clear();
+            service.state().behavior.date = Some(7200);
+            service.state().behavior.stamp_off = 7200;
+            service.twin_makes(kind, "Other words");
+            thread.get().await.unwrap();
+            let lookup = client.find_unconfirmed(error.unconfirmed().unwrap()).await.unwrap();
+            match verification {
+                Verification::Never => assert_ne!(lookup, Lookup::NotFound, "{kind:?}"),
+                _ => assert!(matches!(lookup, Lookup::Found(_)), "{kind:?}: {lookup:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_stops_telling_the_time_hides_nothing() {
+    for kind in KINDS {
+        let (service, thread) = Way::ByItsClock.thread().await;
+        service.state().behavior.date = None;
+        service.next_posts([Outcome::LostAfter]);
+        let result = create(&thread, kind, TEXT).await;
+        is_honest(&result, &service, &format!("{kind:?}"));
+        assert_eq!(service.sent(), 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_do_meanwhile_is_told_apart_where_it_can_be() {
+    for way in WAYS {
+        // A note of a person under her own name, and mail that is older than a minute by the service's clock.
+        let (service, thread) = way.thread().await;
+        service.teammate_notes("Anna", TEXT, Duration::from_secs(1));
+        service.next_posts([Outcome::LostBefore]);
+        assert!(!create(&thread, Kind::Note, TEXT).await.unwrap(), "{way:?}");
+        assert_eq!(service.stored(), 1, "{way:?}");
+
+        let (service, thread) = way.thread().await;
+        service.teammate_writes("sent", TEXT, Duration::ZERO);
+        service.clock.leap(Duration::from_secs(80));
+        thread.get().await.unwrap();
+        service.next_posts([Outcome::LostBefore]);
+        assert!(!create(&thread, Kind::Mail, TEXT).await.unwrap(), "{way:?}");
+        assert_eq!(service.stored(), 1, "{way:?}");
+
+        // Someone whom the team does not list may be us under another name; a mail in these seconds may be ours.
+        for kind in [Kind::Note, Kind::Mail] {
+            let (service, thread) = way.thread().await;
+            service.teammate_notes("Carl", "Called them back", Duration::from_secs(1));
+            service.teammate_writes("draft", "Something else", Duration::from_secs(1));
+            service.next_posts([Outcome::LostBefore]);
+            is_unknown(&create(&thread, kind, TEXT).await, &format!("{kind:?}, {way:?}"));
+            assert_eq!(service.sent(), 1, "{kind:?}, {way:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_this_client_has_read_or_made_is_not_taken_for_what_was_lost() {
+    for kind in KINDS {
+        // Read a moment ago.
+        let (service, thread) = Way::ByItsClock.thread().await;
+        service.teammate_notes("Carl", TEXT, Duration::ZERO);
+        service.teammate_writes("draft", TEXT, Duration::ZERO);
+        thread.get().await.unwrap();
+        service.next_posts([Outcome::LostBefore]);
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert_eq!(service.stored(), 1, "{kind:?}");
+
+        // Made a moment ago, with other words.
+        let (service, thread) = Way::ByItsClock.thread().await;
+        create(&thread, kind, "Some words").await.unwrap();
+        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert!(create(&thread, kind, "Third").await.unwrap(), "{kind:?}");
+        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
+
+        // And with the same.
+        let (service, thread) = Way::ByItsClock.thread().await;
+        create(&thread, kind, TEXT).await.unwrap();
+        service.next_posts([Outcome::LostBefore, Outcome::Good, Outcome::LostAfter]);
+        assert!(!create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert!(create(&thread, kind, TEXT).await.unwrap(), "{kind:?}");
+        assert_eq!((service.stored(), service.sent()), (3, 4), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_later_look_goes_by_the_services_clock_too() {
+    let service = ForeignService::start().await;
+    let client = service.client().await;
+    let thread = client.conversation(&conversation_id());
+    service.teammate_writes("draft", TEXT, Duration::ZERO);
+    thread.get().await.unwrap();
+    service.clock.leap(Duration::from_secs(300));
+    client.me().await.unwrap();
+    let reply = thread.reply(TEXT).verification(Verification::Never);
+    let unconfirmed = reply.unconfirmed();
+    assert_eq!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::NotFound, "that one is older");
+    service.next_posts([Outcome::LostAfter]);
+    reply.await.unwrap_err();
+    assert!(matches!(client.find_unconfirmed(&unconfirmed).await.unwrap(), Lookup::Found(_)));
+    // Another process, which has heard no clock, finds it by what was stored.
+    let stored = serde_json::to_string(&unconfirmed).unwrap();
+    let other = service.builder().build().unwrap();
+    let lookup = other.find_unconfirmed(&serde_json::from_str(&stored).unwrap()).await.unwrap();
+    assert!(matches!(lookup, Lookup::Found(_)));
+}

@@ -1,0 +1,204 @@
+//! Creates at a service that is not ours and has a bad day: it rewrites, renames, shows late, tells a wrong time or none,
+//! loses and repeats, while others write in the same conversation and the rate limit holds calls up.
+//!
+//! Whatever happens: a create happened exactly once, or the error says so; nothing is claimed that is not so. A run is told
+//! by its seed: `CHAOS_SEED=7 CHAOS_CALLS=10000 cargo test -p shared-inbox --test client at_random` plays another one, and
+//! the same one again.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng, seq::IndexedRandom};
+
+use crate::foreign_service::{ForeignService, KINDS, Kind, Outcome, rewrites};
+use crate::support::{conversation_id, key};
+use shared_inbox::input::DocumentItem;
+use shared_inbox::{
+    Certainty, ConversationHandle, Error,
+    create::{Lookup, Verification},
+};
+
+/// How many creates meet one service before the next one takes its place.
+const LIFE: usize = 8;
+
+fn outcome(rng: &mut StdRng) -> Outcome {
+    *[
+        Outcome::Good,
+        Outcome::LostAfter,
+        Outcome::LostAfter,
+        Outcome::LostBefore,
+        Outcome::LostBefore,
+        Outcome::After(500),
+        Outcome::After(502),
+        Outcome::After(504),
+        Outcome::Before(500),
+        Outcome::Before(503),
+        Outcome::Before(501),
+        Outcome::Before(429),
+        Outcome::Before(403),
+        Outcome::AfterAsking(503, 25),
+        Outcome::Says("<html>Bad gateway</html>"),
+        Outcome::Claims(r#"{"ok":false}"#),
+    ]
+    .choose(rng)
+    .unwrap()
+}
+
+async fn service(rng: &mut StdRng) -> ForeignService {
+    let service = ForeignService::start().await;
+    {
+        let behavior = &mut service.state().behavior;
+        if rng.random_bool(0.4) {
+            behavior.rewrite = rewrites::ALL.choose(rng).unwrap().1;
+        }
+        behavior.author = *["Robin", "Robin", "Robin", "Robin II", "Robin (agent)"].choose(rng).unwrap();
+        behavior.lists_us = rng.random_bool(0.7);
+        behavior.shown_as = rng.random_bool(0.1).then_some("memo");
+        behavior.shows_after = Duration::from_secs(*[0, 0, 2, 9].choose(rng).unwrap());
+        behavior.takes = Duration::from_millis(*[0, 0, 40, 1_900, 3_000, 20_000].choose(rng).unwrap());
+        // Right, never told, or by another clock than that of the items.
+        behavior.date =
+            *[Some(0), Some(0), Some(0), Some(0), None, Some(3600), Some(-3600)].choose(rng).unwrap();
+        behavior.stamp_off = *[0, 0, 0, -55, -20, 20, 55].choose(rng).unwrap();
+        behavior.echoes = rng.random_bool(0.3);
+    }
+    service
+}
+
+/// Machines of the service disagree by less than a minute, so it may date what is as old as this like our own.
+const SAME_TIME: u64 = 65_000;
+
+/// What else happens before a create. Says whether another process has made the same at the same time, by a clock that may be
+/// off: then theirs may be taken for ours, and the text stands there once.
+fn meanwhile(rng: &mut StdRng, service: &ForeignService, kind: Kind, text: &str) -> bool {
+    match rng.random_range(0..12) {
+        0 => service.teammate_notes("Anna", text, Duration::from_secs(1)),
+        1 => service.teammate_notes("Carl", "Called them back", Duration::from_secs(1)),
+        2 => service.teammate_writes("draft", "Something else", Duration::from_secs(1)),
+        // The same, by another process with this key: a while ago, or a moment ago.
+        3 | 4 => {
+            service.twin_makes(kind, text);
+            let ago = *[0, 1, 300, 999, 1_000, 2_000, 3_500, 30_000, 100_000].choose(rng).unwrap();
+            service.clock.leap(Duration::from_millis(ago));
+            return ago <= SAME_TIME;
+        }
+        5 => {
+            let date = &mut service.state().behavior.date;
+            *date = date.map(|_| *[0, 0, 3600, -3600].choose(rng).unwrap());
+        }
+        6 => service.clock.leap(Duration::from_secs(rng.random_range(0..900))),
+        _ => {}
+    }
+    false
+}
+
+async fn create(
+    thread: &ConversationHandle,
+    rng: &mut StdRng,
+    kind: Kind,
+    text: &str,
+) -> Result<bool, Error> {
+    let way = if rng.random_bool(0.2) { Verification::ReadFirst } else { Verification::ReadBack };
+    match kind {
+        Kind::Note => thread.add_note(text).verification(way).await.map(|made| made.recovered()),
+        Kind::Draft => thread.reply(text).verification(way).await.map(|made| made.recovered()),
+        Kind::Mail => thread.reply(text).and_send().verification(way).await.map(|made| made.recovered()),
+        Kind::Request => {
+            let request = thread.request_documents([DocumentItem::new("Passport")]).message(text);
+            request.verification(way).await.map(|made| made.recovered())
+        }
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    done: usize,
+    recovered: usize,
+    refused: usize,
+    unknown: usize,
+    found_later: usize,
+}
+
+fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test]
+async fn whatever_a_foreign_service_does_nothing_is_made_twice_and_no_word_is_false() {
+    let (seed, calls) = (from_env("CHAOS_SEED", 20_261_115), from_env("CHAOS_CALLS", 200));
+    println!("CHAOS_SEED={seed} CHAOS_CALLS={calls}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut tally = Tally::default();
+    for life in 0..(calls as usize).div_ceil(LIFE) {
+        let service = service(&mut rng).await;
+        let limit = *[20, 30, 120].choose(&mut rng).unwrap();
+        let patience = Duration::from_secs(3600);
+        let client = service.builder().rate_limit(limit).deadline(patience).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        if rng.random_bool(0.5) {
+            let _ = thread.get().await;
+        }
+        for n in 0..LIFE {
+            let text = match rng.random_bool(0.3) {
+                true => format!("{} (again)", rewrites::TEXT),
+                false => format!("{} ({n})", rewrites::TEXT),
+            };
+            if rng.random_bool(0.3) {
+                let _ = thread.get().await;
+            }
+            let kind = *KINDS.choose(&mut rng).unwrap();
+            let by_another = meanwhile(&mut rng, &service, kind, &text);
+            let posts: Vec<Outcome> = (0..rng.random_range(0..4)).map(|_| outcome(&mut rng)).collect();
+            let gets = (0..rng.random_range(0..4)).map(|_| match outcome(&mut rng) {
+                Outcome::Claims(_) | Outcome::Says(_) => Outcome::Good,
+                outcome => outcome,
+            });
+            let gets: Vec<Outcome> = gets.collect();
+            service.next_posts(posts.iter().copied());
+            service.state().behavior.gets.extend(&gets);
+            let before = service.stored();
+            let result = create(&thread, &mut rng, kind, &text).await;
+            let made = service.stored() - before;
+            service.state().behavior.posts.clear();
+            service.state().behavior.gets.clear();
+            let case = || {
+                let about = service.describe();
+                format!(
+                    "life {life}, call {n}, {kind:?}, posts {posts:?}, gets {gets:?}: {text}: {result:?}\n{about}"
+                )
+            };
+            if let Err(error) = &result {
+                let shown = format!("{error} {error:?}");
+                assert!(!shown.contains(&key()) && !shown.contains("3704 0044"), "{}", case());
+            }
+            match &result {
+                Ok(recovered) => {
+                    assert!(made == 1 || (*recovered && by_another && made == 0), "done: {}", case());
+                    tally.done += 1;
+                    tally.recovered += usize::from(*recovered);
+                }
+                Err(error) if error.certainty() == Certainty::Unknown => {
+                    assert!(made <= 1, "unknown, and there are {made}: {}", case());
+                    service.clock.leap(Duration::from_secs(10));
+                    let unconfirmed = error.unconfirmed().expect("what is needed to decide later");
+                    match client.find_unconfirmed(unconfirmed).await.expect("no fault is left") {
+                        Lookup::Found(_) => {
+                            assert!(made == 1 || by_another, "found later: {}", case());
+                            tally.found_later += 1;
+                        }
+                        Lookup::NotFound => assert_eq!(made, 0, "not found later: {}", case()),
+                        _ => {}
+                    }
+                    tally.unknown += 1;
+                }
+                Err(error) => {
+                    assert_eq!(made, 0, "{error} claims that nothing happened: {}", case());
+                    tally.refused += 1;
+                }
+            }
+        }
+    }
+    println!("{tally:?}");
+    // A run in which nothing was lost, or nothing was recovered, would prove nothing.
+    assert!(tally.recovered > 0 && tally.unknown > 0 && tally.done > calls as usize / 4, "{tally:?}");
+}
