@@ -156,7 +156,6 @@ export function rustTest(it) {
 	const used = {};
 	for (const [pattern, crate] of IMPORTS) for (const found of plain.matchAll(new RegExp(pattern, 'g'))) (used[crate] ??= new Set()).add(found[1]);
 	const uses = Object.entries(used).sort(([a], [b]) => (a < b ? -1 : 1)).map(([crate, names]) => `use ${crate}::${names.size > 1 ? `{${[...names].sort().join(', ')}}` : [...names][0]};`);
-	if (!typed) uses.unshift('// cargo add --dev reqwest');
 	return [...uses, '', '#[tokio::test]', `async fn ${it.name}_${outcome(it)}() {`, ...lines.map((line) => `    ${line}`), '}', ''].join('\n');
 }
 

@@ -252,7 +252,6 @@ async fn sandbox_inbound_works() {
 }
 
 mod sandbox_inbound_2 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -398,7 +397,6 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_5 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -417,7 +415,6 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_4 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -436,7 +433,6 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_6 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -455,7 +451,6 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_5 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -474,7 +469,6 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_7 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -493,7 +487,6 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_6 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -512,7 +505,6 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_8 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -531,7 +523,6 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_7 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -550,7 +541,6 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_9 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -569,7 +559,6 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod set_status_8 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -588,7 +577,6 @@ async fn set_status_is_refused_with_400() {
 }
 
 mod assign_conversation_10 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -607,7 +595,6 @@ async fn assign_conversation_is_refused_with_400() {
 }
 
 mod add_note_4 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -626,7 +613,6 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod add_note_5 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -645,7 +631,6 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod add_note_6 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -664,7 +649,6 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod tag_conversation_3 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -683,7 +667,6 @@ async fn tag_conversation_is_refused_with_400() {
 }
 
 mod reply_4 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -702,7 +685,6 @@ async fn reply_is_refused_with_400() {
 }
 
 mod request_documents_3 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -721,7 +703,6 @@ async fn request_documents_is_refused_with_400() {
 }
 
 mod record_sent_2 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -737,7 +718,6 @@ async fn record_sent_is_refused_with_400() {
 }
 
 mod sandbox_inbound_3 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -753,7 +733,6 @@ async fn sandbox_inbound_is_refused_with_400() {
 }
 
 mod list_conversations_4 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -768,7 +747,6 @@ async fn list_conversations_is_refused_with_400() {
 }
 
 mod list_conversations_5 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -847,7 +825,6 @@ async fn search_documents_is_refused_with_400() {
 }
 
 mod add_note_7 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -866,7 +843,6 @@ async fn add_note_is_refused_with_400() {
 }
 
 mod request_1 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -881,7 +857,6 @@ async fn request_is_refused_with_404() {
 }
 
 mod request_2 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -896,7 +871,6 @@ async fn request_is_refused_with_405() {
 }
 
 mod me_2 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::MockServer;
 
@@ -911,7 +885,6 @@ async fn me_is_refused_with_401() {
 }
 
 mod add_note_8 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{InboundMail, MockServer};
 
@@ -1162,7 +1135,6 @@ async fn add_note_is_refused_with_403() {
 }
 
 mod me_4 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1178,7 +1150,6 @@ async fn me_is_refused_with_429() {
 }
 
 mod reply_6 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1198,7 +1169,6 @@ async fn reply_is_refused_with_429() {
 }
 
 mod me_5 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1214,7 +1184,6 @@ async fn me_is_refused_with_500() {
 }
 
 mod reply_7 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1234,7 +1203,6 @@ async fn reply_is_refused_with_500() {
 }
 
 mod me_6 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1250,7 +1218,6 @@ async fn me_is_refused_with_503() {
 }
 
 mod reply_8 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1270,7 +1237,6 @@ async fn reply_is_refused_with_503() {
 }
 
 mod me_7 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1285,7 +1251,6 @@ async fn me_gets_no_answer() {
 }
 
 mod reply_9 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
@@ -1304,7 +1269,6 @@ async fn reply_gets_no_answer() {
 }
 
 mod me_8 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, MockServer};
 
@@ -1319,7 +1283,6 @@ async fn me_gets_no_answer() {
 }
 
 mod reply_10 {
-// cargo add --dev reqwest
 use shared_inbox::http::Method;
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
