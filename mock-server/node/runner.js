@@ -8,17 +8,22 @@ const POLL_INTERVAL = 200;
 /** Starts a server that ends with the test runner. A worker process may live on, and hang, when its runner was killed. */
 export async function startServer() {
     const server = await Server.start();
+    whenRunnerIsGone(() => server.stop());
+    return server;
+}
+
+/** Calls back once when the test runner of this worker is gone. Returns the timer that looks for it. */
+export function whenRunnerIsGone(stop) {
     // In a thread, or without workers, the runner is this process itself.
     const isWorker = process.send || process.env.NODE_TEST_CONTEXT;
-    if (!isWorker) return server;
+    if (!isWorker) return undefined;
     const runner = process.ppid;
     const timer = setInterval(() => {
         if (process.ppid === runner) return;
         clearInterval(timer);
-        server.stop();
+        stop();
     }, POLL_INTERVAL);
-    timer.unref();
-    return server;
+    return timer.unref();
 }
 
 /** Returns what the app asked for, or why that cannot be told. */

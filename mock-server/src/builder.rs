@@ -55,6 +55,8 @@ pub struct MockServerBuilder {
     pub(crate) client_timeout: Duration,
     pub(crate) log: bool,
     pub(crate) console: bool,
+    /// Whether requests also come through other ports of this machine.
+    pub(crate) behind_gateways: bool,
 }
 
 /// Connections that wait to be accepted; a test may open hundreds at once.
@@ -112,11 +114,12 @@ impl Default for MockServerBuilder {
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
             rate_window: shared_inbox::limits::RATE_WINDOW,
             targets: WebhookTargets::default(),
-            webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
+            webhook_answer_time: shared_inbox::limits::WEBHOOK_TIMEOUT,
             control_token: None,
             client_timeout: Limits::default().client_timeout,
             log: false,
             console: true,
+            behind_gateways: false,
         }
     }
 }
@@ -219,10 +222,11 @@ impl MockServerBuilder {
         let _context = runtime.enter();
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
+        let guard = Guard::new(bound, self.control_token.as_deref()).any_port(self.behind_gateways);
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
         let app = App {
             registry: Arc::new(registry),
-            guard: Guard::new(bound, self.control_token.as_deref()),
+            guard,
             addresses: Arc::new(Addresses::new(bound)),
             limits,
             log: self.log,

@@ -10,6 +10,16 @@ use tokio::sync::oneshot;
 /// A terminal sends Ctrl-C to every process in the foreground. A server that ends with its parent ignores it, so that the
 /// parent can still use the server while it cleans up.
 pub(crate) fn until_ended(with_parent: bool) -> io::Result<impl Future<Output = ()>> {
+    until_ended_or(with_parent.then(parent_end))
+}
+
+/// The same, where someone else reads stdin and sees it close.
+#[cfg(feature = "explore")]
+pub(crate) fn until_ended_with(stdin_closed: oneshot::Receiver<()>) -> io::Result<impl Future<Output = ()>> {
+    until_ended_or(Some(closed_or_replaced(stdin_closed)))
+}
+
+fn until_ended_or(parent: Option<impl Future<Output = ()>>) -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     let (mut interrupt, mut terminate) = {
         use tokio::signal::unix::{SignalKind, signal};
@@ -18,7 +28,6 @@ pub(crate) fn until_ended(with_parent: bool) -> io::Result<impl Future<Output = 
     #[cfg(windows)]
     let (mut interrupt, mut terminate) =
         (tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_close()?);
-    let parent = with_parent.then(parent_end);
     Ok(async move {
         let Some(parent) = parent else {
             tokio::select! {
@@ -41,6 +50,10 @@ fn parent_end() -> impl Future<Output = ()> {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = closed.send(());
     });
+    closed_or_replaced(stdin_closed)
+}
+
+fn closed_or_replaced(stdin_closed: oneshot::Receiver<()>) -> impl Future<Output = ()> {
     let replaced = parent_replaced();
     async move {
         tokio::select! {

@@ -8,8 +8,22 @@ With pytest there is nothing to import: the fixture `shared_inbox` gives each te
         shared_inbox.control.expect({"of": "requests", "where": {"method": "POST"}})
 """
 
+from ._explore import ExploreWorld, Found, explore
 from ._http import NotMet, Refused, Unreachable
 from ._server import AsyncWorld, Server, World, program
 from .control import AsyncControl, Control
 
-__all__ = ["AsyncControl", "AsyncWorld", "Control", "NotMet", "Refused", "Server", "Unreachable", "World", "program"]
+__all__ = [
+    "AsyncControl",
+    "AsyncWorld",
+    "Control",
+    "ExploreWorld",
+    "Found",
+    "NotMet",
+    "Refused",
+    "Server",
+    "Unreachable",
+    "World",
+    "explore",
+    "program",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
 
 import pytest
 
+from ._explore import explore
 from ._http import Refused, Unreachable
 from ._server import AsyncWorld, Server, World
 
@@ -59,6 +61,15 @@ def shared_inbox(request: pytest.FixtureRequest, shared_inbox_server: Server) ->
 def shared_inbox_async(shared_inbox: World) -> AsyncWorld:
     """The world of `shared_inbox` for a test whose app runs in the test's own event loop: every call is awaited."""
     return AsyncWorld(shared_inbox)
+
+
+@pytest.fixture(scope="session")
+def shared_inbox_explore() -> Callable[..., dict[str, Any]]:
+    """Finds the bad day that breaks an app: `shared_inbox_explore(app, mails=["Where is my order 1042?"])`.
+
+    The options are those of `shared_inbox_mock.explore`.
+    """
+    return explore
 
 
 def _journal(world: World) -> str:

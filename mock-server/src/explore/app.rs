@@ -14,6 +14,9 @@ use tokio::{
     sync::oneshot,
 };
 
+use super::functions::Functions;
+use crate::Ready;
+
 /// What the app is told about the world that it works in.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -28,6 +31,8 @@ pub struct AppContext {
     pub port: Option<u16>,
     /// Of a server: the secret that webhooks are signed with.
     pub webhook_secret: Option<String>,
+    /// All addresses of the world.
+    pub(super) ready: Ready,
 }
 
 impl std::fmt::Debug for AppContext {
@@ -46,6 +51,8 @@ pub(super) enum App {
     Command(Vec<OsString>),
     /// A function; dropping its future kills it.
     Function(Arc<dyn Fn(AppContext) -> AppFuture + Send + Sync>),
+    /// A function of the process that started this one.
+    Piped(Arc<Functions>),
 }
 
 /// How a run ended.
@@ -69,6 +76,7 @@ impl App {
                 Thread::start(Arc::clone(function), context.clone()).map(Running::Thread)
             }
             App::Function(function) => Ok(Running::Future(function(context.clone()))),
+            App::Piped(_) => Err("mode: a function of another process is a job".to_owned()),
         }
     }
 
@@ -79,6 +87,9 @@ impl App {
         timeout: Duration,
         killed: impl Future<Output = ()>,
     ) -> Result<RunEnd, String> {
+        if let App::Piped(functions) = self {
+            return run_piped(functions, context, timeout, killed).await;
+        }
         let mut running = self.start(context)?;
         let end = tokio::select! {
             end = running.ended() => end,
@@ -88,6 +99,25 @@ impl App {
         running.kill().await;
         Ok(end)
     }
+}
+
+async fn run_piped(
+    functions: &Functions,
+    context: &AppContext,
+    timeout: Duration,
+    killed: impl Future<Output = ()>,
+) -> Result<RunEnd, String> {
+    let mut run = functions.begin(&context.ready, &context.state_dir).await?;
+    let end = tokio::select! {
+        ended = run.ended() => ended?.map_or_else(RunEnd::Failed, |()| RunEnd::Succeeded),
+        () = killed => RunEnd::Killed,
+        () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
+    };
+    match end {
+        RunEnd::Succeeded => run.linger(),
+        _ => run.cut_off().await?,
+    }
+    Ok(end)
 }
 
 /// The app while it runs. None of it outlives this value.

@@ -35,8 +35,8 @@ use super::{
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExploreCli {
     /// The scenario, a TOML file: `mails`, and optionally `mode`, `people`, `scopes`, `webhook_path`, `ignore`, `expect`
-    #[arg(long, value_name = "FILE")]
-    scenario: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "pipe")]
+    scenario: Option<PathBuf>,
     /// How long to explore; shrinking what was found may take as long again
     #[arg(long, value_name = "N", default_value = "60", value_parser = seconds)]
     seconds: f64,
@@ -46,17 +46,26 @@ pub(crate) struct ExploreCli {
     /// Run the schedule of a finding again, and nothing else
     #[arg(long, value_name = "TOKEN")]
     replay: Option<String>,
+    /// Run no more schedules than this
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    schedules: u64,
     /// How long one run of COMMAND may take before it is killed
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     app_timeout: f64,
     /// Go on after the first finding
     #[arg(long)]
     all: bool,
+    /// Keep the world of the first finding open in the console afterwards, until Ctrl-C
+    #[arg(long)]
+    open: bool,
     /// Write the report here, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Run a function of the process that started this one, over stdin and stdout; for test fixtures
+    #[arg(long, hide = true, exclusive = true)]
+    pipe: bool,
     /// The app, and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "pipe", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -68,13 +77,15 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
 impl ExploreCli {
     /// The exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
-        let file = self.scenario.display();
-        let text = fs::read_to_string(&self.scenario)
-            .map_err(|error| format!("--scenario {file}: cannot be read: {error}"))?;
+        let Some(file) = &self.scenario else { return super::pipe::explore() };
+        let text = fs::read_to_string(file);
+        let file = file.display();
+        let text = text.map_err(|error| format!("--scenario {file}: cannot be read: {error}"))?;
         let scenario = Scenario::parse(&text).map_err(|why| format!("--scenario {file}: {why}"))?;
         let explore = Explore::command(scenario, self.command.clone())
             .seconds(self.seconds)
             .seed(self.seed)
+            .max_schedules(self.schedules)
             .app_timeout(Duration::from_secs_f64(self.app_timeout));
         let explore = if self.all { explore.all() } else { explore };
         if let Some(file) = &self.json {
@@ -90,10 +101,10 @@ impl ExploreCli {
             let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
             match &self.replay {
                 Some(token) => tokio::select! {
-                    report = explore.replay(token) => report,
+                    report = explore.clone().replay(token) => report,
                     () = stop => Err("interrupted".to_owned()),
                 },
-                None => explore.run_until(stop, show()).await,
+                None => explore.clone().run_until(stop, show()).await,
             }
         });
         clear();
@@ -105,8 +116,24 @@ impl ExploreCli {
         }
         let report = explored?;
         let _ = write!(io::stdout(), "{report}");
+        if let Some(finding) = report.findings.first().filter(|_| self.open) {
+            runtime.block_on(keep_open(explore, &finding.replay))?;
+        }
         Ok(ExitCode::from(u8::from(!report.held())))
     }
+}
+
+/// Shows a schedule in the console until a signal comes.
+async fn keep_open(explore: Explore, token: &str) -> Result<(), String> {
+    let stop = crate::lifetime::until_ended(false).map_err(|error| error.to_string())?;
+    let mut stop = std::pin::pin!(stop);
+    let world = tokio::select! {
+        world = explore.open(token) => world?,
+        () = &mut stop => return Ok(()),
+    };
+    let _ = writeln!(io::stdout(), "open: {} (Ctrl-C ends it)", world.console_url());
+    stop.await;
+    Ok(())
 }
 
 fn could_not_run(seed: u64, why: &str) -> Report {

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use super::{
@@ -11,6 +11,7 @@ use super::{
     record::{Event, Execution, Fired},
     scenario::{Mode, Scenario},
     schedule::Schedule,
+    state_dir::StateDir,
     step::{Act, Moment, Place, Step, What},
     world::{Server, World, text},
 };
@@ -39,6 +40,7 @@ pub(super) struct Driver {
 pub(super) struct Run<'d> {
     pub(super) driver: &'d Driver,
     pub(super) schedule: &'d Schedule,
+    takes_snapshot: bool,
     pub(super) world: World,
     pub(super) context: AppContext,
     /// For each mail of the scenario that came: its conversation.
@@ -64,6 +66,22 @@ pub(super) struct Run<'d> {
 impl Driver {
     /// Runs a schedule from the start until nothing changes any more.
     pub(super) async fn execute(&self, schedule: &Schedule) -> Result<Execution, String> {
+        let (execution, world) = self.run(schedule, false).await?;
+        world.end().await;
+        execution
+    }
+
+    /// Runs a schedule in a world that stays, with a snapshot of how it was right before the last step.
+    pub(super) async fn keep(&self, schedule: &Schedule) -> Result<World, String> {
+        let (execution, world) = self.run(schedule, true).await?;
+        execution.map(|_| world)
+    }
+
+    async fn run(
+        &self,
+        schedule: &Schedule,
+        takes_snapshot: bool,
+    ) -> Result<(Result<Execution, String>, World), String> {
         let world = self.server.world(&self.scenario.scopes).await?;
         let folder = StateDir::new()?;
         let context = AppContext {
@@ -72,10 +90,12 @@ impl Driver {
             state_dir: folder.0.clone(),
             port: None,
             webhook_secret: None,
+            ready: world.ready(),
         };
         let mut run = Run {
             driver: self,
             schedule,
+            takes_snapshot,
             world,
             context,
             conversations: Vec::new(),
@@ -94,30 +114,7 @@ impl Driver {
         if let Some(server) = run.running {
             server.kill().await;
         }
-        run.world.end().await;
-        execution
-    }
-}
-
-/// A folder for the app's state, removed at the end.
-struct StateDir(std::path::PathBuf);
-
-impl StateDir {
-    fn new() -> Result<Self, String> {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name =
-            format!("shared-inbox-explore-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path)
-            .map_err(|error| format!("{}: cannot be made: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for StateDir {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        Ok((execution, run.world))
     }
 }
 
@@ -246,6 +243,9 @@ impl Run<'_> {
                 continue;
             }
             let Some((path, body)) = self.control_call(act, mail) else { continue };
+            if self.takes_snapshot && n + 1 == self.schedule.steps.len() {
+                self.world.post("/snapshots", &snapshot()).await?;
+            }
             let (requests, now) = (self.world.count_requests().await?, self.world.now().await);
             let (status, _) = self.world.call(&path, &body).await?;
             let effective = status < 400;
@@ -275,6 +275,9 @@ impl Run<'_> {
 
     /// Arms the steps that are at a request or a delivery. Those who act come first, since they leave the request to the others.
     async fn arm(&mut self) -> Result<(), String> {
+        if self.takes_snapshot {
+            self.arm_snapshot().await?;
+        }
         let slow_ms = u64::try_from(self.driver.app_timeout.as_millis()).unwrap_or(u64::MAX);
         for (n, rule) in rules(self.schedule, slow_ms, |act, mail| self.control_call(act, mail)) {
             let added = self.world.post("/faults", &rule).await?;
@@ -282,4 +285,18 @@ impl Run<'_> {
         }
         Ok(())
     }
+
+    /// Lets the request of the last step take a snapshot first.
+    async fn arm_snapshot(&self) -> Result<(), String> {
+        let Some(request) = self.schedule.steps.last().and_then(Step::request) else { return Ok(()) };
+        let mut rule = request.op.rule();
+        rule["skip"] = json!(request.nth);
+        rule["effect"] = json!({ "act": [{ "method": "POST", "path": "/snapshots", "body": snapshot() }] });
+        self.world.post("/faults", &rule).await.map(drop)
+    }
+}
+
+/// The name of the snapshot, as a control call takes it.
+fn snapshot() -> Value {
+    json!({ "name": "before-the-last-step" })
 }

@@ -1,6 +1,7 @@
 //! An exploration: the run without trouble, then schedules side by side until the time is up, then what was found.
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
     sync::Arc,
     time::{Duration, Instant},
@@ -11,6 +12,7 @@ use futures_util::{StreamExt, stream::FuturesOrdered};
 use super::{
     app::{App, AppContext},
     driver::Driver,
+    functions::Functions,
     generator::Generator,
     oracles::Broken,
     record::Execution,
@@ -18,6 +20,7 @@ use super::{
     scenario::Scenario,
     schedule::Schedule,
     session::{MIN_WORKERS, Session},
+    state_dir::remove_leftovers,
     world::Server,
 };
 
@@ -47,6 +50,7 @@ const MAX_WORKERS: usize = 8;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct Explore {
     scenario: Scenario,
@@ -61,6 +65,26 @@ pub struct Explore {
 impl std::fmt::Debug for Explore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Explore").field("scenario", &self.scenario).finish_non_exhaustive()
+    }
+}
+
+/// The world of a schedule, kept to be looked at.
+pub struct OpenWorld {
+    console_url: String,
+    /// The server of the world.
+    _session: Session,
+}
+
+impl OpenWorld {
+    /// Its page.
+    pub fn console_url(&self) -> &str {
+        &self.console_url
+    }
+}
+
+impl std::fmt::Debug for OpenWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenWorld").field("console_url", &self.console_url).finish_non_exhaustive()
     }
 }
 
@@ -102,6 +126,11 @@ impl Explore {
         R: Future<Output = Result<(), String>> + Send + 'static,
     {
         Self::new(scenario, App::Function(Arc::new(move |context| Box::pin(run(context)))))
+    }
+
+    /// An app that is a function of the process that started this one.
+    pub(super) fn functions(scenario: Scenario, functions: Arc<Functions>) -> Self {
+        Self::new(scenario, App::Piped(functions))
     }
 
     /// How long to explore; 60 seconds unless set. Shrinking may take as long again.
@@ -166,58 +195,72 @@ impl Explore {
         let mut generator = Generator::new(seed, mails, &reference);
         let until = began + span;
         let (mut schedules, mut issued) = (0, 0);
-        let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut stopped = false;
         let mut workers = std::thread::available_parallelism()
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
         if reference.server {
             // Most of the time goes by while a server is idle.
             workers *= 2;
         }
-        let mut running = FuturesOrdered::new();
-        loop {
-            while running.len() < workers && issued < limit && Instant::now() < until {
-                let Some(schedule) = generator.next() else { break };
-                issued += 1;
-                let session = &session;
-                running.push_back(async move {
-                    let checked = session.check(&schedule).await;
-                    checked.map(|(execution, broken)| (schedule, execution, broken))
-                });
+        // What was found but does not happen again is no finding, and no reason to stop.
+        while findings.is_empty() && !stopped && issued < limit && Instant::now() < until {
+            let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
+            let mut running = FuturesOrdered::new();
+            let mut under_way = VecDeque::new();
+            loop {
+                while running.len() < workers && issued < limit && Instant::now() < until {
+                    let Some(schedule) = generator.next() else { break };
+                    issued += 1;
+                    under_way.push_back(schedule.clone());
+                    let session = &session;
+                    running.push_back(async move { session.check(&schedule).await });
+                }
+                let next = tokio::select! {
+                    next = running.next() => next,
+                    () = &mut stop => {
+                        stopped = true;
+                        None
+                    }
+                };
+                let (Some(checked), Some(schedule)) = (next, under_way.pop_front()) else { break };
+                let (execution, broken) = checked?;
+                schedules += 1;
+                generator.absorb(&schedule, &execution);
+                let left = until.saturating_duration_since(Instant::now()).as_secs();
+                progress(Progress { schedules, states: generator.states(), seconds_left: Some(left) });
+                if let Some(broken) = broken {
+                    let known =
+                        found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
+                    if !known {
+                        found.push((schedule, execution, broken));
+                    }
+                    if !all {
+                        break;
+                    }
+                }
             }
-            let next = tokio::select! {
-                next = running.next() => next,
-                () = &mut stop => None,
-            };
-            let Some(checked) = next else { break };
-            let (schedule, execution, broken) = checked?;
-            schedules += 1;
-            generator.absorb(&schedule, &execution);
-            let left = until.saturating_duration_since(Instant::now()).as_secs();
-            progress(Progress { schedules, states: generator.states(), seconds_left: Some(left) });
-            if let Some(broken) = broken {
-                let known =
-                    found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
-                if !known {
-                    found.push((schedule, execution, broken));
-                }
-                if !all {
-                    break;
-                }
+            drop(running);
+            if found.is_empty() {
+                break;
+            }
+            issued -= u64::try_from(under_way.len()).unwrap_or(0);
+            generator.put_back(under_way);
+            progress(Progress { schedules, states: generator.states(), seconds_left: None });
+            let shrink_until = Instant::now() + span.max(Duration::from_secs(5));
+            for found in found {
+                let described = tokio::select! {
+                    described = session.describe(found.clone(), shrink_until) => described?,
+                    () = &mut stop, if !stopped => {
+                        stopped = true;
+                        Some(session.finding(found.0.steps.len(), found, "not run again".to_owned()))
+                    }
+                };
+                let new = described.filter(|new| findings.iter().all(|it| it.replay != new.replay));
+                findings.extend(new);
             }
         }
-        drop(running);
         let states = generator.states();
-        progress(Progress { schedules, states, seconds_left: None });
-        let mut findings: Vec<Finding> = Vec::new();
-        let shrink_until = Instant::now() + span.max(Duration::from_secs(5));
-        for found in found {
-            let described = tokio::select! {
-                described = session.describe(found.clone(), shrink_until) => described?,
-                () = &mut stop => Some(session.finding(found.0.steps.len(), found, "not run again".to_owned())),
-            };
-            let new = described.filter(|new| findings.iter().all(|it| it.replay != new.replay));
-            findings.extend(new);
-        }
         Ok(Report {
             verdict: if findings.is_empty() { Verdict::Held } else { Verdict::Broken },
             seed,
@@ -257,8 +300,24 @@ impl Explore {
         })
     }
 
+    /// Runs the schedule of a token in a world that stays as long as the returned value.
+    ///
+    /// Its page in the console shows every conversation and request, and has the snapshot `before-the-last-step` to go
+    /// back to and to compare with.
+    ///
+    /// # Errors
+    ///
+    /// When the token is none of this scenario, or it could not run.
+    pub async fn open(self, token: &str) -> Result<OpenWorld, String> {
+        let schedule = Schedule::parse(token, self.scenario.mails.len())?;
+        let session = self.session().await?;
+        let world = session.keep(&schedule).await?;
+        Ok(OpenWorld { console_url: world.ready().console_url, _session: session })
+    }
+
     async fn session(self) -> Result<Session, String> {
         self.scenario.check()?;
+        remove_leftovers();
         let driver = Driver {
             server: Server::start().await?,
             app: self.app,

@@ -1,6 +1,6 @@
 //! What a run shows: who interfered, what the app had read, what took effect.
 
-use shared_inbox::Timestamp;
+use shared_inbox::{Operation, Timestamp};
 
 use super::{
     op::Op,
@@ -64,6 +64,16 @@ impl Judge<'_> {
     /// Whether the app could know of a mail that came before the request number `from`: a server is told of it.
     pub(super) fn could_know(run: &Execution, conversation: &str, from: usize) -> bool {
         run.server || run.requests.iter().skip(from).any(|request| request.shows(conversation))
+    }
+
+    /// Whether the app assigned the conversation between two requests.
+    pub(super) fn took_over(&self, conversation: &str, from: usize, to: usize) -> bool {
+        let assigns = |(index, request): (usize, &AppRequest)| {
+            request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
+                && request.conversation.as_deref() == Some(conversation)
+                && self.took_effect(index)
+        };
+        self.requests().take(to).skip(from).any(assigns)
     }
 
     /// The first request from `from` on in which the app read the conversation.

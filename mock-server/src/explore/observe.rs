@@ -6,6 +6,7 @@ use serde_json::Value;
 use shared_inbox::Timestamp;
 
 use super::{
+    app::App,
     driver::{POLL_INTERVAL, Run},
     record::{AppRequest, DeliveryTry, End, Event, Execution, Fired, time},
     schedule::Schedule,
@@ -111,6 +112,11 @@ impl Run<'_> {
             let (status, body) = self.world.call("/expect", expectation).await?;
             expectations.push((status >= 400).then(|| text(&body["error"])));
         }
+        if let App::Piped(functions) = &self.driver.app
+            && functions.has_check
+        {
+            expectations.push(functions.check(&self.context.ready, &self.context.state_dir).await?);
+        }
         let requests: Vec<AppRequest> = journal.iter().map(AppRequest::read).collect();
         let mut events = std::mem::take(&mut self.events);
         let first_from = |at: Timestamp| requests.iter().take_while(|request| request.at < at).count();
@@ -122,7 +128,8 @@ impl Run<'_> {
         let tries = self.tries(&journal).await?;
         for (n, attempt) in tries.iter().enumerate() {
             // What the app or a step at its request brought about comes after that request.
-            let acts = self.fired.iter().filter_map(|fired| fired.at);
+            let acts = self.schedule.steps.iter().zip(&self.fired).filter(|(step, _)| step.act().is_some());
+            let acts = acts.filter_map(|(_, fired)| fired.at);
             let acts = acts.filter(|index| requests.get(*index).is_some_and(|it| it.at == attempt.at));
             let cause = attempt.cause.or_else(|| acts.max());
             let cause = cause

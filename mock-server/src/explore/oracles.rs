@@ -8,7 +8,7 @@ use super::{
     calls::another,
     judge::Judge,
     op::Op,
-    record::{AppRequest, DeliveryTry, End, Execution},
+    record::{AppRequest, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},
     schedule::Schedule,
@@ -57,8 +57,7 @@ pub(super) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
         summary: format!("a request was answered with {status}"),
         claim: Claim::NoResponse { status },
     });
-    let refuses = |attempt: &&DeliveryTry| !attempt.status.is_some_and(|status| (200..300).contains(&status));
-    let unanswered = run.tries.iter().find(refuses).map(|attempt| Broken {
+    let unanswered = run.tries.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
         oracle: Oracle::WellBehaved,
         summary: match attempt.status {
             Some(status) => format!("the app answered the webhook {} with {status}", attempt.event),
@@ -92,6 +91,10 @@ impl Judge<'_> {
             }
             // Whoever has not heard of a message cannot know what became of it.
             if act.needs_message() && !self.knew_message(&end.id, at) {
+                continue;
+            }
+            // Who has taken the conversation without seeing that a person had, reads that it is theirs.
+            if act == Act::Assign && self.took_over(&end.id, at, seen) {
                 continue;
             }
             let again = |index: &usize| !self.was_begun(*index, at);
@@ -311,9 +314,11 @@ impl Judge<'_> {
             let explained = self.calm.iter().any(|run| run.expectations.get(n).is_some_and(Option::is_some));
             if !explained {
                 let first = why.lines().next().unwrap_or_default();
+                let is_check = n >= self.scenario.expect.len();
+                let named = if is_check { "check".to_owned() } else { format!("expect[{n}]") };
                 return Some(Broken {
                     oracle: Oracle::Expect,
-                    summary: format!("expect[{n}] does not hold: {first}"),
+                    summary: format!("{named} does not hold: {first}"),
                     claim: Claim::Expectation(n),
                 });
             }

@@ -123,6 +123,17 @@ impl Report {
     pub fn held(&self) -> bool {
         self.verdict == Verdict::Held
     }
+
+    /// How much was run and found, in a line.
+    pub(super) fn summary(&self) -> String {
+        let Self { schedules, states, seconds, seed, .. } = self;
+        let found = match self.findings.len() {
+            0 => "nothing found".to_owned(),
+            1 => "1 finding".to_owned(),
+            more => format!("{more} findings"),
+        };
+        format!("{found}: {schedules} schedules, {states} states, {seconds:.0} s, seed {seed}")
+    }
 }
 
 impl fmt::Display for Report {
@@ -130,29 +141,29 @@ impl fmt::Display for Report {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;
         }
-        let Self { schedules, states, seconds, seed, .. } = self;
-        let found = match self.findings.len() {
-            0 => "nothing found".to_owned(),
-            1 => "1 finding".to_owned(),
-            more => format!("{more} findings"),
-        };
         match &self.why {
             Some(why) => writeln!(f, "could not run: {why}"),
-            None => {
-                writeln!(f, "{found}: {schedules} schedules, {states} states, {seconds:.0} s, seed {seed}")
-            }
+            None => writeln!(f, "{}", self.summary()),
         }
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Finding {
+    /// What happened, without a test.
+    pub(super) fn told(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "BROKEN {}: {}", self.oracle, self.summary)?;
         for line in &self.timeline {
             writeln!(f, "  {line}")?;
         }
         let (steps, before) = (self.steps.len(), self.shrunk_from);
         writeln!(f, "  steps: {steps}, shrunk from {before}; it happened again {} times", self.reproduced)?;
+        Ok(())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.told(f)?;
         writeln!(f, "  again: --replay {}", self.replay)?;
         writeln!(f, "\nA test to paste (--json has it in TypeScript and Rust too):\n\n{}", self.tests.python)
     }

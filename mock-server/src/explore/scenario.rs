@@ -138,41 +138,47 @@ impl Scenario {
         let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
             error.to_string().lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("; ")
         })?;
-        if let Some((key, _)) = document.iter().find(|(key, _)| !KEYS.contains(key)) {
+        let key = |(key, item): (&str, &Item)| Ok((key.to_owned(), json_of(item, key)?));
+        Self::read(&document.iter().map(key).collect::<Result<_, String>>()?)
+    }
+
+    /// Reads a scenario's keys.
+    pub(super) fn read(keys: &Map<String, Value>) -> Result<Self, String> {
+        if let Some(key) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!("{key}: is no key of a scenario; there are {}", KEYS.join(", ")));
         }
-        let value = |key: &str| document.get(key).map(|item| json_of(item, key)).transpose();
-        let mails = value("mails")?.ok_or("mails: is required, a list with at least one mail")?;
+        let value = |key: &str| keys.get(key);
+        let mails = value("mails").ok_or("mails: is required, a list with at least one mail")?;
         let mails = mails.as_array().ok_or("mails: must be a list of texts or tables")?;
         if mails.is_empty() || mails.len() > MAX_MAILS {
             return Err(format!("mails: must have from 1 to {MAX_MAILS} mails"));
         }
         let mails = mails.iter().enumerate().map(|(n, mail)| read_mail(n, mail)).collect::<Result<_, _>>()?;
         let mut scenario = Self { mails, ..Self::new([""; 0]) };
-        if let Some(mode) = value("mode")? {
+        if let Some(mode) = value("mode") {
             scenario.mode = match mode.as_str() {
                 Some("job") => Mode::Job,
                 Some("server") => Mode::Server,
                 _ => return Err("mode: must be \"job\" or \"server\"".to_owned()),
             };
         }
-        if let Some(people) = value("people")? {
+        if let Some(people) = value("people") {
             scenario.people_approve = match people.as_str() {
                 Some("approve") => true,
                 Some("ignore") => false,
                 _ => return Err("people: must be \"approve\" or \"ignore\"".to_owned()),
             };
         }
-        if let Some(scopes) = value("scopes")? {
-            scenario.scopes = words("scopes", &scopes, &SCOPES)?;
+        if let Some(scopes) = value("scopes") {
+            scenario.scopes = words("scopes", scopes, &SCOPES)?;
         }
-        if let Some(ignore) = value("ignore")? {
-            scenario.ignore = words("ignore", &ignore, &PARTS)?;
+        if let Some(ignore) = value("ignore") {
+            scenario.ignore = words("ignore", ignore, &PARTS)?;
         }
-        if let Some(path) = value("webhook_path")? {
+        if let Some(path) = value("webhook_path") {
             scenario.webhook_path = path.as_str().unwrap_or_default().to_owned();
         }
-        if let Some(expect) = value("expect")? {
+        if let Some(expect) = value("expect") {
             let all = expect.as_array().filter(|all| all.iter().all(Value::is_object));
             scenario.expect =
                 all.ok_or("expect: must be a list of tables, as POST /_mock/expect takes them")?.clone();

@@ -19,6 +19,7 @@ use super::{
     shrink::shrink,
     step::{Act, Moment, Place, Step, What},
     timeline::timeline,
+    world::World,
     write_test,
 };
 
@@ -46,6 +47,11 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Session {
     pub(super) fn new(driver: Driver) -> Self {
         Self { driver, references: Mutex::default(), calm: Mutex::default(), varying: Mutex::default() }
+    }
+
+    /// Runs a schedule in a world that stays.
+    pub(super) async fn keep(&self, schedule: &Schedule) -> Result<World, String> {
+        self.driver.keep(schedule).await
     }
 
     /// The run without trouble, which must break no rule.
@@ -124,6 +130,14 @@ impl Session {
         if again == 0 {
             (schedule, execution, broken) = found;
             again = self.repeat(&schedule, &broken).await?;
+        }
+        if again == 0 && std::env::var("EXPLORE_DEBUG").is_ok() {
+            eprintln!(
+                "UNCONFIRMED {} {}\n{}",
+                schedule.token(),
+                broken.summary,
+                timeline(&schedule, &execution).join("\n")
+            );
         }
         let reproduced = format!("{again} of {REPEATS}");
         Ok((again > 0).then(|| self.finding(steps, (schedule, execution, broken), reproduced)))

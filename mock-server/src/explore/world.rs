@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use crate::{
-    ClockMode, Control, Controlled, CreateWebhook, Fault, MockServer, NewWorld, RequestFilter, StepKind,
-    TimestampSource,
+    ClockMode, Control, Controlled, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter,
+    StepKind, TimestampSource,
 };
 
 /// How long a control call may take: moving the clock waits for webhooks.
@@ -24,7 +24,9 @@ pub(super) struct Server {
 impl Server {
     pub(super) async fn start() -> Result<Self, String> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mock = MockServer::builder().manual_clock().empty().no_console().try_start().await;
+        let mut mock = MockServer::builder().manual_clock().empty();
+        mock.behind_gateways = true;
+        let mock = mock.try_start().await;
         let http = Client::builder()
             .no_proxy()
             .tls_certs_only([])
@@ -110,6 +112,13 @@ impl World {
             (200..300, body) => Ok(body),
             (_, body) => Err(body["error"].as_str().unwrap_or("a control call failed").to_owned()),
         }
+    }
+
+    /// Its addresses, with the key of the app.
+    pub(super) fn ready(&self) -> Ready {
+        let mut ready = self.control.ready();
+        ready.keys.live.clone_from(&self.key);
+        ready
     }
 
     pub(super) async fn requests(&self) -> Vec<Value> {

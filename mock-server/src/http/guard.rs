@@ -18,11 +18,19 @@ pub(crate) struct Guard {
     name: String,
     /// Only a hash, so that the time of a comparison says nothing about the token.
     token: Option<[u8; 32]>,
+    /// Whether requests also come through other ports of this machine.
+    any_port: bool,
 }
 
 impl Guard {
     pub(crate) fn new(address: SocketAddr, token: Option<&str>) -> Self {
-        Self { address, name: address.to_string(), token: token.map(|token| Sha256::digest(token).into()) }
+        let token = token.map(|token| Sha256::digest(token).into());
+        Self { address, name: address.to_string(), token, any_port: false }
+    }
+
+    /// Whether to take requests that were made for another port of this machine, from which a gateway passes them on.
+    pub(crate) fn any_port(self, any_port: bool) -> Self {
+        Self { any_port, ..self }
     }
 
     /// Whether a request may use the control API.
@@ -54,7 +62,7 @@ impl Guard {
         // On a public address the server cannot know its own names; there the token is never missing, and no
         // foreign page has it.
         if self.address.ip().is_loopback()
-            && (hosts.peek().is_none() || !hosts.all(|host| host.is_some_and(|host| self.is_own(host))))
+            && (hosts.peek().is_none() || !hosts.all(|host| host.is_some_and(|host| self.may_be_host(host))))
         {
             return Err(Refusal::new(
                 403,
@@ -82,16 +90,23 @@ impl Guard {
         Err(Refusal::new(403, "Requests of web pages are accepted from this server's own pages only."))
     }
 
+    fn may_be_host(&self, host: &str) -> bool {
+        self.is_own(host) || (self.any_port && self.port_here(host).is_some())
+    }
+
     fn is_own(&self, host: &str) -> bool {
-        if host == self.name && self.address.ip().is_loopback() {
-            return true;
-        }
-        let Ok(host) = host.parse::<Authority>() else { return false };
+        let is_name = host == self.name && self.address.ip().is_loopback();
+        is_name || self.port_here(host) == Some(self.address.port())
+    }
+
+    /// The port that a host names, if it is one of this machine.
+    fn port_here(&self, host: &str) -> Option<u16> {
+        let host = host.parse::<Authority>().ok()?;
         let port = host.port_u16().unwrap_or(80);
         let name = host.host().trim_start_matches('[').trim_end_matches(']');
         let is_here = name.eq_ignore_ascii_case("localhost")
             || name.parse().is_ok_and(|ip: std::net::IpAddr| ip == self.address.ip() || ip.is_loopback());
-        is_here && port == self.address.port() && !host.as_str().contains('@')
+        (is_here && !host.as_str().contains('@')).then_some(port)
     }
 }
 
@@ -101,4 +116,18 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, rest) = value.split_once(' ')?;
     let rest = rest.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !rest.is_empty()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_gateways_any_port_of_this_machine_will_do_and_no_other_name() {
+        let guard = Guard::new("127.0.0.1:4010".parse().expect("an address"), None).any_port(true);
+        assert!(guard.may_be_host("127.0.0.1:4011") && !guard.may_be_host("evil.test:4010"));
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ORIGIN, HeaderValue::from_static("http://localhost:4011"));
+        assert!(guard.origin(&headers).is_err(), "a page of another server");
+    }
 }

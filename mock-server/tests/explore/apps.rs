@@ -1,6 +1,6 @@
 //! What small apps are made of: raw requests, as a program in any language would send them.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 use shared_inbox_mock::explore::AppContext;
@@ -24,13 +24,26 @@ impl From<Failed> for String {
 }
 
 /// The service as the app sees it.
+#[derive(Clone)]
 pub(crate) struct Api {
     http: reqwest::Client,
-    context: AppContext,
+    base_url: String,
+    key: String,
+    state_dir: PathBuf,
 }
 
 impl Api {
     pub(crate) fn new(context: AppContext) -> Self {
+        Self::with(context.base_url, context.key, context.state_dir)
+    }
+
+    /// The one of a world, as a fixture gets it.
+    pub(crate) fn of_world(world: &Value) -> Self {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        Self::with(text(&world["base_url"]), text(&world["keys"]["live"]), text(&world["state_dir"]).into())
+    }
+
+    pub(crate) fn with(base_url: String, key: String, state_dir: PathBuf) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
             // Loading the system's certificates takes longer than all requests.
@@ -39,11 +52,11 @@ impl Api {
             .timeout(Duration::from_secs(5))
             .build()
             .expect("a client");
-        Self { http, context }
+        Self { http, base_url, key, state_dir }
     }
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, Failed> {
-        let response = request.bearer_auth(&self.context.key).send().await.map_err(|_| Failed::Lost)?;
+        let response = request.bearer_auth(&self.key).send().await.map_err(|_| Failed::Lost)?;
         let status = response.status();
         let body = response.bytes().await.map_err(|_| Failed::Lost)?;
         if !status.is_success() {
@@ -53,11 +66,11 @@ impl Api {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failed> {
-        self.ask(self.http.get(format!("{}{path}", self.context.base_url))).await
+        self.ask(self.http.get(format!("{}{path}", self.base_url))).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, Failed> {
-        self.ask(self.http.post(format!("{}{path}", self.context.base_url)).json(&body)).await
+        self.ask(self.http.post(format!("{}{path}", self.base_url)).json(&body)).await
     }
 
     /// Open conversations.
@@ -91,7 +104,7 @@ impl Api {
 
     /// A file of the app's state.
     pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
-        self.context.state_dir.join(name)
+        self.state_dir.join(name)
     }
 }
 

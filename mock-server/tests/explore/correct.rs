@@ -61,7 +61,13 @@ async fn sends(context: AppContext) -> Done {
 
 /// A clock that waits by moving its own hands, so that the client's read-backs take no time.
 #[derive(Debug)]
-struct Leaping(Mutex<Instant>);
+pub(crate) struct Leaping(Mutex<Instant>);
+
+impl Leaping {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now().into())
+    }
+}
 
 impl Clock for Leaping {
     fn now(&self) -> Instant {
@@ -75,12 +81,12 @@ impl Clock for Leaping {
 
 /// The same with the client of this project, which checks before it retries.
 async fn with_the_sdk(context: AppContext) -> Done {
-    let told = |error: Error| error.to_string();
-    let builder = Client::builder(&context.base_url, &context.key).clock(Leaping(Instant::now().into()));
-    let inbox = builder.build().map_err(told)?;
-    for entry in inbox.conversations().limit(100).await.map_err(told)? {
+    let message = |error: Error| error.to_string();
+    let builder = Client::builder(&context.base_url, &context.key).clock(Leaping::new());
+    let inbox = builder.build().map_err(message)?;
+    for entry in inbox.conversations().limit(100).await.map_err(message)? {
         let handle = inbox.conversation(&entry.id);
-        let conversation = handle.get().await.map_err(told)?;
+        let conversation = handle.get().await.map_err(message)?;
         let json = serde_json::to_value(&conversation.timeline).map_err(|error| error.to_string())?;
         let person = conversation.assignee.as_ref().is_some_and(|it| it.id.to_string().starts_with("usr_"));
         let last = items(&json).iter().rposition(|item| item["direction"] == "inbound");
@@ -90,9 +96,9 @@ async fn with_the_sdk(context: AppContext) -> Done {
             continue;
         }
         if !is_dealt_with(&items(&json)[last + 1..]) {
-            handle.reply(answer(order)).await.map_err(told)?;
+            handle.reply(answer(order)).await.map_err(message)?;
         }
-        handle.set_status(Status::Waiting).await.map_err(told)?;
+        handle.set_status(Status::Waiting).await.map_err(message)?;
     }
     Ok(())
 }
@@ -118,6 +124,45 @@ async fn asks_for_documents(context: AppContext) -> Done {
     Ok(())
 }
 
+/// Says once in each conversation that the mail has come, whatever comes later; an automatic reply gets no answer.
+async fn acknowledges(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for entry in api.open().await? {
+        let conversation = api.read(id(&entry)).await?;
+        if is_for_people(&conversation) {
+            continue;
+        }
+        if !is_dealt_with(items(&conversation["timeline"])) {
+            api.draft(id(&entry), "Thank you, we are on it.").await?;
+        }
+        api.set_status(id(&entry), "waiting").await?;
+    }
+    Ok(())
+}
+
+/// Remembers which mails it has answered, so that it need not read them again, and looks before it answers all the same.
+async fn remembers(context: AppContext) -> Done {
+    let api = Api::new(context);
+    for entry in api.open().await? {
+        let seen =
+            api.file(&format!("{}-{}", id(&entry), entry["lastMessageAt"].to_string().replace(':', "-")));
+        if seen.exists() {
+            continue;
+        }
+        let conversation = api.read(id(&entry)).await?;
+        let (mail, since) = since_last_mail(&conversation);
+        let Some(order) = mail.and_then(|mail| order(&mail["text"])) else { continue };
+        if is_for_people(&conversation) {
+            continue;
+        }
+        if !is_dealt_with(since) {
+            api.draft(id(&entry), &answer(order)).await?;
+        }
+        std::fs::write(seen, "").map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
 fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken", "Hello there"])
 }
@@ -127,7 +172,7 @@ fn schedules() -> u64 {
     std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
 }
 
-async fn holds(explore: Explore) {
+pub(crate) async fn holds(explore: Explore) {
     let began = std::time::Instant::now();
     let report = explore.max_schedules(schedules()).seconds(7200.0).run().await.expect("it ran");
     println!("{} schedules, {} states, {:?}", report.schedules, report.states, began.elapsed());
@@ -163,5 +208,35 @@ async fn nothing_is_found_in_an_app_that_asks_for_documents() {
 async fn what_a_client_reads_to_check_a_lost_reply_is_not_held_against_the_app() {
     let token = "1_1.2_lost-after@reply.0_mail:1@get_conversation.2";
     let report = Explore::function(scenario(), with_the_sdk).replay(token).await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_acknowledges_each_conversation_once() {
+    holds(Explore::function(scenario(), acknowledges).seed(6)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_an_app_that_remembers_what_it_answered() {
+    holds(Explore::function(scenario(), remembers).seed(7)).await;
+}
+
+#[tokio::test]
+async fn an_automatic_reply_is_not_held_against_an_app_that_does_not_answer_it() {
+    for place in ["end.0", "people.0", "run.1", "list_conversations.1"] {
+        for (apps, explore) in [
+            ("drafts", Explore::function(scenario(), drafts)),
+            ("acknowledges", Explore::function(scenario(), acknowledges)),
+        ] {
+            let report = explore.replay(&format!("1_0_auto-reply:0@{place}")).await.expect("it ran");
+            assert!(report.held(), "{apps}: {report}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_a_person_took_unseen_and_the_app_took_after_them_is_the_apps() {
+    let token = "1_0.1.2_mail:0@run.1_assign:0@get_conversation.2.after";
+    let report = Explore::function(scenario(), asks_for_documents).replay(token).await.expect("it ran");
     assert!(report.held(), "{report}");
 }

@@ -4,6 +4,8 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
+use crate::apps::{Api, answer, id, items, order};
+
 fn explore(folder: &Path, scenario: &str, flags: &[&str], command: &[&str]) -> (Option<i32>, String) {
     let file = folder.join("scenario.toml");
     fs::write(&file, scenario).expect("written");
@@ -85,6 +87,97 @@ fn an_app_that_does_nothing_breaks_nothing() {
     assert!(said.contains("nothing found"), "{said}");
 }
 
+/// The command of an app that drafts what the list shows: this test program, with the test below.
+fn app_command() -> Vec<String> {
+    let program = std::env::current_exe().expect("a program").to_str().expect("text").to_owned();
+    [&program, "--ignored", "--exact", "program::the_app_that_other_tests_run"].map(str::to_owned).to_vec()
+}
+
+#[tokio::test]
+#[ignore = "is run by other tests, as a program of its own"]
+async fn the_app_that_other_tests_run() {
+    let variable = |name: &str| std::env::var(name).ok();
+    let Some(base_url) = variable("SHARED_INBOX_BASE_URL") else { return };
+    let key = variable("SHARED_INBOX_API_KEY").expect("a key");
+    let api = Api::with(base_url, key, variable("SHARED_INBOX_STATE_DIR").expect("a folder").into());
+    for entry in api.open().await.expect("a list") {
+        if let Some(order) = order(&entry["snippet"]) {
+            api.draft(id(&entry), &answer(order)).await.expect("a draft");
+            api.set_status(id(&entry), "waiting").await.expect("a status");
+        }
+    }
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn a_finding_can_be_opened_in_the_console_with_its_requests_and_how_it_was_before_the_last_step() {
+    use std::io::{BufRead, BufReader};
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = folder.path().join("scenario.toml");
+    fs::write(&scenario, "mails = [\"Where is my order 1042?\"]").expect("written");
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
+        .args(["explore", "--open", "--replay", "1_0_lost-after@reply.0", "--scenario"])
+        .arg(&scenario)
+        .arg("--")
+        .args(app_command())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(program.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = lines.into_iter().find(|line| line.starts_with("open: ")).expect("an address");
+    let url = line.split(' ').nth(1).expect("an address").to_owned();
+
+    let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+    let page = http.get(&url).send().await.expect("a page");
+    assert_eq!(page.status(), 200, "{url}");
+    let (origin, world) = url.split_once("/?world=").expect("a world");
+    let world = world.split(['#', '&']).next().unwrap_or_default();
+    let read = async |path: &str| {
+        let got = http.get(format!("{origin}/_mock/worlds/{world}{path}")).send().await.expect("a response");
+        serde_json::from_slice::<Value>(&got.bytes().await.expect("a body")).expect("JSON")
+    };
+    let drafts = |requests: &Value| {
+        items(requests)
+            .iter()
+            .filter(|it| it["path"].as_str().is_some_and(|it| it.ends_with("/replies")))
+            .count()
+    };
+    assert_eq!(drafts(&read("/requests").await), 2);
+    assert_eq!(items(&read("/outbox").await).len(), 2);
+    let before = read("/snapshots/before-the-last-step").await;
+    assert_eq!((items(&before["conversations"]).len(), items(&before["outbox"]).len()), (1, 0));
+    let kept = serde_json::to_string(&before).expect("JSON");
+    assert!(kept.contains("order 1042?") && !kept.contains("is on its way"), "{kept}");
+
+    let pid = program.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
+    assert_eq!(program.wait().expect("it ends").code(), Some(1));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_killed_explorer_left_behind_is_removed_and_what_a_running_one_uses_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut gone = Command::new("true").spawn().expect("it starts");
+    gone.wait().expect("it ends");
+    let of = |process: u32| folder.path().join(format!("shared-inbox-explore-{process}-0"));
+    let (left, used) = (of(gone.id()), of(std::process::id()));
+    for path in [&left, &used] {
+        fs::create_dir(path).expect("a folder");
+    }
+    let scenario = folder.path().join("scenario.toml");
+    fs::write(&scenario, "mails = [\"Hi\"]").expect("written");
+    let out = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
+        .args(["explore", "--schedules", "1", "--scenario"])
+        .arg(&scenario)
+        .args(["--", "true"])
+        .env("TMPDIR", folder.path())
+        .output()
+        .expect("it starts");
+    assert!(out.status.success());
+    assert!(!left.exists() && used.exists());
+}
+
 /// Whether a process is there.
 #[cfg(unix)]
 fn runs(pid: &str) -> bool {
@@ -128,6 +221,8 @@ fn help_teaches_how_to_begin() {
     let said = String::from_utf8(out.expect("it starts").stdout).expect("text");
     for taught in [
         "mails = [",
+        "--schedules",
+        "--open",
         "SHARED_INBOX_STATE_DIR",
         "-- python app.py",
         "Status 0: nothing found",

@@ -101,6 +101,12 @@ impl App {
                 let said = run(&mut pytest);
                 assert!(said.contains(" passed"), "{said}");
             }
+            // It finds what the page says; another test looks at the words.
+            ["pytest", file] => {
+                let Some(mut pytest) = self.pytest() else { return };
+                let ended = pytest.arg(file).output().expect("it runs");
+                assert!(text(&ended.stdout).contains("1 failed"), "{}", text(&ended.stdout));
+            }
             ["npx", "vitest", "run"] => {
                 let Some((node, modules)) = &self.node else { return };
                 let mut vitest = newcomer(node, self.home.path());
@@ -153,7 +159,8 @@ fn the_guide_to_testing_can_be_followed_and_a_failure_looks_as_shown() {
     fs::write(source, other).expect("a file");
     let ended = pytest.output().expect("it runs");
     assert!(!ended.status.success());
-    let said = text(&ended.stdout);
+    let explored = app.pytest().expect("as before").arg("bad_day.py").output().expect("it runs");
+    let said = text(&ended.stdout) + &text(&explored.stdout);
     let shown = blocks(&guide, "text").concat();
     assert!(shown.lines().count() > 5, "the guide has lost its failure");
     for piece in shown.lines().flat_map(|line| line.split('…')) {

@@ -3,6 +3,8 @@
 mod docs;
 mod examples;
 #[cfg(unix)]
+mod explore;
+#[cfg(unix)]
 mod fixtures;
 #[cfg(unix)]
 mod guides;

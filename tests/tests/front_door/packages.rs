@@ -288,7 +288,8 @@ fn an_npm_package_carries_the_mock_into_the_tests_of_a_node_receiver() {
     assert!(run(newcomer(&node, home.path()).arg(cli).arg("--help")).contains("--control-token"));
 
     let typed = "import { expect } from 'vitest';\nimport { test } from 'shared-inbox-mock/vitest';\nimport { Server } from 'shared-inbox-mock';\ntest('it', async ({ world }) => {\n    const made = await world.control.inbound({ to: await world.inbox(), from: 'a@b.example', text: 'Hello' });\n    expect(made.conversationId satisfies string).toBeTruthy();\n    // @ts-expect-error: there is no such field\n    await world.control.inbound({ too: 'x' });\n    await using server = await Server.start('--rate-limit=off');\n    void server;\n});\n";
-    fs::write(home.path().join("typed.ts"), typed).expect("a file");
+    let explored = "\nimport { explore, type ExploreWorld } from 'shared-inbox-mock/explore';\nconst app = async (world: ExploreWorld): Promise<void> => void (world.stateDir satisfies string, world.liveKey);\nconst report = await explore(app, { mails: ['Hello', { text: 'Hi', risk: 'phishing' }], check: (world) => world.control.listOutbox(), expect: [{ of: 'outbox', count: 2 }] });\nreport.findings[0]?.tests.typescript satisfies string | undefined;\n// @ts-expect-error: there is no such option\nawait explore(app, { mail: [] });\n";
+    fs::write(home.path().join("typed.ts"), format!("{typed}{explored}")).expect("a file");
     run(newcomer(&node, home.path()).arg(modules.join("typescript/bin/tsc")).args([
         "typed.ts",
         "--strict",

@@ -7,7 +7,7 @@ mod typescript;
 use serde_json::{Value, json};
 
 use super::{
-    app::RunEnd,
+    app::{App, RunEnd},
     calls::{RETRY_SECONDS, ROUND_SECONDS, control_call, rules},
     driver::Driver,
     oracles::{Broken, Claim},
@@ -48,12 +48,41 @@ enum Line {
 /// Stands around the name of a variable in a text.
 const MARK: char = '\u{1}';
 
+/// What a test runs.
+enum Tested {
+    Command(Vec<String>),
+    /// A function of the test process, and where it can be imported from.
+    Function(Option<(String, String)>),
+}
+
+impl Tested {
+    fn of(app: &App) -> Self {
+        match app {
+            App::Command(words) => {
+                Self::Command(words.iter().map(|word| word.to_string_lossy().into_owned()).collect())
+            }
+            App::Function(_) => Self::Command(vec!["the-command-of-your-app".to_owned()]),
+            App::Piped(functions) => {
+                let at = functions.function.as_ref();
+                Self::Function(at.map(|it| (it.module.clone(), it.name.clone())))
+            }
+        }
+    }
+
+    fn command(&self) -> Value {
+        match self {
+            Self::Command(words) => json!(words),
+            Self::Function(_) => json!(["the-command-of-your-app"]),
+        }
+    }
+}
+
 /// What a language needs to know.
 struct Test {
     name: &'static str,
     summary: String,
     token: String,
-    command: Vec<String>,
+    app: Tested,
     scopes: Vec<String>,
     timeout: f64,
     /// Of a server: where it receives webhooks.
@@ -76,12 +105,7 @@ pub(super) fn write(driver: &Driver, schedule: &Schedule, execution: &Execution,
         },
         summary: broken.summary.clone(),
         token: schedule.token(),
-        command: match &driver.app {
-            super::app::App::Command(words) => {
-                words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
-            }
-            super::app::App::Function(_) => vec!["the-command-of-your-app".to_owned()],
-        },
+        app: Tested::of(&driver.app),
         scopes: driver.scenario.scopes.clone(),
         timeout: driver.app_timeout.as_secs_f64(),
         webhook_path: execution.server.then(|| driver.scenario.webhook_path.clone()),
@@ -125,7 +149,12 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
             None => request.map_or_else(|| "a request".to_owned(), |op| op.to_string()),
         };
         faults.push(Line::Comment(format!("{line} {what}.")));
-        faults.push(Line::Fault { rule, kills: step.what == What::Kill });
+        let kills = step.what == What::Kill;
+        if kills && matches!(driver.app, App::Piped(_)) {
+            faults.extend(cut_off(rule).map(|rule| Line::Fault { rule, kills: false }));
+        } else {
+            faults.push(Line::Fault { rule, kills });
+        }
     }
     if execution.server {
         lines.append(&mut faults);
@@ -178,6 +207,17 @@ fn lines(driver: &Driver, schedule: &Schedule, execution: &Execution, broken: &B
     }
     lines.push(Line::Claim(broken.claim.clone()));
     lines
+}
+
+/// The rules in place of a kill, for a function that cannot be killed: the request is lost, and so are all that follow.
+fn cut_off(rule: Value) -> [Value; 2] {
+    let (mut all, mut this) = (rule.clone(), rule);
+    let drop = this["effect"]["drop"].clone();
+    let every = json!({ "times": null, "effect": { "drop": "before" } });
+    all["effect"] =
+        json!({ "act": [{ "method": "POST", "path": "/faults", "body": every }], "when": drop.clone() });
+    this["effect"] = json!({ "drop": drop });
+    [all, this]
 }
 
 /// A text in the quotes of JSON, which the three languages read alike.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{Claim, Line, Test, literal, quote, template};
+use super::{Claim, Line, Test, Tested, literal, quote, template};
 use crate::explore::step::Act;
 
 pub(super) fn write(test: &Test) -> String {
@@ -13,9 +13,27 @@ pub(super) fn write(test: &Test) -> String {
         let _ = writeln!(out, "{text}");
     };
     line(&format!("# {}", test.summary.replace('\n', " ")));
-    line(&format!("# Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
-    line(if test.webhook_path.is_some() { SERVER_HEAD } else { HEAD });
-    line(&format!("COMMAND = {}", value(&json!(test.command))));
+    match &test.app {
+        Tested::Command(words) => {
+            line(&format!(
+                "# Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND",
+                test.token
+            ));
+            line(if test.webhook_path.is_some() { SERVER_HEAD } else { HEAD });
+            line(&format!("COMMAND = {}", value(&json!(words))));
+        }
+        Tested::Function(at) => {
+            line(&format!("# Again: shared_inbox_explore(app, …, replay=\"{}\")", test.token));
+            line("import asyncio\nimport inspect\nimport types\n\nimport pytest\n");
+            line(&at.as_ref().map_or_else(
+                || {
+                    "def app(world):\n    raise SystemExit(\"put the function here that you explored\")"
+                        .to_owned()
+                },
+                |(module, name)| format!("from {module} import {name} as app"),
+            ));
+        }
+    }
     if let Some(path) = &test.webhook_path {
         line(&format!("WEBHOOK_PATH = {}", quote(path)));
     }
@@ -30,9 +48,13 @@ pub(super) fn write(test: &Test) -> String {
         "    key = control.create_key({{\"name\": \"app\", \"scopes\": {}, \"livemode\": True}})",
         value(&json!(test.scopes))
     ));
-    line(VARIABLES);
-    let app = if test.webhook_path.is_some() { SERVER } else { JOB };
-    line(&app.replace("TIMEOUT", &test.timeout.to_string()));
+    if let Tested::Function(_) = test.app {
+        line(FUNCTION);
+    } else {
+        line(VARIABLES);
+        let app = if test.webhook_path.is_some() { SERVER } else { JOB };
+        line(&app.replace("TIMEOUT", &test.timeout.to_string()));
+    }
     line(PEOPLE);
     for item in &test.lines {
         for text in statement(item, test) {
@@ -43,6 +65,22 @@ pub(super) fn write(test: &Test) -> String {
 }
 
 const HEAD: &str = "import os\nimport subprocess\nimport time\n\nimport pytest\n";
+
+/// A function cannot be killed: a rule that loses every request stands for that, until it has ended.
+const FUNCTION: &str = r#"    approved = []
+    world = types.SimpleNamespace(base_url=shared_inbox.base_url, mcp_url=shared_inbox.mcp_url, live_key=key["key"], state_dir=tmp_path)
+
+    def run():
+        try:
+            asyncio.run(app(world)) if inspect.iscoroutinefunction(app) else app(world)
+        except Exception:
+            return 1
+        finally:
+            for rule in control.list_faults():
+                if rule["times"] is None:
+                    control.remove_fault(rule["id"])
+        return 0
+"#;
 
 const SERVER_HEAD: &str = "import os\nimport socket\nimport subprocess\nimport time\nfrom concurrent.futures import ThreadPoolExecutor\nfrom datetime import datetime, timedelta\n\nimport pytest\n";
 
@@ -242,8 +280,9 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
             "assert [control.get_conversation(it[\"id\"]) for it in control.list_conversations()] == before"
                 .to_owned(),
         ],
-        Claim::Expectation(n) => {
-            vec![format!("control.expect({})", test.expectations.get(*n).map(value).unwrap_or_default())]
-        }
+        Claim::Expectation(n) => vec![match test.expectations.get(*n) {
+            Some(expectation) => format!("control.expect({})", value(expectation)),
+            None => "raise SystemExit(\"put your check of this world here\")".to_owned(),
+        }],
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn write(test: &Test) -> String {
     line(&format!("// {}", test.summary.replace('\n', " ")));
     line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
     line(HEAD);
-    line(&format!("const COMMAND: &[&str] = &{};", value(&json!(test.command))));
+    line(&format!("const COMMAND: &[&str] = &{};", value(&test.app.command())));
     if let Some(path) = &test.webhook_path {
         line(&format!("const WEBHOOK_PATH: &str = {};", quote(path)));
     }
@@ -35,7 +35,8 @@ pub(super) fn write(test: &Test) -> String {
         "    let key = from(json!({{ \"name\": \"app\", \"scopes\": {scopes}, \"livemode\": true }}));"
     ));
     line("    let key = control.create_key(key).await.expect(\"a key\");");
-    line("    let state = std::env::temp_dir().join(format!(\"app-{}\", std::process::id()));");
+    line("    let now = std::time::UNIX_EPOCH.elapsed().expect(\"a time\").as_nanos();");
+    line("    let state = std::env::temp_dir().join(format!(\"app-{}-{now}\", std::process::id()));");
     line("    std::fs::create_dir_all(&state).expect(\"a folder\");");
     line("    let app = App { mock: &mock, key: key.key.clone(), agent: key.agent_id.to_string(), state };");
     if test.webhook_path.is_some() {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{Claim, Line, Test, literal, quote, template};
+use super::{Claim, Line, Test, Tested, literal, quote, template};
 use crate::explore::step::Act;
 
 pub(super) fn write(test: &Test) -> String {
@@ -13,9 +13,22 @@ pub(super) fn write(test: &Test) -> String {
         let _ = writeln!(out, "{text}");
     };
     line(&format!("// {}", test.summary.replace('\n', " ")));
-    line(&format!("// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND", test.token));
-    line(if test.webhook_path.is_some() { SERVER_HEAD } else { HEAD });
-    line(&format!("const COMMAND: string[] = {};", value(&json!(test.command))));
+    match &test.app {
+        Tested::Command(words) => {
+            line(&format!(
+                "// Again: shared-inbox-mock explore --scenario FILE --replay {} -- COMMAND",
+                test.token
+            ));
+            line("import { spawn } from 'node:child_process';");
+            line(if test.webhook_path.is_some() { SERVER_HEAD } else { HEAD });
+            line(&format!("const COMMAND: string[] = {};", value(&json!(words))));
+        }
+        Tested::Function(_) => {
+            line(&format!("// Again: explore(app, {{ …, replay: '{}' }})", test.token));
+            line(HEAD);
+            line("import { app } from './app'; // the function that you explored");
+        }
+    }
     if let Some(path) = &test.webhook_path {
         line(&format!("const WEBHOOK_PATH = {};", quote(path)));
     }
@@ -30,8 +43,12 @@ pub(super) fn write(test: &Test) -> String {
     line(&format!(
         "    const key = await control.createKey({{ name: 'app', scopes: {scopes}, livemode: true }});"
     ));
-    line(VARIABLES);
-    line(if test.webhook_path.is_some() { SERVER } else { JOB });
+    if let Tested::Function(_) = test.app {
+        line(FUNCTION);
+    } else {
+        line(VARIABLES);
+        line(if test.webhook_path.is_some() { SERVER } else { JOB });
+    }
     line(PEOPLE);
     for item in &test.lines {
         for text in statement(item, test) {
@@ -42,16 +59,14 @@ pub(super) fn write(test: &Test) -> String {
     out.replace("TIMEOUT_MS", &format!("{:.0}", test.timeout * 1000.0))
 }
 
-const HEAD: &str = "import { spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+const HEAD: &str = "import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { test as base } from 'shared-inbox-mock/vitest';
 ";
 
-const SERVER_HEAD: &str = "import { spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+const SERVER_HEAD: &str = "import { mkdtempSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,6 +97,21 @@ const JOB: &str = r"    let status: number | null = null;
             await sleep(5);
         }
         return app.exitCode;
+    };";
+
+/// A function cannot be killed: a rule that loses every request stands for that, until it has ended.
+const FUNCTION: &str = r"    const stateDir = mkdtempSync(join(tmpdir(), 'app-'));
+    const approved: string[] = [];
+    let status: number | null = null;
+    const run = async () => {
+        try {
+            await app({ baseUrl: world.baseUrl, mcpUrl: world.mcpUrl, liveKey: key.key, stateDir });
+            return 0;
+        } catch {
+            return 1;
+        } finally {
+            for (const rule of await control.listFaults()) if (rule.times === null) await control.removeFault(rule.id);
+        }
     };";
 
 const SERVER: &str = r"    const port = await new Promise<number>((resolve) => {
@@ -246,6 +276,9 @@ fn assertion(claim: &Claim, test: &Test) -> Vec<String> {
             if test.webhook_path.is_some() { "await advance(660);" } else { "await run();" }.to_owned(),
             "expect(await all()).toBe(before);".to_owned(),
         ],
-        Claim::Expectation(n) => vec![format!("await control.expect({});", test.expectations.get(*n).map(value).unwrap_or_default())],
+        Claim::Expectation(n) => vec![match test.expectations.get(*n) {
+            Some(expectation) => format!("await control.expect({});", value(expectation)),
+            None => "throw new Error('put your check of this world here');".to_owned(),
+        }],
     }
 }

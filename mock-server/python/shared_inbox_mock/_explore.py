@@ -1,0 +1,150 @@
+"""Explores what can go wrong around a function: `shared-inbox-mock explore`, driven over its stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import inspect
+import json
+import pathlib
+import subprocess
+import tempfile
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ._server import World, program
+from .control import Ready
+
+__tracebackhide__ = True
+
+
+class Found(AssertionError):
+    """The app breaks a rule. The text says which, what happened, how to run it again, and has a test to paste."""
+
+    def __init__(self, text: str, report: dict[str, Any]) -> None:
+        super().__init__(text)
+        self.report = report
+        """The report, as `--json` writes it."""
+
+
+class ExploreWorld(World):
+    """The world of one schedule. A run of the app gets its addresses, `check` sees how it ended."""
+
+    def __init__(self, ready: Ready, state_dir: str) -> None:
+        super().__init__(ready)
+        self.state_dir = pathlib.Path(state_dir)
+        """A folder for what the app must remember: empty at first, kept over all runs of a schedule."""
+
+
+Explored: TypeAlias = Callable[[ExploreWorld], Awaitable[object] | object]
+
+
+def explore(
+    app: Explored,
+    *,
+    mails: Sequence[str | Mapping[str, Any]],
+    check: Explored | None = None,
+    people: str | None = None,
+    scopes: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    expect: Sequence[Mapping[str, Any]] | None = None,
+    seconds: float | None = None,
+    schedules: int | None = None,
+    seed: int | None = None,
+    replay: str | None = None,
+    app_timeout: float | None = None,
+) -> dict[str, Any]:
+    """Runs `app(world)` again and again while requests are lost, runs are cut off, and people and customers act in between.
+
+    `mails`, `people`, `scopes`, `ignore` and `expect` are those of a scenario. `check(world)` is called at the end of each
+    schedule and raises where something is wrong. It explores for 60 `seconds`, or until `schedules` have been run; `replay` runs
+    the schedule of a finding alone. Both functions run in this process, one at a time, and may be coroutine functions.
+
+    Returns the report. Raises `Found` where the app breaks a rule, `ValueError` where an option is wrong, and `RuntimeError` where it
+    could not run: mostly, because the app fails without any trouble.
+    """
+    for name, function in {"app": app, "check": check or app}.items():
+        if not callable(function):
+            raise TypeError(f"{name} must be a function that takes a world, not {function!r}")
+    options = dict(
+        mails=mails, people=people, scopes=scopes, ignore=ignore, expect=expect, seconds=seconds,
+        schedules=schedules, seed=seed, replay=replay, app_timeout=app_timeout,
+    )  # fmt: skip
+    wanted = {"language": "python", "function": _where(app), "check": check is not None, "options": options}
+    first = json.dumps(wanted)
+    failed: BaseException | None = None
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen([program(), "explore", "--pipe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        assert process.stdin and process.stdout
+        try:
+            line = first
+            while True:
+                process.stdin.write(line.encode() + b"\n")
+                process.stdin.flush()
+                said = json.loads(process.stdout.readline() or "{}")
+                number = said.get("run") or said.get("check")
+                if number is None:
+                    break
+                error = _call(app if "run" in said else check or app, said["world"])
+                failed = error or failed
+                line = json.dumps({"failed": number, "error": _line(error)} if error else {"done": number})
+        except BrokenPipeError:
+            said = {}
+        finally:
+            # Its end: it watches its stdin. Whatever is in the buffer has nobody to read it.
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+            process.stdout.close()
+            process.wait()
+        log.seek(0)
+        why = said.get("error") or log.read().decode(errors="replace").strip() or "shared-inbox-mock has ended"
+    if "wrong" in said:
+        raise ValueError(said["wrong"])
+    if "report" not in said:
+        raise RuntimeError(f"explore could not run: {why}") from failed
+    if said["report"]["findings"]:
+        raise Found(said["text"], said["report"])
+    report: dict[str, Any] = said["report"]
+    return report
+
+
+def _call(function: Explored, world: Any) -> BaseException | None:
+    """Calls a function, and returns what it raised."""
+    try:
+        result = function(ExploreWorld(world, world["state_dir"]))
+        if inspect.isawaitable(result):
+            _await(result)
+    except KeyboardInterrupt:
+        raise
+    except SystemExit as end:
+        return end if end.code else None
+    except BaseException as error:  # Also what `pytest.fail` raises.
+        return error
+    return None
+
+
+def _await(result: Awaitable[object]) -> None:
+    async def awaited() -> None:
+        await result
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(awaited())
+        return
+    # Called by a test that runs in an event loop itself, which stands meanwhile.
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, awaited()).result()
+
+
+def _line(error: BaseException) -> str:
+    return " ".join("".join(traceback.format_exception_only(error)).split()) or type(error).__name__
+
+
+def _where(function: Explored) -> dict[str, str] | None:
+    """Where a test can import the function from."""
+    name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "")
+    return {"module": module, "name": name} if name.isidentifier() and module not in ("", "__main__") else None

@@ -1,0 +1,423 @@
+//! Servers that receive webhooks: correct ones, and ones with one fault each.
+
+use std::{collections::HashSet, fs, future::Future, path::PathBuf, pin::Pin, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{FromRef, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use serde_json::{Value, json};
+use shared_inbox::{Client, ConversationId, Error, Status};
+use shared_inbox_mock::explore::AppContext;
+use shared_inbox_webhooks::{
+    Event, EventKind, Receiver, Secret, Verifier, Webhook,
+    replay::{Handlers, MemoryGuard},
+};
+use tokio::{net::TcpListener, sync::Mutex, sync::Notify};
+
+use crate::{
+    apps::{Api, answer, id, is_dealt_with, is_for_people, items, order, since_last_mail},
+    correct::Leaping,
+};
+
+type AppResult<T = ()> = Result<T, String>;
+type AppFuture<T = ()> = Pin<Box<dyn Future<Output = AppResult<T>> + Send>>;
+
+/// What a server is told, as a function or as a program.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    base_url: String,
+    key: String,
+    state_dir: PathBuf,
+    port: u16,
+    secret: String,
+}
+
+impl Settings {
+    /// None when this program is not an app of the explorer.
+    pub(crate) fn from_env() -> Option<Self> {
+        let variable = |name: &str| std::env::var(name).ok();
+        Some(Self {
+            base_url: variable("SHARED_INBOX_BASE_URL")?,
+            key: variable("SHARED_INBOX_API_KEY")?,
+            state_dir: variable("SHARED_INBOX_STATE_DIR")?.into(),
+            port: variable("PORT")?.parse().ok()?,
+            secret: variable("SHARED_INBOX_WEBHOOK_SECRET")?,
+        })
+    }
+
+    fn api(&self) -> Api {
+        let (base_url, key, state_dir) = (&self.base_url, &self.key, &self.state_dir);
+        Api::of_world(&json!({ "base_url": base_url, "keys": { "live": key }, "state_dir": state_dir }))
+    }
+
+    fn receiver(&self) -> AppResult<Receiver> {
+        let secret = Secret::parse(&self.secret).map_err(|error| error.to_string())?;
+        Ok(Receiver::new(Verifier::new([secret])))
+    }
+}
+
+impl From<AppContext> for Settings {
+    fn from(context: AppContext) -> Self {
+        let AppContext { base_url, key, state_dir, port, webhook_secret, .. } = context;
+        let (port, secret) = (port.expect("a port"), webhook_secret.expect("a secret"));
+        Self { base_url, key, state_dir, port, secret }
+    }
+}
+
+/// An app by its name.
+pub(crate) fn run(name: &str, settings: Settings) -> AppFuture {
+    match name {
+        "sdk" => return Box::pin(with_the_sdk(settings)),
+        "queue" => return Box::pin(with_a_queue(settings)),
+        _ => {}
+    }
+    let handler: Handler = match name {
+        "correct" => |app, event| Box::pin(correct(app, event)),
+        "no_dedupe" => |app, event| Box::pin(no_dedupe(app, event)),
+        "by_message_id" => |app, event| Box::pin(notes_and_tags(app, event, "message_id")),
+        "by_event_id" => |app, event| Box::pin(notes_and_tags(app, event, "id")),
+        "in_memory" => |app, event| Box::pin(in_memory(app, event)),
+        "believes_the_event" => |app, event| Box::pin(believes_the_event(app, event)),
+        "answers_before_the_work" => |app, event| {
+            tokio::spawn(correct(app, event));
+            Box::pin(async { Ok(()) })
+        },
+        "older_wins" => |app, event| Box::pin(mirrors_who_has_it(app, event, false)),
+        "newest_wins" => |app, event| Box::pin(mirrors_who_has_it(app, event, true)),
+        "marks_first" => |app, event| Box::pin(marks_first(app, event)),
+        "exits" => |app, event| Box::pin(exits(app, event)),
+        other => panic!("there is no app {other}"),
+    };
+    Box::pin(serve(settings, handler))
+}
+
+type Handler = fn(App, Value) -> AppFuture;
+
+#[derive(Clone)]
+struct App {
+    api: Arc<Api>,
+    /// Events that it knows, until it is restarted.
+    seen: Arc<Mutex<HashSet<String>>>,
+    /// One at a time.
+    turn: Arc<Mutex<()>>,
+    exit: Arc<Notify>,
+    receiver: Receiver,
+    handler: Handler,
+}
+
+impl FromRef<App> for Receiver {
+    fn from_ref(app: &App) -> Self {
+        app.receiver.clone()
+    }
+}
+
+async fn listen(settings: &Settings, router: Router) -> AppResult {
+    let listener =
+        TcpListener::bind(("127.0.0.1", settings.port)).await.map_err(|error| error.to_string())?;
+    axum::serve(listener, router).await.map_err(|error| error.to_string())
+}
+
+/// Answers 200 when the handler has done its work, else 500, so that the event comes again.
+async fn serve(settings: Settings, handler: Handler) -> AppResult {
+    let exit = Arc::new(Notify::new());
+    let app = App {
+        api: Arc::new(settings.api()),
+        seen: Arc::default(),
+        turn: Arc::default(),
+        exit: Arc::clone(&exit),
+        receiver: settings.receiver()?,
+        handler,
+    };
+    let receive = async |State(app): State<App>, Webhook(event): Webhook<Value>| {
+        let handler = app.handler;
+        match handler(app, (*event).clone()).await {
+            Ok(()) => StatusCode::OK,
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    };
+    let router = Router::new().route("/webhooks", post(receive)).with_state(app);
+    tokio::select! {
+        ended = listen(&settings, router) => ended,
+        () = exit.notified() => Err("it does not know this event".to_owned()),
+    }
+}
+
+fn conversation_of(event: &Value) -> Option<String> {
+    event["data"]["conversation_id"].as_str().map(str::to_owned)
+}
+
+/// Reads the conversation that the event is about, and does what is left to do there.
+async fn correct(app: App, event: Value) -> AppResult {
+    let _turn = app.turn.lock().await;
+    if let Some(conversation) = conversation_of(&event) {
+        look_after(&app.api, &conversation).await?;
+    }
+    Ok(())
+}
+
+async fn look_after(api: &Api, conversation: &str) -> AppResult {
+    let view = api.read(conversation).await?;
+    let (mail, since) = since_last_mail(&view);
+    let Some(order) = mail.and_then(|mail| order(&mail["text"])).filter(|_| !is_for_people(&view)) else {
+        return Ok(());
+    };
+    if !is_dealt_with(since) {
+        api.draft(conversation, &answer(order)).await?;
+    }
+    if view["status"] == "open" {
+        api.set_status(conversation, "waiting").await?;
+    }
+    Ok(())
+}
+
+/// The client, and the verifier with its guard: an event that is being handled is not handled beside itself.
+async fn with_the_sdk(settings: Settings) -> AppResult {
+    #[derive(Clone)]
+    struct Sdk {
+        inbox: Client,
+        receiver: Receiver,
+        handlers: Handlers<MemoryGuard>,
+        turn: Arc<Mutex<()>>,
+    }
+    impl FromRef<Sdk> for Receiver {
+        fn from_ref(app: &Sdk) -> Self {
+            app.receiver.clone()
+        }
+    }
+    async fn receive(State(app): State<Sdk>, Webhook(event): Webhook<Event>) -> Response {
+        let delivery = event.delivery("inbox");
+        let (inbox, turn) = (app.inbox.clone(), Arc::clone(&app.turn));
+        let handle = async move |_| {
+            let _turn = turn.lock().await;
+            match &event.kind {
+                EventKind::TurnChanged(changed) => {
+                    look_after_with_sdk(&inbox, &changed.conversation_id).await
+                }
+                EventKind::ClientReplied(reply) => look_after_with_sdk(&inbox, &reply.conversation_id).await,
+                _ => Ok(()),
+            }
+        };
+        app.handlers.once(delivery, handle).await.into_response()
+    }
+    let builder = Client::builder(&settings.base_url, &settings.key).clock(Leaping::new());
+    let inbox = builder.build().map_err(|error| error.to_string())?;
+    let app = Sdk {
+        inbox,
+        receiver: settings.receiver()?,
+        handlers: Handlers::new(MemoryGuard::new()),
+        turn: Arc::default(),
+    };
+    listen(&settings, Router::new().route("/webhooks", post(receive)).with_state(app)).await
+}
+
+async fn look_after_with_sdk(inbox: &Client, conversation: &ConversationId) -> Result<(), Error> {
+    let handle = inbox.conversation(conversation);
+    let view = handle.get().await?;
+    let timeline = serde_json::to_value(&view.timeline).expect("JSON");
+    let person = view.assignee.as_ref().is_some_and(|it| it.id.to_string().starts_with("usr_"));
+    let Some(last) = items(&timeline).iter().rposition(|item| item["direction"] == "inbound") else {
+        return Ok(());
+    };
+    let Some(order) = order(&timeline[last]["text"]).filter(|_| !person && view.risk.is_none()) else {
+        return Ok(());
+    };
+    if !is_dealt_with(&items(&timeline)[last + 1..]) {
+        handle.reply(answer(order)).await?;
+    }
+    if view.status == Status::Open {
+        handle.set_status(Status::Waiting).await?;
+    }
+    Ok(())
+}
+
+/// Writes each event to a file, answers, and does the work behind: what is in a file is done after a restart too.
+async fn with_a_queue(settings: Settings) -> AppResult {
+    #[derive(Clone)]
+    struct Queue {
+        folder: PathBuf,
+        receiver: Receiver,
+        added: Arc<Notify>,
+    }
+    impl FromRef<Queue> for Receiver {
+        fn from_ref(app: &Queue) -> Self {
+            app.receiver.clone()
+        }
+    }
+    let receive = async |State(app): State<Queue>, Webhook(event): Webhook<Value>| {
+        let name = format!("{}.json", event["id"].as_str().expect("an id"));
+        let (new, file) = (app.folder.join(format!("new-{name}")), app.folder.join(name));
+        fs::write(&new, event.to_string()).expect("written");
+        fs::rename(new, file).expect("renamed");
+        app.added.notify_one();
+        StatusCode::ACCEPTED
+    };
+    let api = settings.api();
+    let queue =
+        Queue { folder: settings.state_dir.clone(), receiver: settings.receiver()?, added: Arc::default() };
+    let (folder, added) = (queue.folder.clone(), Arc::clone(&queue.added));
+    let work = async move {
+        loop {
+            let files = fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path());
+            let mut files: Vec<PathBuf> =
+                files.filter(|file| !file.to_string_lossy().contains("new-")).collect();
+            files.sort();
+            let Some(file) = files.first() else {
+                added.notified().await;
+                continue;
+            };
+            let event: Value = serde_json::from_slice(&fs::read(file).expect("read")).expect("JSON");
+            let conversation = conversation_of(&event).unwrap_or_default();
+            match look_after(&api, &conversation).await {
+                Ok(()) => fs::remove_file(file).expect("removed"),
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let router = Router::new().route("/webhooks", post(receive)).with_state(queue);
+    tokio::select! {
+        ended = listen(&settings, router) => ended,
+        () = work => Ok(()),
+    }
+}
+
+/// The order of a conversation that is the team's turn, and the conversation.
+async fn order_of_turn(app: &App, event: &Value) -> AppResult<Option<(String, String, Value)>> {
+    let Some(conversation) = conversation_of(event).filter(|_| event["data"]["turn"] == "ours") else {
+        return Ok(None);
+    };
+    let view = app.api.read(&conversation).await?;
+    let order = since_last_mail(&view).0.and_then(|mail| order(&mail["text"])).map(str::to_owned);
+    Ok(order.map(|order| (conversation, order, view)))
+}
+
+async fn no_dedupe(app: App, event: Value) -> AppResult {
+    let _turn = app.turn.lock().await;
+    if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
+        && !is_for_people(&view)
+    {
+        app.api.draft(&conversation, &answer(&order)).await?;
+    }
+    Ok(())
+}
+
+/// Whether an item of the timeline says that a person has dealt with an order.
+fn is_by_person(item: &Value, order: &str) -> bool {
+    let other = item["direction"] == "outbound" && item["text"] != answer(order).as_str();
+    other || item["event"] == "draft-discarded"
+}
+
+/// Remembers events until it is restarted; looks only after a failure.
+async fn in_memory(app: App, event: Value) -> AppResult {
+    let _turn = app.turn.lock().await;
+    if app.seen.lock().await.contains(id(&event)) {
+        return Ok(());
+    }
+    if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
+        && !is_for_people(&view)
+        && !since_last_mail(&view).1.iter().any(|item| is_by_person(item, &order))
+    {
+        if let Err(failed) = app.api.draft(&conversation, &answer(&order)).await
+            && !is_dealt_with(since_last_mail(&app.api.read(&conversation).await?).1)
+        {
+            return Err(failed.into());
+        }
+        app.seen.lock().await.insert(id(&event).to_owned());
+        app.api.set_status(&conversation, "waiting").await?;
+    }
+    Ok(())
+}
+
+/// Believes what the event says of who has the conversation.
+async fn believes_the_event(app: App, event: Value) -> AppResult {
+    let _turn = app.turn.lock().await;
+    let Some((conversation, order, view)) = order_of_turn(&app, &event).await? else { return Ok(()) };
+    let theirs = event["data"]["assignee"]["type"] == "user" || !view["risk"].is_null();
+    if !theirs && !is_dealt_with(since_last_mail(&view).1) {
+        app.api.draft(&conversation, &answer(&order)).await?;
+    }
+    Ok(())
+}
+
+/// A note when a draft is approved, a tag when it is sent; `key` tells an event that was handled.
+async fn notes_and_tags(app: App, event: Value, key: &str) -> AppResult {
+    const NOTE: &str = "A person approved the answer.";
+    let _turn = app.turn.lock().await;
+    let Some(conversation) = conversation_of(&event) else { return Ok(()) };
+    look_after(&app.api, &conversation).await?;
+    let kind = event["type"].as_str().unwrap_or_default();
+    if !matches!(kind, "draft.approved" | "message.sent") {
+        return Ok(());
+    }
+    let key = if key == "id" { &event["id"] } else { &event["data"][key] };
+    let mark = app.api.file(key.as_str().expect("an id"));
+    if mark.exists() {
+        return Ok(());
+    }
+    if kind == "draft.approved" {
+        let view = app.api.read(&conversation).await?;
+        if !items(&view["timeline"]).iter().any(|item| item["body"] == NOTE) {
+            app.api.note(&conversation, NOTE).await?;
+        }
+    } else {
+        app.api.tag(&conversation, "answered").await?;
+    }
+    fs::write(mark, "").map_err(|error| error.to_string())
+}
+
+/// Keeps a tag on conversations that it has: as the event says, or as the conversation does.
+async fn mirrors_who_has_it(app: App, event: Value, reads: bool) -> AppResult {
+    let _turn = app.turn.lock().await;
+    let Some(conversation) = conversation_of(&event) else { return Ok(()) };
+    let path = |what: &str| format!("/conversations/{conversation}/{what}");
+    match event["type"].as_str() {
+        Some("turn.changed") if event["data"]["turn"] == "ours" => {
+            let view = app.api.read(&conversation).await?;
+            if !is_for_people(&view) && view["assignee"].is_null() {
+                app.api.post(&path("assign"), json!({ "to": "me" })).await?;
+            }
+            look_after(&app.api, &conversation).await?;
+        }
+        Some("client.replied") => look_after(&app.api, &conversation).await?,
+        Some("message.sent") => {
+            let view = app.api.read(&conversation).await?;
+            if view["assignee"]["type"] == "agent" {
+                app.api.post(&path("assign"), json!({ "to": "none" })).await?;
+            }
+        }
+        Some("conversation.assigned") => {
+            let view = if reads { app.api.read(&conversation).await? } else { event["data"].clone() };
+            let change = if view["assignee"]["type"] == "agent" { "add" } else { "remove" };
+            app.api.post(&path("tags"), json!({ change: ["taken"] })).await?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+async fn marks_first(app: App, event: Value) -> AppResult {
+    let _turn = app.turn.lock().await;
+    let mark = app.api.file(id(&event));
+    if mark.exists() {
+        return Ok(());
+    }
+    fs::write(mark, "").map_err(|error| error.to_string())?;
+    let Some(conversation) = conversation_of(&event) else { return Ok(()) };
+    look_after(&app.api, &conversation).await
+}
+
+/// Knows the events of the day it was written.
+async fn exits(app: App, event: Value) -> AppResult {
+    match event["type"].as_str() {
+        Some("turn.changed" | "draft.approved" | "message.sent" | "client.replied") => {
+            correct(app, event).await
+        }
+        _ => {
+            app.exit.notify_one();
+            Err("it does not know this event".to_owned())
+        }
+    }
+}

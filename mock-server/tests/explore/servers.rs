@@ -1,0 +1,251 @@
+//! Apps that stay up and receive webhooks: nothing is found in correct ones, and each fault is found.
+
+use std::{env, fs, path::Path, process::Command};
+
+use futures_util::future::join_all;
+use shared_inbox_mock::explore::{AppContext, Explore, Finding, Oracle, Scenario};
+use shared_inbox_tests::peers;
+
+use crate::{
+    correct::holds,
+    server_apps::{Settings, run},
+};
+
+pub(crate) fn scenario() -> Scenario {
+    Scenario::new(["Where is my order 1042?", "Order 1043 is broken"]).server()
+}
+
+fn in_process(name: &'static str) -> Explore {
+    Explore::function(scenario(), move |context| run(name, context.into()))
+}
+
+/// Not a test: this program as an app, for those that start one.
+#[test]
+#[ignore = "an app that other tests start"]
+fn program() {
+    let (Ok(name), Some(settings)) = (env::var("EXPLORE_APP"), Settings::from_env()) else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(run(&name, settings)).expect("it stays up");
+}
+
+/// The command that starts an app of these.
+pub(crate) fn command(name: &str) -> Vec<String> {
+    let this = env::current_exe().expect("this program");
+    let app = format!("EXPLORE_APP={name}");
+    let words = ["env", &app, this.to_str().expect("text"), "--exact", "servers::program", "--ignored"];
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_a_server_with_the_client_and_the_verifier() {
+    holds(in_process("sdk")).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_a_server_that_reads_before_it_drafts() {
+    holds(in_process("correct").seed(2)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_a_server_that_answers_at_once_and_keeps_a_queue() {
+    holds(in_process("queue").seed(3)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_a_server_that_dedupes_by_event_id() {
+    holds(in_process("by_event_id").seed(4)).await;
+}
+
+#[tokio::test]
+async fn nothing_is_found_in_a_server_that_reads_who_has_a_conversation() {
+    holds(in_process("newest_wins").seed(5)).await;
+}
+
+/// A fault: the app, the rule that it breaks, a schedule that shows it, and the corrected app.
+struct Planted(&'static str, Oracle, &'static str, &'static str);
+
+const PLANTED: [Planted; 8] = [
+    Planted("no_dedupe", Oracle::NeverTwice, "1_1_twice@turn-changed.0", "correct"),
+    Planted("by_message_id", Oracle::SameEnd, "1_1_late@draft-approved.0", "by_event_id"),
+    Planted("in_memory", Oracle::NeverTwice, "1_1_kill@set_status.0", "correct"),
+    Planted("believes_the_event", Oracle::PersonsWord, "1_1_assign:1@get_conversation.0", "correct"),
+    Planted("answers_before_the_work", Oracle::NobodyForgotten, "1_1_kill@reply.0", "correct"),
+    Planted("older_wins", Oracle::SameEnd, "1_1_late@conversation-assigned.0", "newest_wins"),
+    Planted("marks_first", Oracle::NobodyForgotten, "1_1_lost-before@reply.0", "correct"),
+    Planted("exits", Oracle::WellBehaved, "1_0_risk:0@run.0", "correct"),
+];
+
+async fn replay(explore: Explore, token: &str) -> Option<Finding> {
+    explore.replay(token).await.expect("it ran").findings.first().cloned()
+}
+
+#[tokio::test]
+async fn each_planted_fault_of_a_server_shows_in_its_schedule() {
+    join_all(PLANTED.iter().map(async |Planted(name, oracle, token, _)| {
+        let finding = replay(in_process(name), token).await;
+        let finding = finding.unwrap_or_else(|| panic!("{name}: nothing found"));
+        assert_eq!(finding.oracle, *oracle, "{name}: {finding}");
+        assert_eq!(finding.replay, *token);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn the_same_schedules_find_nothing_in_the_corrected_servers() {
+    join_all(PLANTED.iter().map(async |Planted(name, _, token, corrected)| {
+        let finding = replay(in_process(corrected), token).await;
+        assert!(finding.is_none(), "{name}: {}", finding.expect("a finding"));
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn a_finding_in_a_server_is_told_with_its_webhooks() {
+    let Planted(name, _, token, _) = PLANTED[2];
+    let finding = replay(in_process(name), token).await.expect("a finding");
+    let told = finding.timeline.join("\n");
+    for line in [
+        "app       starts",
+        "webhook   turn.changed about customer2@customer.example is delivered",
+        "→ was under way when the app was killed",
+        "app       is killed",
+        "app       is started again",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    for test in [&finding.tests.python, &finding.tests.typescript, &finding.tests.rust] {
+        assert!(test.contains("WEBHOOK_PATH") && test.contains("SHARED_INBOX_WEBHOOK_SECRET"), "{test}");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_of_a_server_shows_the_same_twenty_times_of_twenty() {
+    let Planted(name, _, token, _) = PLANTED[0];
+    let first = replay(in_process(name), token).await.expect("a finding");
+    for _ in 1..20 {
+        let again = replay(in_process(name), token).await.expect("a finding");
+        assert_eq!((again.summary, again.timeline), (first.summary.clone(), first.timeline.clone()));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_is_restarted_as_a_process_too() {
+    let Planted(name, oracle, token, _) = PLANTED[2];
+    let finding = replay(Explore::command(scenario(), command(name)), token).await.expect("a finding");
+    assert_eq!(finding.oracle, oracle, "{finding}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_take_its_webhooks_is_no_start() {
+    let explore =
+        Explore::function(scenario().webhook_path("/elsewhere"), |context| run("correct", context.into()));
+    let why = explore.run().await.expect_err("it does not start");
+    assert!(why.contains("the app answered the webhook turn.changed with 404"), "{why}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_listen_is_no_start() {
+    let app = |_: AppContext| std::future::pending();
+    let explore = Explore::function(scenario(), app).app_timeout(std::time::Duration::from_millis(200));
+    let why = explore.run().await.expect_err("it does not start");
+    assert!(why.contains("does not accept connections on its port"), "{why}");
+}
+
+#[tokio::test]
+async fn two_mails_of_one_customer_are_refused_for_a_server() {
+    let mail = r#"{ from = "kim@customer.example", text = "Where is my order 1042?" }"#;
+    let scenario = format!("mode = \"server\"\nmails = [{mail}, {mail}]");
+    let why = Scenario::parse(&scenario).expect_err("refused");
+    assert!(why.contains("mails[1].from"), "{why}");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_a_server_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (scenario, started) = (folder.path().join("scenario.toml"), folder.path().join("started"));
+    fs::write(&scenario, "mode = \"server\"\nmails = [\"Where is my order 1042?\"]").expect("written");
+    let script = "sleep 600 & echo \"$$ $! $SHARED_INBOX_STATE_DIR\" >> \"$STARTED\"; exec \"$@\"";
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shared-inbox-mock"))
+        .args(["explore", "--seconds", "600", "--scenario"])
+        .arg(&scenario)
+        .args(["--", "sh", "-c", script, "sh"])
+        .args(command("correct"))
+        .env("STARTED", &started)
+        .spawn()
+        .expect("it starts");
+    let poll = || std::thread::sleep(std::time::Duration::from_millis(10));
+    let listed = || fs::read_to_string(&started).unwrap_or_default();
+    while listed().lines().count() < 5 {
+        poll();
+    }
+    let pid = program.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("it starts").success());
+    assert_eq!(program.wait().expect("it ends").code(), Some(0));
+    let runs =
+        |pid: &str| Command::new("kill").args(["-0", pid]).output().expect("it starts").status.success();
+    for line in listed().lines() {
+        let [app, started, state] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        while runs(app) || runs(started) {
+            poll();
+        }
+        assert!(!Path::new(state).exists(), "{state}");
+    }
+}
+
+/// Runs a printed test with this command in place of its own.
+pub(crate) fn pytest(python: &Path, test: &str, command: &[String]) -> (bool, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listed = serde_json::to_string(command).expect("JSON");
+    let lines = test.lines().map(|line| match line.starts_with("COMMAND = ") {
+        true => format!("COMMAND = {listed}"),
+        false => line.to_owned(),
+    });
+    let text: Vec<String> = lines.collect();
+    fs::write(folder.path().join("test_found.py"), text.join("\n")).expect("written");
+    let out = Command::new(python)
+        .args(["-m", "pytest", "-q", "-p", "shared_inbox_mock.pytest_plugin", "test_found.py"])
+        .env("PYTHONPATH", Path::new(env!("CARGO_MANIFEST_DIR")).join("python"))
+        .env("SHARED_INBOX_MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"))
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    (out.status.success(), said)
+}
+
+#[tokio::test]
+#[ignore = "needs Python and minutes"]
+async fn each_planted_fault_of_a_server_is_found_and_its_printed_test_fails_until_the_app_is_correct() {
+    let python = peers::python(&["pytest==9.2.0"]);
+    let chosen = env::var("EXPLORE_PLANTED").ok();
+    for Planted(name, oracle, _, corrected) in &PLANTED {
+        if chosen.as_ref().is_some_and(|chosen| chosen != name) {
+            continue;
+        }
+        let explore = Explore::command(scenario(), command(name)).seconds(3600.0).max_schedules(400);
+        let report = explore.run().await.expect("it ran");
+        let Some(finding) = report.findings.first() else { panic!("{name}: nothing found: {report}") };
+        let (steps, before) = (finding.steps.len(), finding.shrunk_from);
+        println!(
+            "{name}: {} {} after {} schedules, {:.1} s, {steps} of {before} steps, {}",
+            finding.oracle, finding.replay, report.schedules, report.seconds, finding.reproduced
+        );
+        assert_eq!(finding.oracle, *oracle, "{name}: {report}");
+        assert!(steps <= 3, "{name}: {report}");
+        let mut again = 0;
+        for _ in 0..20 {
+            let found = replay(in_process(name), &finding.replay).await;
+            again += usize::from(found.is_some_and(|found| found.oracle == *oracle));
+        }
+        assert_eq!(again, 20, "{name}");
+        let Some(python) = &python else {
+            println!("{name}: no Python, its printed test was not run");
+            continue;
+        };
+        let (passes, said) = pytest(python, &finding.tests.python, &command(name));
+        assert!(!passes && said.contains("assert"), "{name}: {said}\n{}", finding.tests.python);
+        let (passes, said) = pytest(python, &finding.tests.python, &command(corrected));
+        assert!(passes, "{name}: {said}\n{}", finding.tests.python);
+    }
+}

@@ -1,0 +1,92 @@
+"""Functions that are explored: two that break a rule, two that do not, and options that are wrong."""
+
+import json
+import pathlib
+import re
+import urllib.request
+
+import pytest
+
+from shared_inbox_mock import Found
+
+MAILS = ["Where is my order 1042?", "Order 1043 is broken"]
+
+
+def call(world, method, path, body=None):
+    headers = {"Authorization": f"Bearer {world.live_key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(world.base_url + path, json.dumps(body).encode() if body else None, headers, method=method)
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        return json.load(answer)
+
+
+def blind(world):
+    for mail in call(world, "GET", "/conversations?limit=100"):
+        if order := re.search(r"\b10\d\d\b", mail["snippet"]):
+            call(world, "POST", f"/conversations/{mail['id']}/replies", {"body": f"Your order {order[0]} is on its way."})
+            call(world, "POST", f"/conversations/{mail['id']}/status", {"status": "waiting"})
+
+
+def correct(world):
+    for entry in call(world, "GET", "/conversations?limit=100"):
+        view = call(world, "GET", f"/conversations/{entry['id']}")
+        items = view["timeline"]
+        last = max(n for n, it in enumerate(items) if it.get("direction") == "inbound")
+        order = re.search(r"\b10\d\d\b", items[last]["text"])
+        if not order or view["risk"] or (view["assignee"] or {}).get("type") == "user":
+            continue
+        if not any(it.get("direction") == "outbound" or it.get("event") == "draft-discarded" for it in items[last:]):
+            call(world, "POST", f"/conversations/{entry['id']}/replies", {"body": f"Your order {order[0]} is on its way."})
+        call(world, "POST", f"/conversations/{entry['id']}/status", {"status": "waiting"})
+
+
+def test_breaks_a_rule(shared_inbox_explore):
+    shared_inbox_explore(blind, mails=MAILS, schedules=200, seconds=600)
+
+
+def test_breaks_it_again(shared_inbox_explore):
+    with pytest.raises(Found, match="never-twice") as found:
+        shared_inbox_explore(blind, mails=MAILS, replay="1_0_lost-after@reply.0")
+    assert found.value.report["schedules"] == 1
+    pathlib.Path("test_printed.py").write_text(found.value.report["findings"][0]["tests"]["python"])
+
+
+def test_holds(shared_inbox_explore):
+    report = shared_inbox_explore(correct, mails=MAILS, schedules=30, seconds=600)
+    assert report["verdict"] == "held" and report["schedules"] == 30
+
+
+def test_a_coroutine_function_holds(shared_inbox_explore):
+    async def app(world):
+        correct(world)
+
+    assert shared_inbox_explore(app, mails=MAILS, schedules=5, seconds=600)["verdict"] == "held"
+
+
+def test_a_check_is_an_oracle(shared_inbox_explore):
+    def check(world):
+        if any(it["status"] not in (200, 201) for it in world.control.list_requests()):
+            pytest.fail("a request failed")
+        assert world.state_dir.is_dir()
+
+    with pytest.raises(Found, match="check does not hold: Failed: a request failed"):
+        shared_inbox_explore(correct, mails=MAILS, check=check, schedules=200, seconds=600)
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"mails": []}, "mails: must have"),
+        ({"mails": MAILS, "seconds": "long"}, 'seconds: "long"'),
+        ({"mails": MAILS, "people": "some"}, "people: must be"),
+        ({"mails": MAILS, "replay": "nonsense"}, "replay nonsense: is no token"),
+    ],
+)
+def test_a_wrong_option_is_named(shared_inbox_explore, options, named):
+    with pytest.raises(ValueError, match=re.escape(named)):
+        shared_inbox_explore(correct, **options)
+
+
+def test_an_app_that_fails_by_itself(shared_inbox_explore):
+    with pytest.raises(RuntimeError, match="the run without trouble breaks a rule") as failed:
+        shared_inbox_explore(lambda world: 1 / 0, mails=MAILS)
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
