@@ -1,6 +1,7 @@
 //! An exploration: the run without trouble, then schedules side by side until the time is up, then what was found.
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
     sync::Arc,
     time::{Duration, Instant},
@@ -194,58 +195,72 @@ impl Explore {
         let mut generator = Generator::new(seed, mails, &reference);
         let until = began + span;
         let (mut schedules, mut issued) = (0, 0);
-        let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut stopped = false;
         let mut workers = std::thread::available_parallelism()
             .map_or(MIN_WORKERS, |cores| cores.get().clamp(MIN_WORKERS, MAX_WORKERS));
         if reference.server {
             // Most of the time goes by while a server is idle.
             workers *= 2;
         }
-        let mut running = FuturesOrdered::new();
-        loop {
-            while running.len() < workers && issued < limit && Instant::now() < until {
-                let Some(schedule) = generator.next() else { break };
-                issued += 1;
-                let session = &session;
-                running.push_back(async move {
-                    let checked = session.check(&schedule).await;
-                    checked.map(|(execution, broken)| (schedule, execution, broken))
-                });
+        // What was found but does not happen again is no finding, and no reason to stop.
+        while findings.is_empty() && !stopped && issued < limit && Instant::now() < until {
+            let mut found: Vec<(Schedule, Execution, Broken)> = Vec::new();
+            let mut running = FuturesOrdered::new();
+            let mut under_way = VecDeque::new();
+            loop {
+                while running.len() < workers && issued < limit && Instant::now() < until {
+                    let Some(schedule) = generator.next() else { break };
+                    issued += 1;
+                    under_way.push_back(schedule.clone());
+                    let session = &session;
+                    running.push_back(async move { session.check(&schedule).await });
+                }
+                let next = tokio::select! {
+                    next = running.next() => next,
+                    () = &mut stop => {
+                        stopped = true;
+                        None
+                    }
+                };
+                let (Some(checked), Some(schedule)) = (next, under_way.pop_front()) else { break };
+                let (execution, broken) = checked?;
+                schedules += 1;
+                generator.absorb(&schedule, &execution);
+                let left = until.saturating_duration_since(Instant::now()).as_secs();
+                progress(Progress { schedules, states: generator.states(), seconds_left: Some(left) });
+                if let Some(broken) = broken {
+                    let known =
+                        found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
+                    if !known {
+                        found.push((schedule, execution, broken));
+                    }
+                    if !all {
+                        break;
+                    }
+                }
             }
-            let next = tokio::select! {
-                next = running.next() => next,
-                () = &mut stop => None,
-            };
-            let Some(checked) = next else { break };
-            let (schedule, execution, broken) = checked?;
-            schedules += 1;
-            generator.absorb(&schedule, &execution);
-            let left = until.saturating_duration_since(Instant::now()).as_secs();
-            progress(Progress { schedules, states: generator.states(), seconds_left: Some(left) });
-            if let Some(broken) = broken {
-                let known =
-                    found.iter().any(|(.., it)| it.oracle == broken.oracle && it.claim == broken.claim);
-                if !known {
-                    found.push((schedule, execution, broken));
-                }
-                if !all {
-                    break;
-                }
+            drop(running);
+            if found.is_empty() {
+                break;
+            }
+            issued -= u64::try_from(under_way.len()).unwrap_or(0);
+            generator.put_back(under_way);
+            progress(Progress { schedules, states: generator.states(), seconds_left: None });
+            let shrink_until = Instant::now() + span.max(Duration::from_secs(5));
+            for found in found {
+                let described = tokio::select! {
+                    described = session.describe(found.clone(), shrink_until) => described?,
+                    () = &mut stop, if !stopped => {
+                        stopped = true;
+                        Some(session.finding(found.0.steps.len(), found, "not run again".to_owned()))
+                    }
+                };
+                let new = described.filter(|new| findings.iter().all(|it| it.replay != new.replay));
+                findings.extend(new);
             }
         }
-        drop(running);
         let states = generator.states();
-        progress(Progress { schedules, states, seconds_left: None });
-        let mut findings: Vec<Finding> = Vec::new();
-        let shrink_until = Instant::now() + span.max(Duration::from_secs(5));
-        for found in found {
-            let described = tokio::select! {
-                described = session.describe(found.clone(), shrink_until) => described?,
-                () = &mut stop => Some(session.finding(found.0.steps.len(), found, "not run again".to_owned())),
-            };
-            let new = described.filter(|new| findings.iter().all(|it| it.replay != new.replay));
-            findings.extend(new);
-        }
         Ok(Report {
             verdict: if findings.is_empty() { Verdict::Held } else { Verdict::Broken },
             seed,

@@ -175,6 +175,14 @@ impl Generator {
         self.systematic.extend(slow);
     }
 
+    /// Takes back schedules that were not run to their end; they come next.
+    pub(super) fn put_back(&mut self, schedules: impl IntoIterator<Item = Schedule>) {
+        for (n, schedule) in schedules.into_iter().enumerate() {
+            self.tried.remove(&schedule);
+            self.systematic.insert(n, schedule);
+        }
+    }
+
     /// The next schedule.
     pub(super) fn next(&mut self) -> Option<Schedule> {
         while let Some(schedule) = self.systematic.pop_front().or_else(|| self.pairs.pop_front()) {

@@ -128,7 +128,8 @@ impl Run<'_> {
         let tries = self.tries(&journal).await?;
         for (n, attempt) in tries.iter().enumerate() {
             // What the app or a step at its request brought about comes after that request.
-            let acts = self.fired.iter().filter_map(|fired| fired.at);
+            let acts = self.schedule.steps.iter().zip(&self.fired).filter(|(step, _)| step.act().is_some());
+            let acts = acts.filter_map(|(_, fired)| fired.at);
             let acts = acts.filter(|index| requests.get(*index).is_some_and(|it| it.at == attempt.at));
             let cause = attempt.cause.or_else(|| acts.max());
             let cause = cause

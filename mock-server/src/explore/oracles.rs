@@ -8,7 +8,7 @@ use super::{
     calls::another,
     judge::Judge,
     op::Op,
-    record::{AppRequest, DeliveryTry, End, Execution},
+    record::{AppRequest, End, Execution},
     report::Oracle,
     scenario::{PARTS, Scenario},
     schedule::Schedule,
@@ -57,8 +57,7 @@ pub(super) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Br
         summary: format!("a request was answered with {status}"),
         claim: Claim::NoResponse { status },
     });
-    let refuses = |attempt: &&DeliveryTry| !attempt.status.is_some_and(|status| (200..300).contains(&status));
-    let unanswered = run.tries.iter().find(refuses).map(|attempt| Broken {
+    let unanswered = run.tries.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
         oracle: Oracle::WellBehaved,
         summary: match attempt.status {
             Some(status) => format!("the app answered the webhook {} with {status}", attempt.event),

@@ -1,5 +1,7 @@
 //! What happened in a schedule: requests, runs, steps, and how each conversation ended.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use shared_inbox::{Timestamp, event::EventKind};
 
@@ -77,11 +79,15 @@ pub(super) struct DeliveryTry {
     pub(super) at: Timestamp,
     /// The type of the event.
     pub(super) event: &'static str,
+    /// How late its first try was, on the world's clock.
+    pub(super) late: Option<Duration>,
     pub(super) conversation: Option<String>,
     /// The status that the app answered with.
     pub(super) status: Option<u16>,
     /// Why there was no answer.
     pub(super) error: String,
+    /// Whether this try or a later one was answered as it should be.
+    pub(super) delivered: bool,
     /// The first request after the one that brought the event about.
     pub(super) cause: Option<usize>,
 }
@@ -93,15 +99,18 @@ impl DeliveryTry {
         let Some(event) = known else { return Vec::new() };
         let body: Value = serde_json::from_str(&text(&delivery["body"])).unwrap_or_default();
         let cause = journal.iter().position(|entry| entry["id"] == delivery["request"]);
-        let read = |attempt: &Value| Self {
+        let created = time(&delivery["createdAt"]);
+        let read = |(n, attempt): (usize, &Value)| Self {
             at: time(&attempt["at"]),
             event,
+            late: (n == 0).then(|| time(&attempt["at"]).duration_since(created)).filter(|by| !by.is_zero()),
             conversation: body["data"]["conversation_id"].as_str().map(str::to_owned),
             status: attempt["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
             error: text(&attempt["error"]),
+            delivered: delivery["outcome"] == "delivered",
             cause: cause.map(|index| index + 1),
         };
-        list(&delivery["tries"]).iter().map(read).collect()
+        list(&delivery["tries"]).iter().enumerate().map(read).collect()
     }
 }
 

@@ -70,10 +70,11 @@ fn try_line(n: usize, schedule: &Schedule, execution: &Execution) -> String {
         |delivery: Delivery| delivery.event == attempt.event && usize::try_from(delivery.nth) == Ok(nth);
     let struck = schedule.steps.iter().find(|step| step.delivery().is_some_and(here));
     let happens = match struck.map(|step| step.what) {
-        Some(What::Deliver(trouble @ (Trouble::Twice | Trouble::Unanswered | Trouble::Lost))) => {
-            trouble.words().to_owned()
-        }
-        _ => "is delivered".to_owned(),
+        Some(What::Deliver(trouble)) if trouble != Trouble::Late => trouble.words().to_owned(),
+        _ => match attempt.late {
+            Some(by) => format!("is delivered {} minutes late", by.as_secs() / 60),
+            None => "is delivered".to_owned(),
+        },
     };
     let outcome = match attempt.status {
         Some(status) => format!(" → {status}"),

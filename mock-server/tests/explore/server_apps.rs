@@ -304,6 +304,12 @@ async fn no_dedupe(app: App, event: Value) -> AppResult {
     Ok(())
 }
 
+/// Whether an item of the timeline says that a person has dealt with an order.
+fn is_by_person(item: &Value, order: &str) -> bool {
+    let other = item["direction"] == "outbound" && item["text"] != answer(order).as_str();
+    other || item["event"] == "draft-discarded"
+}
+
 /// Remembers events until it is restarted; looks only after a failure.
 async fn in_memory(app: App, event: Value) -> AppResult {
     let _turn = app.turn.lock().await;
@@ -312,6 +318,7 @@ async fn in_memory(app: App, event: Value) -> AppResult {
     }
     if let Some((conversation, order, view)) = order_of_turn(&app, &event).await?
         && !is_for_people(&view)
+        && !since_last_mail(&view).1.iter().any(|item| is_by_person(item, &order))
     {
         if let Err(failed) = app.api.draft(&conversation, &answer(&order)).await
             && !is_dealt_with(since_last_mail(&app.api.read(&conversation).await?).1)
@@ -374,6 +381,7 @@ async fn mirrors_who_has_it(app: App, event: Value, reads: bool) -> AppResult {
             }
             look_after(&app.api, &conversation).await?;
         }
+        Some("client.replied") => look_after(&app.api, &conversation).await?,
         Some("message.sent") => {
             let view = app.api.read(&conversation).await?;
             if view["assignee"]["type"] == "agent" {
