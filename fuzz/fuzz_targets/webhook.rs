@@ -87,9 +87,9 @@ fn events(id: &str, body: &[u8]) {
         (Err(_), Err(_)) => return,
     };
     assert_eq!(event.id.as_str(), id);
-    let odd = matches!(event.kind, EventKind::Unknown(_)) || !event.misfits().is_empty();
+    let odd = matches!(event.kind, EventKind::Unknown(_)) || !event.malformed_fields().is_empty();
     assert!(!odd || event.raw.is_some());
-    let _ = format!("{event:?} {:?}", event.misfits().iter().map(ToString::to_string).collect::<Vec<_>>());
+    let _ = format!("{event:?} {:?}", event.malformed_fields().iter().map(ToString::to_string).collect::<Vec<_>>());
     let written = serde_json::to_vec(&*event).unwrap();
     if event.raw.is_some() {
         assert_eq!(written, body.trim_ascii(), "as it came");

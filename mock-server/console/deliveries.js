@@ -58,7 +58,7 @@ class Deliveries extends Panel {
 				fetch: (offset, limit, signal) => this.api.page(`/webhooks/${id}/deliveries`, { ...this.filters, offset, limit }, signal),
 				key: (it) => it.eventId,
 				row: (it) => h('a.row.request-row', { href: at('webhooks', `${id}/${it.eventId}`, this.filters) }, badge(it.outcome, OUTCOMES[it.outcome]), words(it.type, 'b'), h('span.hint', {}, it.tries.length === 1 ? '1 try' : `${it.tries.length} tries`), it.nextTryAt && it.tries.length ? h('span.hint', {}, 'next ', until(it.nextTryAt)) : null, h('span.gap'), h('span.hint.time', {}, timeOfDay(it.createdAt))),
-				empty: () => empty('hook', outcome || type ? 'Nothing fits' : 'Nothing was sent yet', 'Send a test event, or let something happen in an inbox that this webhook hears about.'),
+				empty: () => empty('hook', outcome || type ? 'Nothing fits' : 'Nothing was sent yet', 'Send a test event, or let something happen that this webhook subscribes to.'),
 			});
 		} else {
 			this.list.choose(this.route.more ?? '');

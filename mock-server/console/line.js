@@ -1,4 +1,4 @@
-// The causal line: from a request to everything that it led to, and back.
+// A trace: from a request to everything that it led to, and back.
 
 import { title } from './calls.js';
 import { h, icon, part, patch, words } from './dom.js';
@@ -11,9 +11,9 @@ import { statusBadge } from './requests.js';
 /** @type {Record<string, string>} */
 const SIGNS = { request: 'list', control: 'people', job: 'clock', message: 'inbox', note: 'file', conversation: 'inbox', event: 'bolt', document: 'file', booking: 'calendar', 'document-request': 'file', webhook: 'hook' };
 
-class Line extends Panel {
+class Trace extends Panel {
 	get heading() {
-		return 'Line';
+		return 'Trace';
 	}
 
 	get hearsRequests() {
@@ -30,9 +30,9 @@ class Line extends Panel {
 		const unheard = [...new Set(steps.filter((it) => it.kind === 'event' && !it.deliveries?.length).map((it) => it.what))].join(', ');
 		const { customer, subject } = steps.find((it) => it.subject) ?? {};
 		patch(this, [
-			part('head', [id, customer, subject], () => h('header.panel-head', {}, h('h1', {}, 'What led to what'), subject === undefined ? null : h('span.about', {}, words(customer ?? 'Somebody', 'b'), ' · ', words(subject || '(no subject)')), h('p', {}, id ? ['Everything on the line of ', h('code', {}, id), ', oldest first.'] : 'Open a line from a request, a message, an event or a job.'))),
-			unheard ? part('unheard', unheard, () => h('p.hint.nobody', {}, icon('hook'), `No webhook hears ${unheard}.`)) : null,
-			steps.length ? part('tree', [steps, id], () => this.tree(steps, id)) : part('none', id, () => empty('line', 'No line is known', id ? 'It was there from the start of this world, or is older than what the server remembers.' : '')),
+			part('head', [id, customer, subject], () => h('header.panel-head', {}, h('h1', {}, 'What led to what'), subject === undefined ? null : h('span.about', {}, words(customer ?? 'Somebody', 'b'), ' · ', words(subject || '(no subject)')), h('p', {}, id ? ['The trace of ', h('code', {}, id), ', oldest first.'] : 'Open a trace from a request, a message, an event or a job.'))),
+			unheard ? part('unheard', unheard, () => h('p.hint.nobody', {}, icon('hook'), `No webhook subscribes to ${unheard}.`)) : null,
+			steps.length ? part('tree', [steps, id], () => this.tree(steps, id)) : part('none', id, () => empty('line', 'There is no trace', id ? 'It was there from the start of this world, or is older than what the server remembers.' : '')),
 		]);
 	}
 
@@ -69,4 +69,4 @@ class Line extends Panel {
 			h('span.tries-line', {}, to.tries.map((made) => statusBadge(made.status))), to.nextTryAt ? h('span.hint', {}, 'next ', until(to.nextTryAt)) : null))));
 	}
 }
-customElements.define('si-line', Line);
+customElements.define('si-line', Trace);

@@ -5,7 +5,7 @@ import { at, home } from './route.js';
 
 /** @typedef {import('./dom.js').Child} Child */
 
-/** Every kind of event that a webhook can hear. */
+/** Every kind of event that a webhook can subscribe to. */
 export const EVENTS = ['ask.completed', 'client.replied', 'conversation.assigned', 'turn.changed', 'draft.approved', 'message.sent', 'booking.created', 'booking.cancelled', 'scout.held', 'webhook.test'];
 
 /** A short word that goes away by itself. @param {string} text @param {'good' | 'bad'} [kind] */
@@ -217,8 +217,8 @@ export function ident(id) {
 	return place ? h('a.id', { href: place }, id) : h('code.id', {}, id);
 }
 
-/** The way to the causal line of an id. @param {string} id @param {string} [label] */
-export function lineLink(id, label = 'Line') {
+/** The link to the trace of an id. @param {string} id @param {string} [label] */
+export function lineLink(id, label = 'Trace') {
 	return h('a.line-link', { href: at('line', id), title: 'What led to this, and what it led to', 'data-focus': `line-${id}` }, icon('line'), label);
 }
 

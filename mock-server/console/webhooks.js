@@ -52,20 +52,20 @@ class Webhooks extends Panel {
 		const owner = users.find((one) => one.id === it.owner);
 		return h('div.detail.hook', {}, h('a.back', { href: at('webhooks') }, icon('back'), 'Webhooks'), h('header', {}, words(it.url, 'h1', { class: 'mono' }), stateBadge(it.state)),
 			h('div.actions', {}, button('Send a test event', () => attempt(() => this.api.post(`${path}/test`), 'The test event is on its way'), { kind: 'primary' }),
-				button('Run the exam', () => this.exam(path)),
+				button('Check the receiver', () => this.check(path)),
 				it.state === 'on' ? button('Pause', () => attempt(() => this.api.post(`${path}/pause`), 'Paused')) : button('Resume', () => attempt(() => this.api.post(`${path}/resume`), 'Resumed')),
 				button('Rotate the secret', () => confirm('Rotate the secret?', 'For 24 hours both secrets sign; after that only the new one does.', 'Rotate', async () => reveal('The new secret', (await this.api.post(`${path}/rotate`)).secret, 'This is the only time that it is shown.'))),
 				button('Delete', () => confirm('Delete this webhook?', 'What is queued for it is not sent, and its log is gone.', 'Delete', async () => {
 					await this.api.remove(path);
 					go(at('webhooks'));
 				}), { kind: 'quiet' })),
-			facts([['Hears', it.livemode ? 'live events' : 'sandbox events'], ['Of', it.scope === 'team' ? 'team inboxes' : 'private inboxes of its owner'], ['Owner', owner ? words(owner.name) : null], ['Events', it.events.length === EVENTS.length ? 'all' : it.events.join(', ')], ['Id', h('code', {}, it.id)]]));
+			facts([['Subscribes to', it.livemode ? 'live events' : 'sandbox events'], ['Of', it.scope === 'team' ? 'team inboxes' : 'private inboxes of its owner'], ['Owner', owner ? words(owner.name) : null], ['Events', it.events.length === EVENTS.length ? 'all' : it.events.join(', ')], ['Id', h('code', {}, it.id)]]));
 	}
 
 	make(users) {
 		ask('Add a webhook', [
 			{ name: 'url', label: 'Address', type: 'url', value: 'http://127.0.0.1:3000/webhooks', required: true },
-			{ name: 'livemode', label: 'Hears', type: 'select', options: [['live', 'live events'], ['test', 'events of the sandbox']], value: 'live', required: true },
+			{ name: 'livemode', label: 'Subscribes to', type: 'select', options: [['live', 'live events'], ['test', 'events of the sandbox']], value: 'live', required: true },
 			{ name: 'scope', label: 'Of', type: 'select', options: [['team', 'team inboxes'], ['private', 'private inboxes of its owner']], value: 'team', required: true },
 			{ name: 'owner', label: 'Owner', type: 'select', options: [['', 'nobody'], ...users.map((it) => /** @type {[string, string]} */ ([it.id, it.name]))] },
 			{ name: 'events', label: 'Events (none chosen: all)', type: 'checks', value: [], options: EVENTS.map((name) => [name, name]) },
@@ -77,7 +77,7 @@ class Webhooks extends Panel {
 	}
 
 	/** @param {string} path */
-	async exam(path) {
+	async check(path) {
 		const report = await attempt(() => this.api.post(`${path}/exam`));
 		if (!report) return;
 		const right = report.cases.filter((it) => it.passed).length;

@@ -2,7 +2,7 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -21,11 +21,9 @@ use crate::{
         connection::{Limits, Phase},
         guard::Guard,
     },
+    ready::Addresses,
     runtime::{
-        clock::ClockMode,
-        delivery::Deliverer,
-        document::Origin,
-        registry::{Settings, WorldRegistry},
+        clock::ClockMode, delivery::Deliverer, document::Origin, plan::Settings, registry::WorldRegistry,
         targets::WebhookTargets,
     },
     world::Refusal,
@@ -116,7 +114,7 @@ impl Default for MockServerBuilder {
             rate_limit: Some(shared_inbox::limits::REQUESTS_PER_MINUTE),
             rate_window: shared_inbox::limits::RATE_WINDOW,
             targets: WebhookTargets::default(),
-            webhook_answer_time: shared_inbox::limits::WEBHOOK_ANSWER,
+            webhook_answer_time: shared_inbox::limits::WEBHOOK_TIMEOUT,
             control_token: None,
             client_timeout: Limits::default().client_timeout,
             log: false,
@@ -226,16 +224,16 @@ impl MockServerBuilder {
         let bound = listener.local_addr().map_err(failed)?;
         let guard = Guard::new(bound, self.control_token.as_deref()).any_port(self.behind_gateways);
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
-        Ok((App::new(registry, bound, guard, limits, self.log, self.console, stop), listener))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_receiver_has_ten_seconds_for_its_answer_unless_set() {
-        assert_eq!(MockServerBuilder::default().webhook_answer_time, Duration::from_secs(10));
+        let app = App {
+            registry: Arc::new(registry),
+            guard,
+            addresses: Arc::new(Addresses::new(bound)),
+            limits,
+            log: self.log,
+            console: self.console,
+            stop,
+            openapi: OnceLock::new(),
+        };
+        Ok((Arc::new(app), listener))
     }
 }

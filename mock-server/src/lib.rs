@@ -82,7 +82,7 @@ pub use control::{
 };
 pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
 pub use json::difference::Changed;
-pub use ready::{Ready, ReadyKeys};
+pub use ready::Ready;
 pub use receiver_check::{ReceiverCase, ReceiverReport};
 pub use runtime::{
     advance::{Advanced, ClockReading},

@@ -42,22 +42,10 @@ pub struct Ready {
     /// The page for people.
     pub console_url: String,
     /// A live and a test key.
-    pub keys: ReadyKeys,
-}
-
-/// The two keys that a world has from its start.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[non_exhaustive]
-pub struct ReadyKeys {
-    /// For live data.
-    pub live: String,
-    /// For the sandbox.
-    pub test: String,
+    pub keys: Keys,
 }
 
 redacted_debug!(Ready { base_url, control_url });
-
-redacted_debug!(ReadyKeys {});
 
 /// What a server's addresses are made of.
 #[derive(Debug)]
@@ -90,7 +78,7 @@ impl Addresses {
                 format!("{root}{CONTROL_PREFIX}/worlds/{id}")
             }),
             console_url: id.as_ref().map_or(format!("{root}/"), |id| format!("{root}/?world={id}")),
-            keys: ReadyKeys { live: keys.live.clone(), test: keys.test.clone() },
+            keys: keys.clone(),
             id,
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Text, parsed, shown};
 
-/// A text that is not an id of the kind that was asked for.
+/// An error returned when a text is not an id of the expected kind.
 ///
 /// ```
 /// let err = shared_inbox::ConversationId::parse("msg_1").unwrap_err();

@@ -28,17 +28,17 @@
 //! There is one [`Error`]. Its predicates ([`is_not_found`](Error::is_not_found),
 //! [`is_rate_limited`](Error::is_rate_limited), …) say what happened, and its data what to do about it: the
 //! [`status`](Error::status), the service's [`message`](Error::message), the [`problems`](Error::problems) of a refused input
-//! field by field, the missing [`scope`](Error::scope). The most important question has an answer of its own,
+//! field by field, the missing [`scope`](Error::scope). Whether the call may have taken effect is its
 //! [`certainty`](Error::certainty):
 //!
 //! | [`Certainty`] | means | call it again? |
 //! |---|---|---|
 //! | `NotSent` | nothing left this machine | yes |
-//! | `Rejected` | the service answered and did nothing | when the cause is mended |
+//! | `Rejected` | the service refused it and did nothing | when the cause is mended |
 //! | `NoEffect` | it was a read | yes |
 //! | `Unknown` | it may have taken effect | look first |
 //!
-//! An error can be logged: `Display` and `Debug` blot out, in the service's sentence, our key, every run of a dozen characters that
+//! An error can be logged: `Display` and `Debug` redact, in the service's sentence, our key, every run of a dozen characters that
 //! we sent and whatever looks like an address. [`message`](Error::message) keeps the sentence whole.
 //!
 //! # Retries
@@ -95,8 +95,8 @@
 //! # Rate limit
 //!
 //! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
-//! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Whoever
-//! asks first has the earlier slot. Calls queue by [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of
+//! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Slots are given out
+//! first come, first served. Calls queue by [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of
 //! the limit, and some capacity is kept back for the reads that recover a lost response. A call that cannot be sent before its deadline
 //! fails at once; one that should not wait at all says [`no_wait`](Request::no_wait), and gets an error that
 //! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, `RedisLimiter` (feature
@@ -110,7 +110,7 @@
 //!
 //! # Calls, one and many
 //!
-//! A call can carry a [header](Request::header) of its own, such as `traceparent`, and can give its answer
+//! A call can carry a [header](Request::header) of its own, such as `traceparent`, and can return its response
 //! [with details](Request::with_details): status, headers, number of attempts. A create always returns them ([`Response`]),
 //! though no status and no headers when its response was lost. Awaiting a call makes it; where a future is wanted, `into_future`
 //! makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
@@ -169,7 +169,7 @@ mod client;
 #[cfg(feature = "client")]
 pub mod create {
     //! Requests that must not happen twice: notes, replies and document requests.
-    pub use crate::client::{CreateRequest, Lookup, UnconfirmedCreate, Verification};
+    pub use crate::client::{CreateInput, CreateRequest, Lookup, UnconfirmedCreate, Verification};
 }
 pub mod event;
 #[cfg(feature = "client")]

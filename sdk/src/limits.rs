@@ -10,9 +10,9 @@ pub const REQUESTS_PER_MINUTE: u32 = 120;
 pub const RATE_WINDOW: Duration = Duration::from_secs(60);
 /// Simulated mails in a minute, all test keys together.
 pub const SANDBOX_INBOUND_PER_MINUTE: u32 = 120;
-/// The fewest items a list can be asked for.
+/// The smallest `limit` of a list.
 pub const LIST_MIN: u32 = 1;
-/// The most items a list can be asked for.
+/// The largest `limit` of a list.
 pub const LIST_MAX: u32 = 100;
 /// How many items a list gives when nothing is said.
 pub const LIST_DEFAULT: u32 = 25;
@@ -26,7 +26,7 @@ pub const REPLY_BODY: usize = 50_000;
 pub const REPLY_SUMMARY: usize = 500;
 /// Characters of the text above a document request's checklist.
 pub const REQUEST_MESSAGE: usize = 5_000;
-/// Documents that one reply or request may ask for.
+/// Documents that one reply or request may name.
 pub const DOCUMENTS: usize = 20;
 /// Characters of a document's label.
 pub const DOCUMENT_LABEL: usize = 120;
@@ -51,8 +51,8 @@ pub const SANDBOX_UNDO_WINDOW: Duration = Duration::from_secs(5);
 /// When reminders of a document request go out, counted from the request.
 pub const REMINDERS: [Duration; 3] =
     [Duration::from_secs(2 * 86_400), Duration::from_secs(4 * 86_400), Duration::from_secs(7 * 86_400)];
-/// How long a webhook receiver has to answer.
-pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(10);
+/// How long a webhook receiver may take to respond.
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How far a webhook's timestamp may be off.
 pub const WEBHOOK_TOLERANCE: Duration = Duration::from_secs(300);
 /// How long the old and the new secret both sign after a rotation.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
+use crate::model::shows;
 use crate::text::{Text, parsed};
 
 /// A reference to a record of the app: letters, digits, `_` and `-`, at least one digit, at most 40
@@ -144,11 +145,7 @@ impl fmt::Display for ReplyAddress {
     }
 }
 
-impl fmt::Debug for ReplyAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReplyAddress").field("reference", &self.reference).finish_non_exhaustive()
-    }
-}
+shows! { ReplyAddress: reference; }
 
 /// Whether a text has the outline of an email address: something, one `@`, a domain; no blanks or controls.
 pub(crate) fn is_address(text: &str) -> bool {

@@ -76,7 +76,7 @@ words! {
         Draft = "draft",
         /// Send them after the undo window.
         Send = "send",
-        /// Record the mail an app sent by itself.
+        /// Record emails that an app sent by itself.
         Record = "record",
     }
 
@@ -112,11 +112,11 @@ words! {
         Unassigned = "unassigned",
     }
 
-    /// How soon a mail wants an answer, in the sorting helper's eyes.
+    /// How urgent an email is, as the sorting helper sees it.
     Urgency {
         /// It can wait.
         Low = "low",
-        /// As most mail.
+        /// As most emails.
         Normal = "normal",
         /// Soon.
         High = "high",
@@ -184,7 +184,7 @@ words! {
         Done = "done",
     }
 
-    /// What was asked of a customer.
+    /// What was requested from a customer.
     AskKind {
         /// Documents.
         Documents = "documents",

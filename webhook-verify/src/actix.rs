@@ -1,4 +1,4 @@
-//! For actix-web: the extractor, and answers without a body.
+//! For actix-web: the extractor, and responses without a body.
 
 use std::fmt;
 use std::future::Future;

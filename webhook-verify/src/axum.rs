@@ -1,4 +1,4 @@
-//! For axum: the extractor, and answers without a body.
+//! For axum: the extractor, and responses without a body.
 
 use axum_core::extract::{FromRef, FromRequest, Request};
 use axum_core::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! For tower: a layer that lets genuine requests through, and answers all others.
+//! For tower: a layer that lets genuine requests through and refuses all others.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::receiver::Receiver;
 
-/// A layer that hands genuine requests on and answers all others with a bare status. What was proven goes along in the
+/// A layer that hands genuine requests on and refuses all others with a bare status. What was proven goes along in the
 /// request's extensions, as a `Verified<Bytes>`; the body is whole.
 ///
 /// ```

@@ -67,10 +67,10 @@
 //!
 //! # Handled once
 //!
-//! The service repeats an event until it is answered with a 2xx, for about a day, and every try is signed afresh: a good
+//! The service repeats an event until it gets a 2xx, for about a day, and every try is signed afresh: a good
 //! signature does not mean that the event is new. [`replay::Handlers`](replay) runs a handler once for each event, in a task of
 //! its own that ends whoever hangs up, lets a failed one be tried again, and tells a try that comes while another is at work
-//! to come back later. Its result is the answer, and `tracing` hears of every run that failed.
+//! to come back later. Its result is the response, and every failed run is logged through `tracing`.
 //!
 #![cfg_attr(feature = "axum", doc = "```no_run")]
 #![cfg_attr(not(feature = "axum"), doc = "```ignore")]
@@ -104,7 +104,7 @@
 //!
 //! # When nothing verifies
 //!
-//! Log [`VerifyError::code`], which stays the same across releases, and answer with [`VerifyError::status`]. To find out
+//! Log [`VerifyError::code`], which stays the same across releases, and respond with [`VerifyError::status`]. To find out
 //! why, [`diagnose`] takes the secret as it is configured and a request as it came in, and names the mistake: a line end
 //! behind the secret, a clock in another time zone, a framework that wrote the JSON anew. For operators only: what it says
 //! would help a forger too, and it hashes the body dozens of times (some 5 ms at the worst).

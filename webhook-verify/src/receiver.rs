@@ -16,9 +16,9 @@ use crate::sampled::Sampled;
 use crate::verified::{ParseError, Verified, VerifiedBody};
 use crate::verifier::{Checked, Verifier};
 
-/// The most bytes of a body that are read, unless told otherwise. Events are thin: a few hundred bytes.
+/// The most bytes of a body that are read, by default. Events are thin: a few hundred bytes.
 const BODY_LIMIT: usize = 1 << 20;
-/// How long a body may take, unless told otherwise: the service itself waits no longer for an answer.
+/// How long a body may take, by default: the service itself waits no longer for a response.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
@@ -62,14 +62,14 @@ impl Receiver {
         }
     }
 
-    /// Sets the most bytes of a body that are read; a longer one is answered with 413.
+    /// Sets the most bytes of a body that are read; a longer one gets 413.
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
         self
     }
 
-    /// Sets how long a body may take to arrive; one that takes longer is answered with 408. Needs the feature `tokio`, which
+    /// Sets how long a body may take to arrive; one that takes longer gets 408. Needs the feature `tokio`, which
     /// the extractors bring; a platform that hands over whole bodies needs no such limit.
     #[must_use]
     pub fn body_time(mut self, time: Duration) -> Self {
@@ -85,7 +85,7 @@ impl Receiver {
     }
 
     /// Finds out, for one refused request in each `every`, what is likely wrong, and calls `hook` with it: for the operator's
-    /// log while a webhook is being set up. Never an answer to the sender: what it says would help a forger too.
+    /// log while a webhook is being set up. Never for the sender: what it says would help a forger too.
     ///
     /// A diagnosis hashes a body dozens of times, which whoever can send requests can make happen. So it is made on a
     /// thread of its own, for no more than one request in `every`, and on bodies of up to 64 KiB: some 5 ms of CPU at the
@@ -202,7 +202,7 @@ impl fmt::Debug for Receiver {
 /// use axum::{Router, routing::post};
 /// use shared_inbox_webhooks::{Event, Receiver, Rejection, Webhook};
 ///
-/// // As an argument, a refusal is answered for you; as a `Result`, the answer is yours.
+/// // As an argument, a refusal is handled for you; as a `Result`, you write the response.
 /// async fn hook(webhook: Result<Webhook<Event>, Rejection>) -> Result<(), Rejection> {
 ///     let Webhook(event) = webhook.inspect_err(|rejection| eprintln!("{}", rejection.code()))?;
 ///     println!("{}", event.kind.event_type());
@@ -216,7 +216,7 @@ impl fmt::Debug for Receiver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook<T>(pub Verified<T>);
 
-/// Why a request was refused. As an answer it is a status with an empty body.
+/// Why a request was refused. As a response it is a status with an empty body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {

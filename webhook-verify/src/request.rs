@@ -13,7 +13,7 @@ use crate::verified::{ParseError, Verified, VerifiedBody};
 
 impl Receiver {
     /// Takes a request of any server that speaks `http` 1: headers are judged before anything of the body is read, then the
-    /// body up to the limits. Answer a [`Rejection`] with its status and an empty body.
+    /// body up to the limits. Respond to a [`Rejection`] with its status and an empty body.
     ///
     /// ```
     /// use bytes::Bytes;

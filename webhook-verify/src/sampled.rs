@@ -10,7 +10,7 @@ use crate::verifier::Verifier;
 
 type Hook = dyn Fn(&Diagnosis) + Send + Sync;
 
-/// Which refused requests are looked into, and who is told.
+/// Which refused requests are diagnosed, and who gets the diagnosis.
 pub(crate) struct Sampled {
     every: Duration,
     hook: std::sync::Arc<Hook>,

@@ -12,7 +12,7 @@ use crate::secret::Secret;
 use crate::signatures::Signatures;
 use crate::verified::{MatchedSignature, VerifiedBody};
 
-/// How old or how far ahead a timestamp may be, unless told otherwise.
+/// How old or how far ahead a timestamp may be, by default.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 /// The longest id that is looked at.
 const MAX_ID: usize = 256;

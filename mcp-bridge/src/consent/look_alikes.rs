@@ -17,7 +17,7 @@ pub(super) fn odd_letters(text: &str) -> Option<String> {
 
 /// Returns where a link of the text may not lead where it seems to: names with letters beyond a to z, written out or encoded.
 pub(super) fn odd_links(text: &str) -> Vec<String> {
-    const MOST: usize = 5;
+    const MAX_LINKS: usize = 5;
     let mut found = Vec::new();
     for word in text.split(|c: char| c.is_whitespace() || "()<>[]\"'".contains(c)) {
         let Some(host) = host(word) else { continue };
@@ -31,9 +31,9 @@ pub(super) fn odd_links(text: &str) -> Vec<String> {
         }
     }
     found.dedup();
-    if found.len() > MOST {
-        let more = found.len() - MOST;
-        found.truncate(MOST);
+    if found.len() > MAX_LINKS {
+        let more = found.len() - MAX_LINKS;
+        found.truncate(MAX_LINKS);
         found.push(format!("Look closely: {more} more links have such names."));
     }
     found

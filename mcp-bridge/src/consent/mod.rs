@@ -164,14 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_less_than_a_second_is_nobodys() {
-        for answer in [Decision::Yes, Decision::No, Decision::Dismissed] {
-            assert_eq!(answer.after(Duration::from_millis(999)), Decision::TooQuick);
-            assert_eq!(answer.after(MIN_ANSWER_TIME), answer);
-        }
-    }
-
-    #[test]
     fn the_form_goes_before_the_link_and_the_browser_only_where_it_was_asked_for() {
         let can = |modes: Value| -> ClientCapabilities {
             serde_json::from_value(json!({ "elicitation": modes })).unwrap()

@@ -59,7 +59,7 @@ pub(super) fn lines(text: &str, links: Links, tally: &mut SanitizeReport) -> Vec
 }
 
 fn spaces(line: &str) -> String {
-    const GAP: usize = 24;
+    const MAX_GAP: usize = 24;
     let mut out = String::with_capacity(line.len());
     let mut gap = 0;
     for c in line.chars().chain(['\n']) {
@@ -67,7 +67,7 @@ fn spaces(line: &str) -> String {
             gap += 1;
             continue;
         }
-        if gap > GAP {
+        if gap > MAX_GAP {
             _ = write!(out, " ⟨{gap} spaces⟩ ");
         } else {
             out.push_str(&" ".repeat(gap));

@@ -113,38 +113,3 @@ fn fitting<'a>(room: usize, items: impl Iterator<Item = &'a Part>) -> usize {
     };
     items.take_while(fits).count()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parts(all: &[(usize, usize)]) -> Vec<Part> {
-        let part = |&(text, json)| Part { text: String::new(), json: Value::Null, size: Size { text, json } };
-        all.iter().map(part).collect()
-    }
-
-    #[test]
-    fn items_are_kept_whole_while_both_forms_fit() {
-        let items = parts(&[(10, 5), (10, 5), (5, 30), (1, 1)]);
-        assert_eq!(fit(25, &items, Keep::First), 0..2, "the third is small as text and large as JSON");
-        assert_eq!(fit(31, &items, Keep::Last), 2..4);
-        assert_eq!(fit(1_000, &items, Keep::Last), 0..4);
-        assert_eq!(fit(1, &items, Keep::First), 0..0);
-    }
-
-    #[test]
-    fn what_must_not_be_missed_is_kept_before_what_is_newer() {
-        let items = parts(&[(10, 5), (10, 5), (10, 5), (10, 5)]);
-        assert_eq!(fit_first(30, &items, |place| place == 3), [0, 1, 3]);
-        assert_eq!(fit_first(15, &items, |place| place == 3), [3]);
-        assert_eq!(fit_first(100, &items, |_| false), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn an_item_that_is_too_long_is_shortened_by_its_fields() {
-        let make = |scale: Scale| ("x".repeat(scale.of(1_000)), Value::Null);
-        assert_eq!(Part::within(2_000, make).text.len(), 1_000);
-        assert_eq!(Part::within(300, make).text.len(), 250);
-        assert_eq!(Part::within(0, make).text.len(), 0);
-    }
-}

@@ -131,6 +131,6 @@ pub(crate) fn quoted(value: &str) -> String {
 
 /// Returns a short value that the team chose, without quotes.
 pub(crate) fn own(value: &str) -> String {
-    const LONGEST: usize = 120;
-    clean_and_cut(value, LONGEST, &mut SanitizeReport::default()).replace('\n', " ")
+    const MAX_OWN_CHARS: usize = 120;
+    clean_and_cut(value, MAX_OWN_CHARS, &mut SanitizeReport::default()).replace('\n', " ")
 }

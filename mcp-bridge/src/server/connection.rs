@@ -153,7 +153,7 @@ mod tests {
                 "POST /conversations/{id}/notes: nothing was sent, because GET /me failed: no answer in time.",
                 "nothing was sent, because a request failed: no answer in time.",
             ),
-            ("the service answered 500: Try again.", "the service answered 500: Try again."),
+            ("the service responded with 500: Try again.", "the service responded with 500: Try again."),
             ("", ""),
         ] {
             assert_eq!(without_requests(sentence), plain);

@@ -28,22 +28,3 @@ fn is_traceparent(text: &str) -> bool {
     };
     is_hex(2) && is_hex(32) && is_hex(16) && is_hex(2) && parts.next().is_none()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::is_traceparent;
-
-    #[test]
-    fn only_what_w3c_calls_a_traceparent_is_passed_on() {
-        assert!(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
-        for other in [
-            "",
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
-            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nx: y",
-        ] {
-            assert!(!is_traceparent(other), "{other:?}");
-        }
-    }
-}

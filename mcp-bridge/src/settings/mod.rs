@@ -244,22 +244,3 @@ impl ToolFilter {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filters_only_take_away() {
-        let all = Scope::KNOWN;
-        let filter = ToolFilter {
-            only: vec!["reply".into(), "list_tags".into()],
-            except: vec!["reply".into()],
-            ..ToolFilter::default()
-        };
-        assert_eq!(filter.hides(Operation::ListTags, all), None);
-        assert_eq!(filter.hides(Operation::Reply, all), Some(ToolHidden::Excluded));
-        assert_eq!(filter.hides(Operation::AddNote, all), Some(ToolHidden::NotNamed));
-        assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read]), Some(ToolHidden::Scope(Scope::Write)));
-    }
-}

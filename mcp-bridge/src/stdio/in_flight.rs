@@ -82,11 +82,6 @@ impl InFlight {
         }
     }
 
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, Request>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,7 +101,7 @@ fn name(request: &ClientRequest) -> String {
 
 /// How long a request was queued, in the extensions of its context.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct QueueWait(pub(crate) Duration);
+pub struct QueueWait(pub Duration);
 
 /// The requests that wait for a permit, first come first served.
 #[derive(Default)]

@@ -10,8 +10,6 @@ mod lines;
 mod numbers;
 mod outline;
 mod refusal;
-#[cfg(test)]
-mod tests;
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -39,7 +37,8 @@ use batch::{Batches, Outgoing};
 use in_flight::{InFlight, MAX_RUNNING, Queue, REQUEST_TIMEOUT};
 use lines::{Line, Lines, MAX_LINE_BYTES};
 
-pub(crate) use in_flight::{MAX_SUBSCRIPTIONS, QueueWait};
+pub(crate) use in_flight::MAX_SUBSCRIPTIONS;
+pub use in_flight::QueueWait;
 
 /// How many refusals may be on their way to the client.
 const MAX_REFUSALS: usize = 8;
@@ -70,15 +69,15 @@ impl Stdio {
     /// Creates the transport, and a token that is cancelled when the client closes the bridge's standard input.
     pub fn new() -> (Self, CancellationToken) {
         let (read, write) = stdio_pipes();
-        let stdio = Self::over(read, write);
-        let closed = stdio.closed.clone();
-        (stdio, closed)
+        Self::over(read, write)
     }
 }
 
 impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
-    fn over(read: R, write: W) -> Self {
-        Self {
+    /// Creates the transport over another pipe, and a token that is cancelled when the client closes it.
+    pub fn over(read: R, write: W) -> (Self, CancellationToken) {
+        let closed = CancellationToken::new();
+        let stdio = Self {
             lines: Lines::new(read),
             writer: Arc::new(AsyncMutex::new(write)),
             room: Arc::new(Semaphore::new(MAX_RUNNING)),
@@ -89,8 +88,9 @@ impl<R: AsyncRead + Unpin, W> Stdio<R, W> {
             refusal: None,
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             begun: false,
-            closed: CancellationToken::new(),
-        }
+            closed: closed.clone(),
+        };
+        (stdio, closed)
     }
 
     /// What to do about a line, if anything.

@@ -216,9 +216,12 @@ async fn resources_carry_the_same_fenced_text() {
         }
         let list = resource(&client, &format!("inbox://mailboxes/{mailbox}/conversations")).await;
         assert!(list.contains(id.as_str()), "{era:?}: {list}");
-        for wrong in ["inbox://nothing", "inbox://conversations/cnv_0000", "file:///etc/passwd"] {
+        let below = |path: &str| format!("inbox://conversations/{id}/{path}");
+        let wrong = ["inbox://nothing", "inbox://", "inbox://conversations/cnv_0000", "file:///etc/passwd"];
+        let wrong = wrong.into_iter().chain(["inbox://conversations/msg_1", "inbox://conversations/../me"]);
+        for wrong in wrong.map(str::to_owned).chain(["items/0-5", "items/5"].map(below)) {
             assert!(
-                client.service.read_resource(ReadResourceRequestParams::new(wrong)).await.is_err(),
+                client.service.read_resource(ReadResourceRequestParams::new(&wrong)).await.is_err(),
                 "{wrong}"
             );
         }

@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::{
     fixture::{Fixture, Older, Person, Says, connect, is_error, params, text, until},
-    raw::{Raw, slow, under_way},
+    wire::{Raw, slow, under_way},
 };
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::{
     fixture::Fixture,
-    raw::{Raw, slow, under_way},
+    wire::{Raw, slow, under_way},
 };
 
 /// An error that names no request.

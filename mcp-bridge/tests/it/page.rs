@@ -287,20 +287,38 @@ async fn attack(url: &str, window: &Window, person: &Person) {
     let evil = "http://evil.example";
     let status = async |request: RequestBuilder| request.send().await.unwrap().status();
     let refused = StatusCode::FORBIDDEN;
-    for (name, value) in [
-        ("origin", evil),
-        ("origin", "null"),
-        ("sec-fetch-site", "cross-site"),
-        ("sec-fetch-mode", "cors"),
-        ("sec-fetch-dest", "iframe"),
-        ("content-type", "text/plain"),
-        ("host", "evil.example"),
-    ] {
+    let own = reqwest::Url::parse(url).unwrap();
+    let port = own.port().unwrap();
+    let foreign_hosts = [
+        "evil.example".to_owned(),
+        "127.0.0.1".to_owned(),
+        format!("localhost:{port}"),
+        format!("evil.example:{port}"),
+        format!("127.0.0.1:{}", port.wrapping_add(1)),
+        format!("127.0.0.1.evil.example:{port}"),
+    ];
+    let foreign_origins = [evil.to_owned(), "null".into(), format!("https://127.0.0.1:{port}")];
+    let foreign = |name: &'static str, values: &[&str]| {
+        values.iter().map(|value| (name, (*value).to_owned())).collect::<Vec<_>>()
+    };
+    let headers = [
+        foreign("host", &foreign_hosts.each_ref().map(String::as_str)),
+        foreign("origin", &foreign_origins.each_ref().map(String::as_str)),
+        foreign("sec-fetch-site", &["cross-site", "same-site", "none"]),
+        foreign("sec-fetch-mode", &["cors", "no-cors", "same-origin", "websocket"]),
+        foreign("sec-fetch-dest", &["iframe", "frame", "object", "embed", "empty", "image"]),
+        foreign("content-type", &["text/plain", "application/json", "multipart/form-data; boundary=x"]),
+    ];
+    for (name, value) in headers.concat() {
         let mut request = window.form("send").build().unwrap();
         request.headers_mut().insert(name, value.parse().unwrap());
         let status = window.http.execute(request).await.unwrap().status();
         assert_eq!(status, refused, "{name}: {value}");
     }
+    let mut two_hosts = window.form("send").build().unwrap();
+    two_hosts.headers_mut().append("host", format!("127.0.0.1:{port}").parse().unwrap());
+    two_hosts.headers_mut().append("host", "evil.example".parse().unwrap());
+    assert_eq!(window.http.execute(two_hosts).await.unwrap().status(), refused);
     for missing in ["origin", "cookie"] {
         let mut request = window.form("send").build().unwrap();
         request.headers_mut().remove(missing);

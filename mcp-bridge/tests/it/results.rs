@@ -46,6 +46,22 @@ async fn an_unknown_argument_is_refused_with_the_nearest_name_and_nothing_is_don
             json!({ "id": fixture.conversation, "documents": [{ "label": "x", "name": "Passport" }] }),
             "`documents[0].name`; did you mean `documents[0].label`?",
         ),
+        (
+            "add_note",
+            json!({ "conversation_id": "cnv_1", "body": "x" }),
+            "`conversation_id`; did you mean `id`?",
+        ),
+        ("add_note", json!({ "id": "cnv_1", "note": "x" }), "`note`; did you mean `body`?"),
+        ("assign_conversation", json!({ "id": "cnv_1", "assignee": "me" }), "`assignee`; did you mean `to`?"),
+        ("record_sent", json!({ "message_id": "x" }), "`message_id`; did you mean `messageId`?"),
+        ("reply", json!({ "id": "cnv_1", "boddy": "x" }), "`boddy`; did you mean `body`?"),
+        ("list_tags", json!({ "q": 1 }), "The tool takes no arguments."),
+        (
+            "tag_conversation",
+            json!({ "id": "cnv_1", "tags": [], "zzz": 1 }),
+            "unknown argument `tags`; did you mean `add`? unknown argument `zzz`. Nothing was done. The tool takes add, id, \
+             remove.",
+        ),
     ] {
         let result = client.call(tool, arguments).await;
         assert!(is_error(&result) && text(&result).contains(said), "{tool}: {}", text(&result));

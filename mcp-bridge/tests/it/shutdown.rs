@@ -7,7 +7,7 @@ use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer, NewMailbox};
 
 use crate::{
     fixture::Fixture,
-    raw::{Raw, under_way},
+    wire::{Raw, under_way},
 };
 
 /// How a program comes to its end.
@@ -106,7 +106,7 @@ async fn a_call_that_made_nothing_before_the_end_is_written_down_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.jsonl");
     let fixture = Fixture::new().await;
-    crate::raw::slow(&fixture, "/tags").await;
+    crate::wire::slow(&fixture, "/tags").await;
     let mut raw = Raw::start(&fixture, &["--audit", file.to_str().unwrap()]);
     raw.greet().await;
     raw.call(2, "list_tags", json!({})).await;

@@ -115,6 +115,25 @@ async fn a_teams_skills_travel_with_the_inbox_as_they_are_now() {
 }
 
 #[tokio::test]
+async fn what_people_write_above_a_skill_is_read_as_yaml_reads_it() {
+    let fixture = Fixture::new().await;
+    let dir = tempfile::tempdir().unwrap();
+    let text = "---\n# ours\nname: refunds\ndescription: How we refund, and\n  when not # a rule\nlicense: \"MIT \\\"x\\\"\"\n\
+        quote: 'it''s'\nversion: 1.2\ncount: 3\nstrict: true\nnothing:\nallowed-tools: [reply, add_note]\nmetadata:\n  team: Help\n  \
+        level: 2\ntags:\n- a\n- b c\nlong: |\n  one\n\n  two\nfolded: >-\n  one\n  two\n---\n\n# Text\nname: other\n";
+    fs::create_dir(dir.path().join("refunds")).unwrap();
+    fs::write(dir.path().join("refunds/SKILL.md"), text).unwrap();
+    let argument = format!("--skills={}", dir.path().display());
+    let client = fixture.start_program(&Person::who(Says::No), Newer, &[&argument]).await;
+    let expected = json!({
+        "name": "refunds", "description": "How we refund, and when not", "license": "MIT \"x\"", "quote": "it's",
+        "version": 1.2, "count": 3, "strict": true, "nothing": null, "allowed-tools": ["reply", "add_note"],
+        "metadata": { "team": "Help", "level": 2 }, "tags": ["a", "b c"], "long": "one\n\ntwo\n", "folded": "one two",
+    });
+    assert_eq!(ask(&client, "skills/list", json!({})).await.unwrap()["skills"][1]["frontmatter"], expected);
+}
+
+#[tokio::test]
 async fn nothing_outside_a_skill_can_be_read() {
     let fixture = Fixture::new().await;
     let dir = tempfile::tempdir().unwrap();
@@ -148,7 +167,15 @@ async fn a_folder_that_holds_no_skill_is_refused_at_the_start() {
         ("Hello", "SKILL.md: line 1"),
         ("---\nname: other\ndescription: x\n---\n", "`name` must be the folder's, refunds"),
         ("---\nname: refunds\n---\n", "`description` must be a text"),
+        ("---\nname: x\n", "no end"),
+        ("---\nname x\n---\n", "line 2: must be `name: value`"),
         ("---\nname: refunds\ndescription: a: b\n---\n", "line 3: put this value between quotation marks"),
+        ("---\na: &x y\n---\n", "line 2: put"),
+        ("---\na: {x: y}\n---\n", "line 2: put"),
+        ("---\na: \"x\n---\n", "line 2: the quotation marks"),
+        ("---\na: 1\na: 2\n---\n", "line 3: `a` is there twice"),
+        ("---\na: >+\n  x\n---\n", "line 2: only"),
+        ("---\na:b\n---\n", "line 2: needs a space"),
     ] {
         fs::write(skill.join("SKILL.md"), text).unwrap();
         refuse(said).await;

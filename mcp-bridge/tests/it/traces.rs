@@ -55,7 +55,15 @@ async fn the_trace_of_a_call_is_in_all_its_requests_and_a_search_finds_them() {
 async fn what_is_no_traceparent_stays_in_the_bridge() {
     let fixture = Fixture::new().await;
     let client = fixture.start_in_process(&Person::who(Says::No), Older, &[]).await;
-    for other in ["00-x-y-01", "Bearer rk_live_secret", ""] {
+    for other in [
+        "00-x-y-01",
+        "Bearer rk_live_secret",
+        "",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+        "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nx: y",
+    ] {
         call(&client, "list_tags", json!({}), other).await;
     }
     assert!(fixture.mock.control().requests().await.iter().all(|entry| entry.traceparent.is_none()));

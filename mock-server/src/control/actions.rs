@@ -6,9 +6,9 @@ use shared_inbox::{BookingId, DocumentId, ReplyResult};
 
 use super::{
     Control, Controlled,
-    call::{Made, Shown, get, post},
+    call::{Shown, get},
     calls::calls,
-    input::{Id, Input},
+    input::Id,
 };
 use crate::world::{
     Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking,
@@ -148,11 +148,24 @@ calls! {
         |it| it.act("uploads", |world, now| world.upload(request.as_ref(), upload, now))
     }
 
+    post "/documents" "file_document" "A person puts a file into the library"
+        about "Without a conversation, for those who see the inbox."
+        errors "400 for an unknown kind or the sandbox, 404 for an unknown inbox."
+    fn file_document(body new: NewDocument) -> DocumentId as Made(|id| DocumentFiled { id }) {
+        |it| it.act("documents", |world, now| world.file_document(new, now))
+    }
+
     list "/document-requests" "list_document_requests" "Every document request, oldest first"
     fn document_requests() -> RequestEntry as Shown { |it| it.read(|world, _| world.document_requests()) }
 
     list "/bookings" "list_bookings" "Every booking, oldest first"
     fn bookings() -> BookingRecord as Shown { |it| it.read(|world, _| world.bookings().to_vec()) }
+
+    post "/bookings" "create_booking" "Someone books a time"
+        errors "400 for bad times, 404 for an unknown host or conversation."
+    fn create_booking(body new: NewBooking) -> BookingId as Made(|id| Booked { id }) {
+        |it| it.act("bookings", |world, now| world.create_booking(new, now))
+    }
 
     post "/bookings/{id}/cancel" "cancel_booking" "A booking is cancelled"
         conflict "It is cancelled already."
@@ -165,13 +178,6 @@ calls! {
     fn outbox() -> OutboxMail as Shown { |it| it.copy().0.outbox() }
 
     ; also [
-        post("/documents", "file_document", "A person puts a file into the library", |it: Control, Input(new)| async move {
-            it.file_document(new).await.map(|id| Made(DocumentFiled { id }))
-        })
-        .about("Without a conversation, for those who see the inbox."),
-        post("/bookings", "create_booking", "Someone books a time", |it: Control, Input(new)| async move {
-            it.create_booking(new).await.map(|id| Made(Booked { id }))
-        }),
         get("/outbox/{number}", "get_outbox_mail", "One mail of the outbox", |it: Control, Id(number)| async move {
             it.outbox_mail(number.parse().unwrap_or(0)).await.map(Shown)
         })
@@ -180,24 +186,6 @@ calls! {
 }
 
 impl Control {
-    /// A person puts a file into the library, without a conversation.
-    ///
-    /// # Errors
-    ///
-    /// 400 for an unknown kind or the sandbox, 404 for an unknown inbox.
-    pub async fn file_document(&self, new: NewDocument) -> Controlled<DocumentId> {
-        self.act("documents", |world, now| world.file_document(new, now))
-    }
-
-    /// Someone books a time.
-    ///
-    /// # Errors
-    ///
-    /// 400 for bad times, 404 for an unknown host or conversation.
-    pub async fn create_booking(&self, new: NewBooking) -> Controlled<BookingId> {
-        self.act("bookings", |world, now| world.create_booking(new, now))
-    }
-
     /// One mail of the outbox, by its number there, from 1; with its headers and its source.
     ///
     /// # Errors

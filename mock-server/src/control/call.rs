@@ -312,10 +312,8 @@ const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 pub(super) struct Wait {
     /// Waits up to so many seconds, in real time, until the list has `least` items; then it is answered as it is.
-    #[serde(default)]
     wait: Option<f64>,
     /// How many items are waited for; 1 unless set.
-    #[serde(default)]
     least: Option<usize>,
 }
 

@@ -1,8 +1,8 @@
 //! The macro that the families of control calls are written with.
 
 /// Writes a family of calls. Each entry gives its HTTP method, path, name and summary, and below them the method of
-/// [`Control`] with what it takes, what it gives and how that is answered over HTTP. The entry in the table and the
-/// method are made from it. What needs more than that stands behind `also`, made by hand.
+/// [`Control`] with what it takes, what it gives and how that is shown over HTTP, in brackets if it looks different there.
+/// The entry in the table and the method are made from it. What needs more than that stands behind `also`, made by hand.
 ///
 /// A parameter is an `id` of the path, the `body` or the `query`. A method of a `list` cannot fail, one of a `paged` list
 /// takes a section too.
@@ -13,7 +13,7 @@ macro_rules! calls {
         $(about $about:literal)?
         $(conflict $conflict:literal)?
         $(errors $errors:literal)?
-        fn $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) -> $out:ty as $give:ident {
+        fn $method:ident($($kind:ident $arg:ident $(: $type:ty)?),*) -> $out:ty as $give:ident $(($shown:expr))? {
             |$it:ident $(, $section:ident)?| $body:expr
         }
     )*
@@ -32,7 +32,7 @@ macro_rules! calls {
         pub(super) fn calls() -> Vec<$crate::control::call::Call> {
             vec![
                 $($crate::control::calls::calls!(
-                    @call $verb $path $name $summary $method($($kind $arg),*) $give
+                    @call $verb $path $name $summary $method($($kind $arg),*) $give $(($shown))?
                 )$(.about($about))?$(.conflict($conflict))?,)*
                 $($($call,)*)?
             ]
@@ -86,13 +86,13 @@ macro_rules! calls {
             },
         )
     };
-    (@call $verb:ident $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident) => {
+    (@call $verb:ident $path:literal $name:literal $summary:literal $method:ident($($kind:ident $arg:ident),*) $give:ident $(($shown:expr))?) => {
         $crate::control::call::$verb(
             $path,
             $name,
             $summary,
             |it: $crate::control::Control, $crate::control::calls::calls!(@pattern $($kind $arg),*)| async move {
-                it.$method($($arg),*).await.map($crate::control::call::$give)
+                it.$method($($arg),*).await$(.map($shown))?.map($crate::control::call::$give)
             },
         )
     };

@@ -78,13 +78,10 @@ impl Control {
 #[serde(rename_all = "camelCase")]
 struct MoveClock {
     /// By so many seconds.
-    #[serde(default)]
     advance_seconds: Option<f64>,
     /// To this time, which must not have passed.
-    #[serde(default)]
     to: Option<Timestamp>,
     /// To the time of the next job, with all that is due at that time; stays where it is when there is none.
-    #[serde(default)]
     next_job: Option<bool>,
 }
 

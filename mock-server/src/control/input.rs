@@ -16,7 +16,6 @@ use tokio::sync::watch;
 use super::Control;
 use crate::{
     http::{connection::Phase, response},
-    json::numbers,
     runtime::document,
     world::Refusal,
 };
@@ -191,7 +190,7 @@ impl From<Wrong> for Refusal {
 /// says which ones are missing.
 fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
     let mut problems = Problems::default();
-    let Ok(fields) = numbers::read::<Map<String, Value>>(body) else { return problems };
+    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(body) else { return problems };
     for (name, value) in &fields {
         let alone = serde_json::json!({ name: value }).to_string();
         if let Err(Wrong { missing: false, field, reason }) = read::<T>(alone.as_bytes()) {

@@ -155,6 +155,5 @@ struct NewSnapshot {
 #[derive(Clone, Deserialize, JsonSchema)]
 struct Other {
     /// Another snapshot; the world as it is now when there is none.
-    #[serde(default)]
     to: Option<String>,
 }

@@ -3,12 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    Control, Controlled,
-    call::{Accepted, post},
-    calls::calls,
-    input::Id,
-};
+use super::{Control, Controlled, calls::calls};
 use crate::{
     receiver_check::{self, ReceiverReport},
     world::{
@@ -91,17 +86,12 @@ calls! {
         }
     }
 
-    ; also [
-        post(
-            "/webhooks/{id}/deliveries/{event}/redeliver",
-            "redeliver",
-            "Sends an event again, with the same id",
-            |it: Control, (Id(id), Id(event))| async move {
-                it.redeliver(id, event).await.map(|()| Accepted(Nothing {}))
-            },
-        )
-        .conflict("Nothing is sent to this webhook at present: it is paused or off, or the plan is `free`."),
-    ]
+    post "/webhooks/{id}/deliveries/{event}/redeliver" "redeliver" "Sends an event again, with the same id"
+        conflict "Nothing is sent to this webhook at present: it is paused or off, or the plan is `free`."
+        errors "404 when there is no such webhook or event, 409 when nothing is sent to it at present."
+    fn redeliver(id webhook, id event) -> () as Accepted(|()| Nothing {}) {
+        |it| it.act("webhooks", |world, now| world.redeliver(webhook.as_ref(), event.as_ref(), now))
+    }
 }
 
 impl Control {
@@ -117,15 +107,6 @@ impl Control {
     ) -> Controlled<Vec<DeliveryView>> {
         let (world, now) = self.copy();
         world.deliveries(webhook.as_ref(), &filter, now)
-    }
-
-    /// Sends an event again, with the same id.
-    ///
-    /// # Errors
-    ///
-    /// 404 when there is no such webhook or event, 409 when nothing is sent to it at present.
-    pub async fn redeliver(&self, webhook: impl AsRef<str>, event: impl AsRef<str>) -> Controlled<()> {
-        self.act("webhooks", |world, now| world.redeliver(webhook.as_ref(), event.as_ref(), now))
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shared_inbox::{AgentId, Nullable, Timestamp};
 
-use crate::json::{matching, numbers};
+use crate::json::matching;
 use crate::world::{AttemptRequest, Ids};
 
 pub use bundles::Bundle;
@@ -60,7 +60,7 @@ impl RequestParts<'_> {
     }
 
     fn json(&self) -> Value {
-        numbers::read(self.body).unwrap_or_default()
+        serde_json::from_slice(self.body).unwrap_or_default()
     }
 
     fn tool(&self) -> Option<String> {

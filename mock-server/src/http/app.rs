@@ -1,9 +1,6 @@
 //! What every request to a server shares.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::Response;
@@ -24,40 +21,19 @@ use crate::{
 
 /// What every request needs.
 pub(crate) struct App {
-    pub(super) registry: Arc<WorldRegistry>,
-    pub(super) guard: Guard,
-    addresses: Arc<Addresses>,
-    pub(super) limits: Limits,
-    pub(super) log: bool,
+    pub(crate) registry: Arc<WorldRegistry>,
+    pub(crate) guard: Guard,
+    pub(crate) addresses: Arc<Addresses>,
+    pub(crate) limits: Limits,
+    pub(crate) log: bool,
     /// Whether the console is served.
-    pub(super) console: bool,
-    pub(super) stop: watch::Receiver<Phase>,
-    /// The OpenAPI document, written when someone first asks for it.
-    openapi: OnceLock<Bytes>,
+    pub(crate) console: bool,
+    pub(crate) stop: watch::Receiver<Phase>,
+    /// The OpenAPI document, written for the first request of it.
+    pub(crate) openapi: OnceLock<Bytes>,
 }
 
 impl App {
-    pub(crate) fn new(
-        registry: WorldRegistry,
-        address: SocketAddr,
-        guard: Guard,
-        limits: Limits,
-        log: bool,
-        console: bool,
-        stop: watch::Receiver<Phase>,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            registry: Arc::new(registry),
-            guard,
-            addresses: Arc::new(Addresses::new(address)),
-            limits,
-            log,
-            console,
-            stop,
-            openapi: OnceLock::new(),
-        })
-    }
-
     /// The control of the main world.
     pub(crate) fn control(&self) -> Control {
         self.control_of(self.registry.main())

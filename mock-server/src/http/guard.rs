@@ -122,50 +122,12 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn guard(address: &str) -> Guard {
-        Guard::new(address.parse().expect("an address"), None)
-    }
-
-    #[test]
-    fn only_names_of_this_machine_with_the_servers_port_are_its_own() {
-        let guard = guard("127.0.0.1:4010");
-        for own in ["127.0.0.1:4010", "localhost:4010", "LocalHost:4010", "[::1]:4010"] {
-            assert!(guard.is_own(own), "{own}");
-        }
-        for foreign in [
-            "127.0.0.1",
-            "localhost:4011",
-            "evil.test:4010",
-            "localhost.evil.test:4010",
-            "x@localhost:4010",
-            "",
-            "/",
-        ] {
-            assert!(!guard.is_own(foreign), "{foreign}");
-        }
-    }
-
     #[test]
     fn behind_gateways_any_port_of_this_machine_will_do_and_no_other_name() {
-        let guard = guard("127.0.0.1:4010").any_port(true);
+        let guard = Guard::new("127.0.0.1:4010".parse().expect("an address"), None).any_port(true);
         assert!(guard.may_be_host("127.0.0.1:4011") && !guard.may_be_host("evil.test:4010"));
         let mut headers = HeaderMap::new();
         headers.insert(header::ORIGIN, HeaderValue::from_static("http://localhost:4011"));
         assert!(guard.origin(&headers).is_err(), "a page of another server");
-    }
-
-    #[test]
-    fn a_foreign_or_opaque_origin_is_refused() {
-        let guard = guard("127.0.0.1:4010");
-        let with = |origin: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
-            guard.origin(&headers).is_ok()
-        };
-        assert!(with("http://localhost:4010"));
-        assert!(!with("https://localhost:4010"));
-        assert!(!with("http://localhost:3000"));
-        assert!(!with("null"));
-        assert!(guard.origin(&HeaderMap::new()).is_ok());
     }
 }

@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 use shared_inbox::Operation;
 
 use super::{caller::Caller, response};
-use crate::{json::numbers, world::Refusal};
+use crate::world::Refusal;
 
 /// How long a client may keep the list of tools: a key's scopes never change.
 const LIST_CACHE_TTL_MS: u64 = 300_000;
@@ -48,12 +48,7 @@ pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes, Refu
     let kind = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if request.method() == http::Method::POST && kind.starts_with(b"application/json") {
         // The transport would answer 415, as if the content type were wrong.
-        let mut read = serde_json::from_slice::<ClientJsonRpcMessage>(request.body());
-        if let Some(tamed) = read.is_err().then(|| numbers::tamed(request.body())).flatten() {
-            *request.body_mut() = tamed.into();
-            read = serde_json::from_slice(request.body());
-        }
-        match read {
+        match serde_json::from_slice::<ClientJsonRpcMessage>(request.body()) {
             Ok(_) => {}
             Err(error) if error.is_data() => {
                 return unreadable(

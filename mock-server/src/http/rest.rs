@@ -7,10 +7,7 @@ use serde_json::Value;
 use shared_inbox::{Method, Operation};
 
 use super::{caller::Caller, response};
-use crate::{
-    json::numbers,
-    world::{CallInput, Refusal},
-};
+use crate::world::{CallInput, Refusal};
 
 /// Answers a request whose path behind the prefix is `path`.
 pub(crate) fn handle(
@@ -70,7 +67,7 @@ fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>, Refusal> {
     if !content_type.is_none_or(is_json) {
         return Err(Refusal::field("body", "must be JSON, sent with the content type application/json"));
     }
-    numbers::read(body)
+    serde_json::from_slice(body)
         .map(Some)
         .map_err(|error| Refusal::field("body", format!("must be valid JSON: {error}")))
 }

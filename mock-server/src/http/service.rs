@@ -13,7 +13,6 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
-use shared_inbox::Timestamp;
 
 use super::{
     app::App,
@@ -188,21 +187,16 @@ fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
 struct Record {
     runtime: Arc<WorldRuntime>,
     log: bool,
-    number: u64,
-    at: Timestamp,
     started: Instant,
-    transport: Transport,
-    method: http::Method,
-    target: Box<str>,
-    agent: Option<shared_inbox::AgentId>,
-    traceparent: Option<Box<str>>,
-    status: Option<u16>,
+    /// Taken out when the request is over.
+    entry: Option<RecordedRequest>,
     body: Bytes,
+    status: Option<u16>,
     response: Option<KeptResponse>,
 }
 
 impl Record {
-    /// Who asks, and the record of it. Without a valid key it is one of the main world.
+    /// Who makes the request, and the record of it. Without a valid key it is one of the main world.
     fn begin(app: &App, parts: &Parts) -> (Result<Caller, Refusal>, Self) {
         let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
@@ -214,12 +208,9 @@ impl Record {
                 (Err(refused), Arc::clone(app.registry.main()), number, at)
             }
         };
-        let record = Self {
-            runtime,
-            log: app.log,
+        let entry = RecordedRequest {
             number,
             at,
-            started: Instant::now(),
             transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
             method: parts.method.clone(),
             // A copy: what came in is a part of the buffer that the connection reads into.
@@ -227,15 +218,16 @@ impl Record {
             agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
             traceparent: traceparent(parts),
             status: None,
+            duration: Duration::ZERO,
             body: Bytes::new(),
-            response: None,
         };
-        (caller, record)
+        let (log, started, entry) = (app.log, Instant::now(), Some(entry));
+        (caller, Self { runtime, log, started, entry, body: Bytes::new(), status: None, response: None })
     }
 
     fn answered(&mut self, response: Response<Bytes>) -> Reply {
-        let received = if self.method == http::Method::HEAD { 0 } else { usize::MAX };
-        self.keep(response, received).into()
+        let head = self.entry.as_ref().is_some_and(|entry| entry.method == http::Method::HEAD);
+        self.keep(response, if head { 0 } else { usize::MAX }).into()
     }
 
     /// Keeps a response of which the client receives so many bytes of the body.
@@ -259,23 +251,14 @@ fn traceparent(parts: &Parts) -> Option<Box<str>> {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let duration = self.started.elapsed();
+        let Some(mut entry) = self.entry.take() else { return };
+        entry.duration = self.started.elapsed();
+        entry.status = self.status;
+        entry.body = std::mem::take(&mut self.body);
         if self.log {
-            let (path, _) = split_target(&self.target);
-            log::request(&self.method, path, self.status, duration, self.agent.as_ref());
+            let (path, _) = split_target(&entry.target);
+            log::request(&entry.method, path, entry.status, entry.duration, entry.agent.as_ref());
         }
-        let entry = RecordedRequest {
-            number: self.number,
-            at: self.at,
-            transport: self.transport,
-            method: self.method.clone(),
-            target: std::mem::take(&mut self.target),
-            agent: self.agent.take(),
-            traceparent: self.traceparent.take(),
-            status: self.status,
-            duration,
-            body: self.body.clone(),
-        };
         self.runtime.record_request(entry, self.response.take());
     }
 }

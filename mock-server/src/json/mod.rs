@@ -2,6 +2,5 @@
 
 pub(crate) mod difference;
 pub(crate) mod matching;
-pub(crate) mod numbers;
 pub(crate) mod redact;
 pub(crate) mod schema_names;

@@ -76,7 +76,7 @@ enum Step {
 impl WorldRuntime {
     pub(super) fn drive(self: &Arc<Self>) {
         let (runtime, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
-        self.plan.runtime.spawn(async move {
+        self.plan.settings.runtime.spawn(async move {
             loop {
                 let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
                 match wait {

@@ -130,7 +130,7 @@ impl WorldRuntime {
     }
 
     pub(crate) fn deliverer(&self) -> &Deliverer {
-        &self.plan.deliverer
+        &self.plan.settings.deliverer
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -195,10 +195,14 @@ impl WorldRuntime {
         }
         for (request, fault) in tries {
             let runtime = Arc::clone(self);
-            self.plan.runtime.spawn(async move {
+            self.plan.settings.runtime.spawn(async move {
                 let due = request.due;
-                let outcome =
-                    runtime.plan.deliverer.perform(request, fault, || runtime.attempt_time(due)).await;
+                let outcome = runtime
+                    .plan
+                    .settings
+                    .deliverer
+                    .perform(request, fault, || runtime.attempt_time(due))
+                    .await;
                 runtime.enter(|world, _| world.finish_attempt(outcome));
                 runtime.notify_change(&mut runtime.lock(), Cause::Job, "webhook-try-ended");
                 runtime.attempt_ended.notify_waiters();
@@ -275,7 +279,7 @@ impl WorldRuntime {
         &self,
         work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let done = self.plan.runtime.spawn(work).await;
+        let done = self.plan.settings.runtime.spawn(work).await;
         done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
     }
 
@@ -345,7 +349,7 @@ impl WorldRuntime {
 impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let world = mem::replace(&mut state.world, World::nothing());
+        let world = mem::replace(&mut state.world, World::default());
         if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
             state.worker.take_down(*world);
         }

@@ -22,9 +22,19 @@ pub(crate) struct Plan {
     /// 0 is the main world.
     pub(crate) number: u64,
     pub(crate) keys: Keys,
-    pub(crate) clock: ClockMode,
     pub(crate) start: Timestamp,
+    pub(crate) settings: Settings,
+}
+
+/// What the worlds of a server have in common; the clock can be another in each.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) clock: ClockMode,
+    /// Where a manual clock starts; the time of the start when not said.
+    pub(crate) start: Option<Timestamp>,
+    /// Requests a minute for each key.
     pub(crate) rate_limit: Option<u32>,
+    /// What counts as a minute there.
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
@@ -39,6 +49,11 @@ pub(super) enum Beginning {
 }
 
 impl Plan {
+    pub(super) fn new(number: u64, keys: Keys, settings: Settings) -> Self {
+        let fixed = settings.start.filter(|_| settings.clock == ClockMode::Manual);
+        Self { number, keys, start: fixed.unwrap_or_else(Timestamp::now), settings }
+    }
+
     /// The world at its start, a first copy of it, and its clock.
     pub(super) fn begin(&self, origin: Origin) -> Result<(Beginning, World, Clock), Refusal> {
         let beginning = match origin {
@@ -59,11 +74,11 @@ impl Plan {
             Beginning::Empty => self.prepared(World::empty(), b"")?,
             Beginning::Read(world, saved) => (World::clone(world), *saved),
         };
-        let start = match self.clock {
+        let start = match self.settings.clock {
             ClockMode::Manual => saved.unwrap_or(self.start),
             ClockMode::Real => saved.map_or(self.start, |saved| saved.max(self.start)),
         };
-        Ok((world, Clock::starting(self.clock, start)))
+        Ok((world, Clock::starting(self.settings.clock, start)))
     }
 
     /// The world of a document, and the time that it was written at.
@@ -75,8 +90,8 @@ impl Plan {
     fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>), Refusal> {
         let saved = world.now.take();
         world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;
-        world.set_rate_limit(self.rate_limit);
-        world.set_rate_window(self.rate_window);
+        world.set_rate_limit(self.settings.rate_limit);
+        world.set_rate_window(self.settings.rate_window);
         Ok((world, saved))
     }
 }

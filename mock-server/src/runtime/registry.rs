@@ -6,18 +6,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-    time::Duration,
 };
-
-use shared_inbox::Timestamp;
-use tokio::runtime::Handle;
 
 use super::{
     WorldRuntime,
     clock::ClockMode,
-    delivery::Deliverer,
     document::Origin,
-    plan::{LARGE_DOCUMENT, Plan},
+    plan::{LARGE_DOCUMENT, Plan, Settings},
     worker::Worker,
 };
 use crate::world::{KeyHash, Keys, Refusal};
@@ -26,26 +21,13 @@ use crate::world::{KeyHash, Keys, Refusal};
 /// forgets to delete them.
 const MAX_WORLDS: usize = 10_000;
 
-/// What all worlds of a server have in common.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) clock: ClockMode,
-    /// Where a manual clock starts; the time of the start when not said.
-    pub(crate) start: Option<Timestamp>,
-    /// Requests a minute for each key.
-    pub(crate) rate_limit: Option<u32>,
-    /// What counts as a minute there.
-    pub(crate) rate_window: Duration,
-    pub(crate) deliverer: Deliverer,
-    pub(crate) runtime: Handle,
-}
-
 pub(crate) struct WorldRegistry {
     settings: Settings,
     main: Arc<WorldRuntime>,
     worlds: RwLock<Worlds>,
 }
 
+#[derive(Default)]
 struct Worlds {
     others: BTreeMap<u64, Arc<WorldRuntime>>,
     /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
@@ -72,10 +54,8 @@ impl Worlds {
 impl WorldRegistry {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
         let main =
-            WorldRuntime::start(settings.plan(0, Keys::fixed(), settings.clock), origin, Arc::default())?;
-        let worlds =
-            Worlds { others: BTreeMap::new(), keys: BTreeSet::new(), held: BTreeMap::new(), made: 0 };
-        let registry = Self { settings, main, worlds: RwLock::new(worlds) };
+            WorldRuntime::start(Plan::new(0, Keys::fixed(), settings.clone()), origin, Arc::default())?;
+        let registry = Self { settings, main, worlds: RwLock::default() };
         registry.index(&registry.main);
         Ok(registry)
     }
@@ -156,9 +136,10 @@ impl WorldRegistry {
             worlds.made += 1;
             worlds.made
         };
-        let clock = clock.unwrap_or(self.settings.clock);
+        let mut settings = self.settings.clone();
+        settings.clock = clock.unwrap_or(settings.clock);
         let runtime =
-            WorldRuntime::start(self.settings.plan(number, Keys::numbered(number), clock), origin, worker)?;
+            WorldRuntime::start(Plan::new(number, Keys::numbered(number), settings), origin, worker)?;
         self.write().others.insert(number, Arc::clone(&runtime));
         self.index(&runtime);
         Ok(runtime)
@@ -185,26 +166,17 @@ fn no_such_world() -> Refusal {
     Refusal::new(404, "There is no such world.")
 }
 
-impl Settings {
-    fn plan(&self, number: u64, keys: Keys, clock: ClockMode) -> Plan {
-        Plan {
-            number,
-            keys,
-            clock,
-            start: self.start.filter(|_| clock == ClockMode::Manual).unwrap_or_else(Timestamp::now),
-            rate_limit: self.rate_limit,
-            rate_window: self.rate_window,
-            deliverer: self.deliverer.clone(),
-            runtime: self.runtime.clone(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::runtime::Handle;
+
     use super::*;
-    use crate::ready::world_id;
-    use crate::runtime::targets::WebhookTargets;
+    use crate::{
+        ready::world_id,
+        runtime::{delivery::Deliverer, targets::WebhookTargets},
+    };
 
     #[tokio::test]
     async fn a_world_that_was_deleted_leaves_nothing_running() {

@@ -92,7 +92,7 @@ impl WorldRuntime {
             (ClockMode::Manual, Some(saved)) => saved,
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };
-        let clock = Clock::starting(self.plan.clock, start);
+        let clock = Clock::starting(self.plan.settings.clock, start);
         self.replace(state, world, clock, worker, "restore");
         self.read_ahead();
         Ok(())

@@ -99,19 +99,3 @@ impl<'de> Deserialize<'de> for Ids {
             .map_err(|_| D::Error::custom("not a generator's state: expected up to 16 hexadecimal digits"))
     }
 }
-
-impl schemars::JsonSchema for Ids {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Ids".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "pattern": "^[0-9a-fA-F]{1,16}$",
-            "description": "State of the generator that ids, keys and chance come from, in hexadecimal.",
-        })
-    }
-}

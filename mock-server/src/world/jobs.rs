@@ -151,7 +151,7 @@ impl Jobs {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Due<J> {
+pub(super) struct Due<J> {
     due_at: Timestamp,
     #[serde(flatten)]
     job: J,
@@ -169,18 +169,6 @@ impl<'de> Deserialize<'de> for Jobs {
         let mut jobs = Jobs::default();
         Vec::<Due<Job>>::deserialize(d)?.into_iter().for_each(|due| jobs.push(due.due_at, due.job));
         Ok(jobs)
-    }
-}
-
-impl JsonSchema for Jobs {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Jobs".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        generator.subschema_for::<Vec<Due<Job>>>()
     }
 }
 

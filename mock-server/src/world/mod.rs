@@ -51,7 +51,7 @@ pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Upl
 pub(crate) use ids::{Fresh, Ids};
 pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
-pub(crate) use mail::AppMails;
+pub(crate) use mail::{AppMail, AppMails};
 pub use mail::{
     Approval, Approved, Discard, Dmarc, HelperDraft, InboundMail, OutboxKind, OutboxMail, Outcome, Received,
     SentMail, Stop, TeamReply, Waiting,
@@ -76,7 +76,7 @@ pub use webhooks::{
 use store::Shared;
 
 /// One workspace with all that is in it.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct World {
     /// Where the clock stood when the document was written.
@@ -84,7 +84,9 @@ pub struct World {
     pub now: Option<Timestamp>,
     #[serde(default)]
     pub(crate) workspace: Workspace,
+    /// State of the generator that ids, keys and chance come from, in hexadecimal.
     #[serde(default)]
+    #[schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{1,16}$"))]
     pub(crate) ids: Ids,
     #[serde(default)]
     pub(crate) users: Vec<User>,
@@ -94,21 +96,27 @@ pub struct World {
     #[serde(default)]
     pub(crate) tags: Vec<TagRecord>,
     #[serde(default)]
+    #[schemars(with = "Vec<ConversationRecord>")]
     pub(crate) conversations: Shared<ConversationRecord>,
     #[serde(default)]
+    #[schemars(with = "Vec<FiledDocument>")]
     pub(crate) documents: Shared<FiledDocument>,
     #[serde(default)]
+    #[schemars(with = "Vec<DocumentRequest>")]
     pub(crate) document_requests: Shared<DocumentRequest>,
     #[serde(default)]
+    #[schemars(with = "Vec<AppMail>")]
     pub(crate) app_mail: AppMails,
     #[serde(default)]
     pub(crate) bookings: Vec<BookingRecord>,
     #[serde(default)]
+    #[schemars(with = "Vec<OutboxMail>")]
     pub(crate) outbox: Shared<OutboxMail>,
     /// Sandbox addresses that complained: every later mail to them fails.
     #[serde(default)]
     pub(crate) complaints: BTreeSet<String>,
     #[serde(default)]
+    #[schemars(with = "Vec<jobs::Due<Job>>")]
     pub(crate) jobs: Jobs,
     #[serde(default)]
     pub(crate) webhooks: Webhooks,
@@ -158,17 +166,8 @@ impl World {
             complaints: self.complaints.clone(),
             jobs: self.jobs.clone(),
             webhooks: self.webhooks.data(),
-            emitted: VecDeque::new(),
-            index: conversation::Index::default(),
-            library: documents::Library::default(),
-            limits: people::Limits::default(),
-            traces: trace::Traces::default(),
+            ..World::default()
         }
-    }
-
-    /// What is left where a world was taken away.
-    pub(crate) fn nothing() -> World {
-        World::blank(Ids::default())
     }
 
     /// How many things it has: what takes long with many of them is done apart.
@@ -189,32 +188,5 @@ impl World {
             words.and_then(|words| words.upgrade()).iter().for_each(|words| words.read());
             titles.and_then(|titles| titles.upgrade()).iter().for_each(|titles| titles.read());
         })
-    }
-
-    fn blank(ids: Ids) -> World {
-        let mut ids = ids;
-        World {
-            now: None,
-            workspace: Workspace { id: ids.fresh(), plan: Plan::default() },
-            ids,
-            users: Vec::new(),
-            mailboxes: Vec::new(),
-            keys: Vec::new(),
-            tags: Vec::new(),
-            conversations: Shared::default(),
-            documents: Shared::default(),
-            document_requests: Shared::default(),
-            app_mail: AppMails::default(),
-            bookings: Vec::new(),
-            outbox: Shared::default(),
-            complaints: BTreeSet::new(),
-            jobs: Jobs::default(),
-            webhooks: Webhooks::default(),
-            emitted: VecDeque::new(),
-            index: conversation::Index::default(),
-            library: documents::Library::default(),
-            limits: people::Limits::default(),
-            traces: trace::Traces::default(),
-        }
     }
 }

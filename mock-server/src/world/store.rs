@@ -4,14 +4,13 @@
 //! both cost the same however large the world is.
 
 use std::{
-    borrow::{Borrow, Cow},
+    borrow::Borrow,
     collections::HashMap,
     hash::Hash,
     ops::{Index, IndexMut},
     sync::Arc,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How many items are shared or copied together.
@@ -80,18 +79,6 @@ impl<T: Serialize> Serialize for Shared<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Vec::deserialize(d).map(Self::from_iter)
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Shared<T> {
-    fn schema_name() -> Cow<'static, str> {
-        Vec::<T>::schema_name()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Vec::<T>::json_schema(generator)
     }
 }
 

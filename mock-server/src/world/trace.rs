@@ -161,6 +161,13 @@ struct Step {
     conversation: Option<u32>,
 }
 
+impl Step {
+    fn of_job(job: &Job, cause: Option<u64>, at: Timestamp) -> Self {
+        let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
+        Self { cause, at, kind: StepKind::Job, id, what, conversation: None }
+    }
+}
+
 /// On whose behalf something is being done now.
 #[derive(Default)]
 enum Now {
@@ -331,8 +338,7 @@ impl World {
         at: Timestamp,
         act: impl FnOnce(&mut World) -> R,
     ) -> R {
-        let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
-        let number = self.traces.push(Step { cause, at, kind: StepKind::Job, id, what, conversation: None });
+        let number = self.traces.push(Step::of_job(job, cause, at));
         let before = std::mem::replace(&mut self.traces.now, Now::Step(number));
         let result = act(self);
         self.traces.now = before;
@@ -344,54 +350,37 @@ impl World {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.traces.roots(id, conversation);
         let on = |number: u64| roots.contains(&self.traces.root(number));
-        let mut steps: Vec<TraceStep> = self
-            .traces
-            .numbered()
-            .filter(|(number, _)| on(*number))
-            .map(|(number, step)| {
-                let at = step.conversation.map(|at| at as usize);
-                TraceStep {
-                    number,
-                    cause: step.cause.filter(|cause| *cause >= self.traces.gone),
-                    at: step.at,
-                    kind: step.kind,
-                    id: step.id.clone(),
-                    what: step.what.clone(),
-                    conversation_id: at.map(|at| self.conversations[at].id.clone()),
-                    due_at: None,
-                    deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
-                    traceparent: None,
-                    customer: at.and_then(|at| self.customer(at)),
-                    subject: at.map(|at| self.conversations[at].subject.clone()),
-                    excerpt: at.and_then(|at| self.excerpt(at, step)),
-                    method: None,
-                    path: None,
-                    status: None,
-                }
-            })
-            .collect();
+        let shown = |number: u64, step: &Step| {
+            let at = step.conversation.map(|at| at as usize);
+            TraceStep {
+                number,
+                cause: step.cause.filter(|cause| *cause >= self.traces.gone),
+                at: step.at,
+                kind: step.kind,
+                id: step.id.clone(),
+                what: step.what.clone(),
+                conversation_id: at.map(|at| self.conversations[at].id.clone()),
+                due_at: None,
+                deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+                traceparent: None,
+                customer: at.and_then(|at| self.customer(at)),
+                subject: at.map(|at| self.conversations[at].subject.clone()),
+                excerpt: at.and_then(|at| self.excerpt(at, step)),
+                method: None,
+                path: None,
+                status: None,
+            }
+        };
+        let happened = self.traces.numbered().filter(|(number, _)| on(*number));
+        let mut steps: Vec<TraceStep> = happened.map(|(number, step)| shown(number, step)).collect();
         let next = self.traces.gone + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
             !matches!(job, Job::WebhookTry { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
-        steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| TraceStep {
-            number,
-            cause: cause.filter(|cause| *cause >= self.traces.gone),
-            at: due,
-            kind: StepKind::Job,
-            id: job.subject().to_owned(),
-            what: job.kind().to_owned(),
-            conversation_id: None,
-            due_at: Some(due),
-            deliveries: None,
-            traceparent: None,
-            customer: None,
-            subject: None,
-            excerpt: None,
-            method: None,
-            path: None,
-            status: None,
+        steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| {
+            let step = Step::of_job(job, cause, due);
+            TraceStep { due_at: Some(due), ..shown(number, &step) }
         }));
         steps
     }

@@ -16,11 +16,14 @@ async fn the_control_api_refuses_a_foreign_host() {
     let url = || format!("{}/health", kit.mock.control_url());
     let port =
         url().split(':').nth(2).and_then(|rest| rest.split('/').next().map(str::to_owned)).expect("a port");
-    for host in ["evil.example", "127.0.0.1", "127.0.0.1:1", &format!("evil.example:{port}")] {
+    for host in ["evil.example", "127.0.0.1", "127.0.0.1:1", "/"] {
         with(&kit, url(), "host", host).await.error(403);
     }
-    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")] {
-        with(&kit, url(), "host", &host).await.expect(200);
+    for name in ["evil.example", "localhost.evil.example", "x@localhost"] {
+        with(&kit, url(), "host", &format!("{name}:{port}")).await.error(403);
+    }
+    for name in ["127.0.0.1", "localhost", "LocalHost", "[::1]"] {
+        with(&kit, url(), "host", &format!("{name}:{port}")).await.expect(200);
     }
 }
 
@@ -66,6 +69,8 @@ async fn the_control_api_refuses_a_foreign_origin() {
     }
     let own = kit.mock.base_url().strip_suffix("/api/v1").expect("the prefix");
     with(&kit, url(), "origin", own).await.expect(200);
+    with(&kit, url(), "origin", &own.replace("127.0.0.1", "localhost")).await.expect(200);
+    with(&kit, url(), "origin", &own.replace("http:", "https:")).await.error(403);
 }
 
 #[tokio::test]

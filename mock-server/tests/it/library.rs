@@ -158,3 +158,8 @@ async fn without_a_rate_limit_simulated_mail_has_none_either_and_another_limit_i
     }
     assert!(kit.live().get("/me").await.error(429).contains("2 a minute"));
 }
+
+#[test]
+fn a_webhook_receiver_has_ten_seconds_to_respond_unless_set() {
+    assert!(format!("{:?}", MockServer::builder()).contains("webhook_answer_time: 10s"));
+}

@@ -25,7 +25,7 @@ mod policy;
 
 pub use call::{List, RawRequest, RawResponse, Request, Response};
 pub use config::{ApiKey, InvalidApiKey};
-pub use create::{CreateRequest, Lookup};
+pub use create::{CreateInput, CreateRequest, Lookup};
 pub use error::{Certainty, Error, ErrorKind, Result, UnconfirmedCreate};
 pub use follow::{Change, Changes, MissedWindow, ReferenceWait, ReplyWait, SentWait, Slice, Sweep, Wait};
 pub use handle::{Client, ClientBuilder, ConversationHandle};

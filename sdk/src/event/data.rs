@@ -19,11 +19,11 @@ macro_rules! data {
 }
 
 data! {
-    /// Everything that was asked of a customer is in.
+    /// A customer has uploaded everything that was requested.
     pub struct AskCompleted {
         /// The request.
         pub ask_id: DocumentRequestId,
-        /// What was asked for.
+        /// What was requested.
         pub kind: AskKind,
         /// In which conversation.
         pub conversation_id: ConversationId,
@@ -133,7 +133,7 @@ data! {
         pub kind: ActorType,
         /// Which one.
         pub id: ActorId,
-        /// The name, if it can be told.
+        /// The name, if known.
         pub name: Option<String>,
     }
 

@@ -78,11 +78,11 @@ impl Event {
     /// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "scout.held", "version": 1,
     ///     "created_at": "2026-03-01T09:30:00.000Z", "workspace": "wsp_1", "livemode": true,
     ///     "data": {"summary": "A likely scam was held", "conversation_id": 7}}"#)?;
-    /// assert_eq!(event.misfits()[0].to_string(), "`data.conversation_id` is of another form");
+    /// assert_eq!(event.malformed_fields()[0].to_string(), "`data.conversation_id` is of another form");
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub fn misfits(&self) -> &[MalformedField] {
-        self.raw.as_ref().map_or(&[], |raw| &raw.misfits)
+    pub fn malformed_fields(&self) -> &[MalformedField] {
+        self.raw.as_ref().map_or(&[], |raw| &raw.malformed_fields)
     }
 }
 
@@ -92,7 +92,7 @@ impl Event {
 /// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#)?;
 /// let raw = event.raw.as_ref().expect("nobody knows this kind");
 /// assert_eq!(raw.json.as_str(), r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#);
-/// assert!(raw.misfits.iter().any(|misfit| misfit.field == "workspace" && misfit.missing));
+/// assert!(raw.malformed_fields.iter().any(|malformed| malformed.field == "workspace" && malformed.missing));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
@@ -101,14 +101,14 @@ pub struct RawEvent {
     /// The whole envelope, byte for byte.
     pub json: RawJson,
     /// What is not as documented.
-    pub misfits: Vec<MalformedField>,
+    pub malformed_fields: Vec<MalformedField>,
 }
 
 /// A field of an event that is not as documented.
 ///
 /// ```
 /// # let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1"}"#)?;
-/// assert_eq!(event.misfits()[0].to_string(), "`type` is missing");
+/// assert_eq!(event.malformed_fields()[0].to_string(), "`type` is missing");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,7 +196,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Everything that was asked of a customer is in.
+    /// A customer has uploaded everything that was requested.
     AskCompleted(AskCompleted) = "ask.completed",
     /// Someone wrote back.
     ClientReplied(ClientReplied) = "client.replied",
@@ -334,12 +334,12 @@ impl fmt::Debug for Event {
             .field("created_at", &self.created_at)
             .field("livemode", &self.livemode)
             .field("kind", &self.kind)
-            .field("misfits", &self.misfits())
+            .field("malformed_fields", &self.malformed_fields())
             .finish_non_exhaustive()
     }
 }
 
 shows! {
     UnknownEvent: event_type;
-    RawEvent: misfits;
+    RawEvent: malformed_fields;
 }

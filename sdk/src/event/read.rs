@@ -84,25 +84,25 @@ impl<'de> Visitor<'de> for ReadEnvelope {
 impl Fields<'_> {
     /// The event that was read from `text`, which is `json` but for its lone surrogates.
     fn event(self, text: &str, json: &RawJson) -> Result<Event, serde_json::Error> {
-        let mut misfits = Vec::new();
+        let mut malformed_fields = Vec::new();
         let id = EventId::parse(&*self.id).unwrap_or_else(|_| {
-            misfits.push(MalformedField { field: "id".to_owned(), missing: false });
+            malformed_fields.push(MalformedField { field: "id".to_owned(), missing: false });
             EventId::as_it_came(self.id.into_owned())
         });
-        let event_type = fit("type", self.event_type, |Text(name)| Some(name), &mut misfits);
-        let version = fit("version", self.version, Some, &mut misfits);
-        let created_at = fit("created_at", self.created_at, instant, &mut misfits);
+        let event_type = fit("type", self.event_type, |Text(name)| Some(name), &mut malformed_fields);
+        let version = fit("version", self.version, Some, &mut malformed_fields);
+        let created_at = fit("created_at", self.created_at, instant, &mut malformed_fields);
         let workspace =
-            fit("workspace", self.workspace, |Text(id)| WorkspaceId::parse(id).ok(), &mut misfits);
-        let livemode = fit("livemode", self.livemode, Some, &mut misfits);
+            fit("workspace", self.workspace, |Text(id)| WorkspaceId::parse(id).ok(), &mut malformed_fields);
+        let livemode = fit("livemode", self.livemode, Some, &mut malformed_fields);
         let event_type = event_type.unwrap_or_default();
         let (kind, texts) =
             match EventKind::read(&event_type, version, self.data.map_or("null", RawValue::get)) {
                 Some(Ok(known)) => known,
                 unknown => {
-                    if let Some(Err(misfit)) = unknown {
-                        let missing = misfit.missing || self.data.is_none();
-                        misfits.push(MalformedField { missing, ..misfit });
+                    if let Some(Err(malformed)) = unknown {
+                        let missing = malformed.missing || self.data.is_none();
+                        malformed_fields.push(MalformedField { missing, ..malformed });
                     }
                     let data = self.data.map_or("null", |data| {
                         let start = data.get().as_ptr().addr() - text.as_ptr().addr();
@@ -116,15 +116,15 @@ impl Fields<'_> {
         let known = !matches!(kind, EventKind::Unknown(_));
         let (summary, url) = if known {
             let url = texts.url.filter(|url| url.get() != "null");
-            let summary = fit("data.summary", texts.summary, Some, &mut misfits);
-            (summary, url.and_then(|url| fit("data.url", Some(url), Some, &mut misfits)))
+            let summary = fit("data.summary", texts.summary, Some, &mut malformed_fields);
+            (summary, url.and_then(|url| fit("data.url", Some(url), Some, &mut malformed_fields)))
         } else {
             // Whether it must have them is not known.
             (texts.summary.and_then(read_text), texts.url.and_then(read_text))
         };
         let summary = summary.unwrap_or_default();
-        let whole = known && misfits.is_empty() && text == json.as_str();
-        let raw = (!whole).then(|| Box::new(RawEvent { json: json.clone(), misfits }));
+        let whole = known && malformed_fields.is_empty() && text == json.as_str();
+        let raw = (!whole).then(|| Box::new(RawEvent { json: json.clone(), malformed_fields }));
         Ok(Event { id, version, created_at, workspace, livemode, summary, url, kind, raw })
     }
 }
@@ -134,11 +134,11 @@ fn fit<'a, T: Deserialize<'a>, R>(
     field: &str,
     value: Option<&'a RawValue>,
     read: impl FnOnce(T) -> Option<R>,
-    misfits: &mut Vec<MalformedField>,
+    malformed_fields: &mut Vec<MalformedField>,
 ) -> Option<R> {
     let fits = value.and_then(|value| serde_json::from_str(value.get()).ok()).and_then(read);
     if fits.is_none() {
-        misfits.push(MalformedField { field: field.to_owned(), missing: value.is_none() });
+        malformed_fields.push(MalformedField { field: field.to_owned(), missing: value.is_none() });
     }
     fits
 }
@@ -173,12 +173,12 @@ pub(super) fn data<T: DeserializeOwned>(json: &str) -> Result<(T, Texts<'_>), Ma
     let mut reader = serde_json::Deserializer::from_str(json);
     match reader.deserialize_map(Data { texts: &mut texts, kind: std::marker::PhantomData }) {
         Ok(data) => Ok((data, texts)),
-        Err(_) => Err(misfit::<T>(json)),
+        Err(_) => Err(malformed::<T>(json)),
     }
 }
 
 /// Which field it was.
-fn misfit<T: DeserializeOwned>(json: &str) -> MalformedField {
+fn malformed<T: DeserializeOwned>(json: &str) -> MalformedField {
     let found = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(json));
     let Err(error) = found else { return MalformedField { field: "data".to_owned(), missing: false } };
     let mut field = "data".to_owned();

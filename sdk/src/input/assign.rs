@@ -57,7 +57,7 @@ impl AssignTo {
         }
     }
 
-    /// For answers: what is not known is kept.
+    /// For responses: what is not known is kept.
     pub(crate) fn read_open<'de, D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = String::deserialize(d)?;
         Ok(Self::parse(&text).unwrap_or(Self::Unknown(text)))

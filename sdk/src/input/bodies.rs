@@ -68,14 +68,14 @@ body! {
         /// One line for the person who approves it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub summary: Option<String>,
-        /// Documents to ask for; the service adds the upload link and the checklist.
+        /// Documents to request; the service adds the upload link and the checklist.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub documents: Option<Vec<DocumentItem>>,
     }
 
     /// A request for documents: a draft unless `send` is set.
     pub struct RequestDocuments {
-        /// What is asked for.
+        /// The requested documents.
         pub documents: Vec<DocumentItem>,
         /// A short text above the checklist.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ body! {
         pub send: bool,
     }
 
-    /// One document that is asked for.
+    /// A requested document.
     ///
     /// ```
     /// use shared_inbox::input::DocumentItem;
@@ -150,7 +150,7 @@ body! {
         /// The sandbox inbox's address, with the app's reference as a plus tag if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub to: Option<String>,
-        /// The Message-ID that it answers, such as that of a recorded app mail.
+        /// The Message-ID that it replies to, such as that of a recorded app email.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub in_reply_to: Option<String>,
     }
@@ -189,7 +189,7 @@ impl Reply {
 }
 
 impl RequestDocuments {
-    /// A draft that asks for these.
+    /// Creates a draft that requests these.
     pub fn new(documents: impl IntoIterator<Item = DocumentItem>) -> Self {
         Self { documents: documents.into_iter().collect(), message: None, due_date: None, send: false }
     }
@@ -365,7 +365,7 @@ impl Input for SandboxInbound {
             ADDRESS,
             "The sandbox inbox's address, with or without a reference as its plus tag.",
         ),
-        Field::optional("inReplyTo", Rule::any_text(0), "The Message-ID of the email that it answers."),
+        Field::optional("inReplyTo", Rule::any_text(0), "The Message-ID of the email that it replies to."),
     ];
 }
 

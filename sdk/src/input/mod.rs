@@ -126,7 +126,7 @@ fn check_value<I: Input>(value: &Value) -> Result<(), Problems> {
     problems.or(())
 }
 
-/// Digits alone, so that `+5`, `5.0` and ` 5` are told apart from a number.
+/// Reads digits alone: `+5`, `5.0` and ` 5` are not numbers here.
 fn whole_number(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! What a call that changed something answers.
+//! What the service returns when a call has changed something.
 
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
@@ -7,9 +7,9 @@ use super::{constructors, shows, wire};
 use crate::{ConversationId, DocumentRequestId, MessageId, MessageStatus, Timestamp};
 
 wire! {
-    /// The answer of a call that has nothing more to say than that it was done.
+    /// A success that carries no data.
     pub struct Ack {
-        /// Always true: an answer that says no is refused.
+        /// Always true; a response with `false` is an error.
         #[serde(deserialize_with = "yes")]
         pub ok: bool,
     }

@@ -269,7 +269,7 @@ impl Operation {
         self.entry().fields
     }
 
-    /// The status of an answer that says it was done.
+    /// Returns the status of a success.
     pub fn success(self) -> u16 {
         self.entry().success
     }

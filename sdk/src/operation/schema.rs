@@ -22,7 +22,7 @@ impl Operation {
         object_schema(self.fields())
     }
 
-    /// The JSON Schema of the answer, complete in itself.
+    /// Returns the JSON Schema of the response, complete in itself.
     ///
     /// ```
     /// let schema = shared_inbox::Operation::ListTags.output_schema();
@@ -37,12 +37,12 @@ impl Operation {
         schema
     }
 
-    /// The JSON Schemas of all answers, and the parts that they share, which they name by `path`.
+    /// Returns the JSON Schemas of all responses, and the parts that they share, which they name by `path`.
     ///
     /// ```
     /// use shared_inbox::Operation;
-    /// let (answers, parts) = Operation::output_schemas("/components/schemas");
-    /// let (_, reply) = answers.iter().find(|(op, _)| *op == Operation::Reply).unwrap();
+    /// let (responses, parts) = Operation::output_schemas("/components/schemas");
+    /// let (_, reply) = responses.iter().find(|(op, _)| *op == Operation::Reply).unwrap();
     /// assert_eq!(reply["$ref"], "#/components/schemas/ReplyResult");
     /// assert_eq!(parts["ReplyResult"]["type"], "object");
     /// ```

@@ -57,7 +57,7 @@ impl Operation {
         })
     }
 
-    /// Whether the answer is a list, which a tool gives as `{"items": […]}`.
+    /// Returns whether the response is a list, which a tool gives as `{"items": […]}`.
     pub fn is_list(self) -> bool {
         use Operation::{ListConversations, ListMailboxes, ListTags, SearchDocuments};
         matches!(self, ListConversations | ListMailboxes | ListTags | SearchDocuments)

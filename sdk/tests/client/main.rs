@@ -13,6 +13,7 @@ mod malformed_responses;
 mod observability;
 mod operations;
 mod rate_limit;
+mod rate_limit_priority;
 mod recovery;
 mod retries;
 mod support;

@@ -23,7 +23,7 @@ async fn html_instead_of_json() {
     assert!(
         error.excerpt().unwrap().starts_with("<html>") && error.excerpt().unwrap().chars().count() <= 200
     );
-    assert_eq!(error.to_string(), "GET /tags: the answer (200) is not the JSON that was expected");
+    assert_eq!(error.to_string(), "GET /tags: the response (200) is not the JSON that was expected");
 }
 
 #[tokio::test]

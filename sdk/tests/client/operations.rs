@@ -235,7 +235,7 @@ fn everything_public_can_be_shared_by_threads_and_every_future_can_move_between_
         RawRequest,
         RawResponse,
     )>();
-    shared::<(CreateRequest<input::Reply, ReplyResult>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
+    shared::<(CreateRequest<input::Reply>, Response<ReplyResult>, UnconfirmedCreate, Lookup)>();
     shared::<(Wait<ReplyWait>, Wait<SentWait>, Change, MissedWindow, Conversation, Event, Problems)>();
     shared::<(std::sync::Arc<dyn RateLimiter>, std::sync::Arc<dyn Clock>)>();
     // Compiled, not run.

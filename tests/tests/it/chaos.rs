@@ -16,7 +16,7 @@ use shared_inbox::{
 };
 use shared_inbox_mock::{Approval, Control, Effect, FaultRule, InboundMail, MockServer, NewKey};
 
-use crate::hand_in_hand::{HandInHand, client};
+use crate::shared_clock::{SharedClock, client};
 
 /// A fault of any kind, for one request or several in a row.
 fn fault(rng: &mut StdRng) -> FaultRule {
@@ -81,7 +81,7 @@ struct Chaos {
 impl Chaos {
     async fn start(seed: u64) -> Self {
         let mock = MockServer::builder().manual_clock().start().await;
-        let clock = Arc::new(HandInHand::with(&mock));
+        let clock = Arc::new(SharedClock::with(&mock));
         let test = client(&mock, mock.test_key(), &clock);
         // With a limit that holds calls up.
         let live = Client::builder(mock.base_url(), mock.live_key()).clock(clock.clone());

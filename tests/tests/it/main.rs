@@ -2,8 +2,8 @@
 
 mod chaos;
 mod conformance;
-mod hand_in_hand;
 mod one_build;
 mod peers;
+mod shared_clock;
 mod soak;
 mod stories;

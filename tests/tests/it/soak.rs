@@ -26,7 +26,7 @@ use shared_inbox::event::Event;
 use shared_inbox_mock::{CreateWebhook, DeliveryFilter, DeliveryOutcome, MockServer, TimestampSource};
 use shared_inbox_webhooks::{
     Receiver, Secret, Verifier, Webhook,
-    replay::{Answer, Delivery, Handlers, Mark, MemoryGuard, TransactionalInbox},
+    replay::{Delivery, GuardFuture, Handlers, Mark, MemoryGuard, TransactionalInbox},
 };
 use tokio::{
     net::TcpListener,
@@ -92,13 +92,13 @@ struct Transaction {
 impl TransactionalInbox for Database {
     type Transaction = Transaction;
 
-    fn begin(&self) -> Answer<'_, Transaction> {
+    fn begin(&self) -> GuardFuture<'_, Transaction> {
         Box::pin(async {
             Ok(Transaction { tables: self.0.clone().lock_owned().await, mark: None, row: None })
         })
     }
 
-    fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> Answer<'a, Mark> {
+    fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> GuardFuture<'a, Mark> {
         Box::pin(async {
             if transaction.tables.marks.contains(delivery) {
                 return Ok(Mark::Done);
@@ -108,7 +108,7 @@ impl TransactionalInbox for Database {
         })
     }
 
-    fn commit(&self, mut transaction: Transaction) -> Answer<'_, ()> {
+    fn commit(&self, mut transaction: Transaction) -> GuardFuture<'_, ()> {
         Box::pin(async move {
             transaction.tables.marks.extend(transaction.mark);
             transaction.tables.rows.extend(transaction.row);

@@ -1,5 +1,5 @@
 //! For the operator: why does verification fail? Tries the mistakes that people make and says which of them explains
-//! the request at hand. Slow next to a verification, and its answers help a forger too: never send them to the caller.
+//! the request at hand. Slow next to a verification, and its results help a forger too: never send them to the caller.
 
 mod body;
 mod hint;
@@ -30,7 +30,7 @@ const HOUR: u64 = 3600;
 
 /// Says what is likely wrong with a secret's text, or with a request that it should have verified.
 ///
-/// For a command line, a support page or a log, never for the answer to the request. Takes the secret as the operator
+/// For a command line, a support page or a log, never for the response to the request. Takes the secret as the operator
 /// has it, so it also finds what is wrong with that text. [`Verifier::diagnose`] is for a verifier that exists already.
 ///
 /// It costs up to some fifty hashes of the body (of those up to 64 KiB; a few of longer ones): at the worst some 5 ms. Keep it
@@ -76,7 +76,7 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
 }
 
 impl Verifier {
-    /// Says what is likely wrong with a request that this verifier refuses; for logs, never for the answer.
+    /// Says what is likely wrong with a request that this verifier refuses; for logs, never for the response.
     ///
     /// ```
     /// # use std::time::{Duration, UNIX_EPOCH};

@@ -103,7 +103,7 @@ impl Hash for Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub u64);
 
-/// The answer to a claim.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Claim {
@@ -127,7 +127,7 @@ pub enum ClaimStatus {
 }
 
 /// What a guard's methods give: a boxed future, so that a guard can stand behind an `Arc<dyn ReplayGuard>`.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Send + 'a>>;
+pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Send + 'a>>;
 
 /// A memory of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines share.
 ///
@@ -136,15 +136,15 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 /// - A claim is one atomic step: of many at once, one is granted.
 /// - A claim that is not renewed runs out after [`lease_time`](Self::lease_time), so that a machine that died does not block an event
 ///   for good. Whoever held it keeps it until another try takes it: a late commit counts if nobody came between.
-/// - Fences of one delivery grow. Naming one that was overtaken is answered with [`ClaimStatus::Lost`] and changes nothing.
+/// - Fences of one delivery grow. Naming one that was overtaken returns [`ClaimStatus::Lost`] and changes nothing.
 /// - What was committed is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
-/// - An error means that the store could not say; what it was asked to do may have happened. Every step may be repeated.
+/// - An error means that the store could not say; what it should do may have happened. Every step may be repeated.
 ///
 /// ```
 /// use std::collections::HashMap;
 /// use std::sync::{Mutex, PoisonError};
 /// use std::time::Duration;
-/// use shared_inbox_webhooks::replay::{Answer, Claim, Delivery, FencingToken, ReplayGuard, ClaimStatus};
+/// use shared_inbox_webhooks::replay::{GuardFuture, Claim, Delivery, FencingToken, ReplayGuard, ClaimStatus};
 ///
 /// /// Shows the shape: a real store also lets its claims run out, and forgets in the end.
 /// #[derive(Default)]
@@ -171,7 +171,7 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 ///         Duration::from_secs(60)
 ///     }
 ///
-///     fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+///     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
 ///         Box::pin(async move {
 ///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
 ///             let (fence, state) = table.entry(delivery.clone()).or_insert((FencingToken(0), State::Released));
@@ -186,19 +186,19 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Se
 ///         })
 ///     }
 ///
-///     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+///     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
 ///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Claimed)) })
 ///     }
 ///
-///     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+///     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
 ///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed, State::Done], State::Done)) })
 ///     }
 ///
-///     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+///     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
 ///         Box::pin(async move { Ok(self.step(delivery, fence, &[State::Claimed], State::Released)) })
 ///     }
 ///
-///     fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+///     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
 ///         Box::pin(async move {
 ///             let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
 ///             let done = table.get_mut(delivery).filter(|(_, state)| *state == State::Done);
@@ -212,22 +212,22 @@ pub trait ReplayGuard: Send + Sync {
     fn lease_time(&self) -> Duration;
 
     /// Claims a delivery, in one atomic step.
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim>;
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim>;
 
     /// Makes a claim last for a whole lease from now on.
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
     /// Notes that the event has been handled. Committing again with the same fence is [`ClaimStatus::Held`] too: the first
-    /// answer may have been lost.
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
+    /// response may have been lost.
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
     /// Gives the claim back, so that the next try is handled.
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus>;
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
     /// Forgets that an event was handled, so that its next delivery is handled again; says whether it was remembered. For
     /// an event that somebody redelivers by hand because its handler did the wrong thing: it has the id that it always
     /// had. An event in progress is left alone.
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool>;
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool>;
 
     /// Called when a handler was dropped half-way and nobody can wait for a release any more. Must not block. Without an
     /// implementation the claim runs out by itself.
@@ -241,23 +241,23 @@ macro_rules! passes_on {
                 (**self).lease_time()
             }
 
-            fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+            fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
                 (**self).claim(delivery)
             }
 
-            fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+            fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
                 (**self).renew(delivery, fence)
             }
 
-            fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+            fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
                 (**self).commit(delivery, fence)
             }
 
-            fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+            fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
                 (**self).release(delivery, fence)
             }
 
-            fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+            fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
                 (**self).forget(delivery)
             }
 
@@ -270,7 +270,7 @@ macro_rules! passes_on {
 
 passes_on!(&G, Arc<G>, Box<G>);
 
-/// The store behind a guard could not be asked, or could not answer.
+/// An error returned when the store behind a guard could not be reached, or could not respond.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::GuardError;

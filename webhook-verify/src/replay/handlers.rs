@@ -12,14 +12,14 @@ use super::run::{ClaimGuard, HandleError, Handled};
 use super::supervise::{self, Held};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
 
-/// How long a handler may run unless told otherwise: far longer than any should, and short enough that the service still
+/// How long a handler may run by default: far longer than any should, and short enough that the service still
 /// repeats the event for most of a day.
 const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Runs handlers once for each event, each in a task of its own. Make one in `main`; clones share everything.
 ///
-/// A service that hears nothing for 10 seconds hangs up and tries again, and most servers drop the request's future then.
-/// The task goes on: a try that comes meanwhile hears 409, one that comes after it 200. A handler that takes longer than
+/// A service that gets no response for 10 seconds hangs up and tries again, and most servers drop the request's future then.
+/// The task goes on: a try that comes meanwhile gets 409, one that comes after it 200. A handler that takes longer than
 /// the guard's lease keeps its claim, which is renewed until its end has been noted, but for no longer than
 /// [`max_run_time`](Self::max_run_time). [`shutdown`](Self::shutdown) waits for what has begun.
 ///
@@ -86,7 +86,7 @@ impl<G> Clone for Handlers<G> {
     }
 }
 
-/// What becomes of an event while the guard's store cannot be asked whether it is new.
+/// What becomes of an event while the guard's store cannot say whether it is new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnStoreError {
@@ -130,7 +130,7 @@ impl<G> Handlers<G> {
 
     /// Sets how long a handler may run; an hour unless set. One that has not ended by then is cancelled at its next `await`, its
     /// claim is given back ([`HandleError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
-    /// that never ends would have its claim renewed for ever: every try hears 409, and after a day of that the service
+    /// that never ends would have its claim renewed for ever: every try gets 409, and after a day of that the service
     /// pauses the webhook.
     ///
     /// ```
@@ -204,7 +204,7 @@ impl<G: ReplayGuard + 'static> Handlers<G> {
     /// The handler gets its [`ClaimGuard`] and must own what it works on.
     ///
     /// # Errors
-    /// When the handler fails, panics or takes too long, the guard cannot be asked, or the program is shutting down.
+    /// When the handler fails, panics or takes too long, the guard cannot be reached, or the program is shutting down.
     pub async fn once<T, E, F>(
         &self,
         delivery: Delivery,

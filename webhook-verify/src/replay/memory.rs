@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
+use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 use super::{LEASE, RETRY_WINDOW};
 use crate::clock;
 
@@ -77,7 +77,7 @@ impl Entry {
 }
 
 impl MemoryGuard {
-    /// How many events are remembered at most, unless told otherwise.
+    /// How many events are remembered at most, by default.
     pub const CAPACITY: usize = 100_000;
 
     /// A guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY) events for 28 hours
@@ -258,11 +258,11 @@ impl ReplayGuard for MemoryGuard {
         self.lease
     }
 
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(ready(self.claim_now(delivery)))
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         let renewed = self.change(delivery, fence, |entry, now| {
             entry.until = if entry.done { entry.until } else { now.saturating_add(self.lease) };
             !entry.done
@@ -270,7 +270,7 @@ impl ReplayGuard for MemoryGuard {
         Box::pin(ready(renewed))
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         let committed = self.change(delivery, fence, |entry, now| {
             (entry.done, entry.until) = (true, now.saturating_add(self.retention));
             true
@@ -278,11 +278,11 @@ impl ReplayGuard for MemoryGuard {
         Box::pin(ready(committed))
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(ready(self.release_now(delivery, fence)))
     }
 
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         Box::pin(ready(self.remove_if(delivery, |entry, now| entry.done && !entry.is_over(now))))
     }
 

@@ -39,7 +39,7 @@ mod transaction;
 
 use std::time::Duration;
 
-pub use guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
+pub use guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 #[cfg(feature = "tokio")]
 pub use handlers::{Handlers, OnStoreError, StillRunning};
 pub use memory::{MemoryFull, MemoryGuard};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
-use super::guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
+use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 use super::store::{STORE_TIME, granted, in_time};
 use super::transaction::{Mark, TransactionalInbox};
 use super::{LEASE, RETRY_WINDOW};
@@ -62,10 +62,10 @@ impl PostgresGuard {
     /// namespaces.
     pub const SCHEMA_VERSION: i32 = 2;
 
-    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address asks for TLS.
+    /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address turns on TLS.
     ///
     /// # Errors
-    /// When the address is not one, or nobody answers there.
+    /// When the address is not one, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
         let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIME);
         // A connection that has just been used is there; one that has been idle may have been cut.
@@ -111,7 +111,7 @@ impl PostgresGuard {
     }
 
     /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for an answer, and an event takes two steps. A handler's own statements are not steps.
+    /// for a response, and an event takes two steps. A handler's own statements are not steps.
     #[must_use]
     pub fn timeout(mut self, time: Duration) -> Self {
         self.time = time;
@@ -127,7 +127,7 @@ impl PostgresGuard {
     /// Makes the table unless it is there, and brings one of an older version up to date.
     ///
     /// # Errors
-    /// When the store cannot be asked, or refuses, or the table is of a version that this release does not know.
+    /// When the store cannot be reached, or refuses, or the table is of a version that this release does not know.
     pub async fn create_table(&self) -> Result<(), GuardError> {
         let creating = async {
             let mut transaction = self.pool.begin().await?;
@@ -243,7 +243,7 @@ impl ReplayGuard for PostgresGuard {
         self.lease
     }
 
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             self.sweep();
             let query = sqlx::query_as(statements::CLAIM).bind(&*self.namespace);
@@ -256,19 +256,19 @@ impl ReplayGuard for PostgresGuard {
         })
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.held(statements::RENEW, delivery, fence, self.lease))
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.held(statements::COMMIT, delivery, fence, self.retention))
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.held(statements::RELEASE, delivery, fence, self.retention))
     }
 
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         Box::pin(self.step(statements::FORGET, delivery, None, self.retention))
     }
 
@@ -284,7 +284,7 @@ impl ReplayGuard for PostgresGuard {
 impl TransactionalInbox for PostgresGuard {
     type Transaction = Transaction<'static, Postgres>;
 
-    fn begin(&self) -> Answer<'_, Self::Transaction> {
+    fn begin(&self) -> GuardFuture<'_, Self::Transaction> {
         Box::pin(in_time(self.time, self.pool.begin()))
     }
 
@@ -292,7 +292,7 @@ impl TransactionalInbox for PostgresGuard {
         &'a self,
         transaction: &'a mut Self::Transaction,
         delivery: &'a Delivery,
-    ) -> Answer<'a, Mark> {
+    ) -> GuardFuture<'a, Mark> {
         let connection: &mut PgConnection = transaction;
         Box::pin(async move {
             self.sweep();
@@ -308,7 +308,7 @@ impl TransactionalInbox for PostgresGuard {
         })
     }
 
-    fn commit(&self, transaction: Self::Transaction) -> Answer<'_, ()> {
+    fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()> {
         Box::pin(in_time(self.time, transaction.commit()))
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Script, ServerErrorKind};
 
-use super::guard::{Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
+use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
 use super::store::{STORE_TIME, granted, in_time};
 use super::{LEASE, RETRY_WINDOW};
 
@@ -57,7 +57,7 @@ impl RedisGuard {
     /// certificates that the system trusts.
     ///
     /// # Errors
-    /// When the address is not one, or nobody answers there.
+    /// When the address is not one, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
         let address = url.into_connection_info().map_err(GuardError::new)?;
         if matches!(address.addr(), ConnectionAddr::TcpTls { .. }) {
@@ -120,7 +120,7 @@ impl<C> RedisGuard<C> {
     }
 
     /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for an answer, and an event takes two steps.
+    /// for a response, and an event takes two steps.
     #[must_use]
     pub fn timeout(mut self, time: Duration) -> Self {
         self.time = time;
@@ -204,7 +204,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
         self.lease
     }
 
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             let fence = first_fence();
             if self.first_claim(delivery, fence).await? {
@@ -218,11 +218,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
         })
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.held("renew", delivery, fence))
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             match self.first_commit(delivery, fence.0).await? {
                 true => Ok(ClaimStatus::Held),
@@ -231,11 +231,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
         })
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.held("release", delivery, fence))
     }
 
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         Box::pin(async move { Ok(self.step("forget", delivery, 0).await? == 1) })
     }
 

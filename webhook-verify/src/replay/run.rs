@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 
-/// How a delivery went, when nothing failed. With the features `axum` and `actix-web` it is an answer: the bare
+/// How a delivery went, when nothing failed. With the features `axum` and `actix-web` it is a response: the bare
 /// [`status`](Self::status).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[must_use = "a delivery in progress must not be answered with success"]
+#[must_use = "a delivery in progress must not get a success"]
 pub enum Handled<T> {
     /// It was handled now.
     Ran(T),
-    /// It was handled now, but the store could not note it: answer with success, or it comes again. `Handlers` goes on
+    /// It was handled now, but the store could not note it: respond with success, or it comes again. `Handlers` goes on
     /// trying to note it, in the background.
     RanUnrecorded(T, GuardError),
     /// It was handled now, but its claim had run out and gone to another try, which may have handled it too. Nothing was
@@ -29,7 +29,7 @@ pub enum Handled<T> {
 }
 
 impl<T> Handled<T> {
-    /// The HTTP status to answer with: 200, or 409 where it is not known to be done, so that the service tries again in
+    /// Returns the HTTP status to respond with: 200, or 409 where it is not known to be done, so that the service tries again in
     /// case the other try fails.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -40,27 +40,27 @@ impl<T> Handled<T> {
     }
 }
 
-/// Why a delivery was not handled. Answer with [`status`](Self::status), so that the service tries again.
+/// Why a delivery was not handled. Respond with [`status`](Self::status), so that the service tries again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandleError<E> {
     /// The handler failed; the claim was given back.
     Handler(E),
-    /// The handler failed, and the store could not take the claim back: tries are told "in progress" until it runs out.
+    /// The handler failed, and the store could not take the claim back: tries get "in progress" until it runs out.
     HandlerUnreleased(E, GuardError),
     /// The handler panicked; the claim was given back, or runs out.
     Panicked,
     /// The handler ran for longer than this, which is the longest that it may, and was cancelled; the claim was given
     /// back, or runs out.
     TimedOut(Duration),
-    /// The store could not be asked whether the event is new; the handler did not run.
+    /// The store could not say whether the event is new; the handler did not run.
     Guard(GuardError),
     /// The program is about to end and begins nothing new; the handler did not run.
     ShuttingDown,
 }
 
 impl<E> HandleError<E> {
-    /// The HTTP status to answer with: 500 where a handler failed, 503 where none ran.
+    /// Returns the HTTP status to respond with: 500 where a handler failed, 503 where none ran.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
@@ -95,7 +95,7 @@ impl<E: Error + 'static> Error for HandleError<E> {
     }
 }
 
-/// What a handler is told about its claim.
+/// What a handler knows about its claim.
 ///
 /// ```
 /// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
@@ -165,7 +165,7 @@ impl ClaimGuard {
 /// hangs up makes most frameworks drop the future half-way, and a claim that nobody renews runs out under a slow
 /// handler. Here the claim is given back when the handler fails, panics or is dropped.
 ///
-/// With the features `axum` and `actix-web` the result is an answer, the bare status of [`Handled::status`] or
+/// With the features `axum` and `actix-web` the result is a response, the bare status of [`Handled::status`] or
 /// [`HandleError::status`]: a route's function returns it as it is.
 ///
 /// ```
@@ -185,7 +185,7 @@ impl ClaimGuard {
 /// ```
 ///
 /// # Errors
-/// When the handler fails, or the guard cannot be asked.
+/// When the handler fails, or the guard cannot be reached.
 pub async fn once<G, T, E, F>(
     guard: &G,
     delivery: &Delivery,

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::guard::{Claim, Delivery, FencingToken, GuardError};
 
-/// How long one step may take, unless told otherwise. The service waits 10 seconds for an answer.
+/// How long one step may take, by default. The service waits 10 seconds for a response.
 pub(super) const STORE_TIME: Duration = Duration::from_secs(2);
 
-/// The store did not answer in time.
+/// The store did not respond in time.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("no answer within {0:?}")]
+#[error("no response within {0:?}")]
 struct TooSlow(Duration);
 
 /// What a store answers, or that it failed to in time.

@@ -74,7 +74,7 @@ fn delivery(event: &str) -> Delivery {
 
 impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
     async fn claim(&self, event: &Delivery) -> Claim {
-        self.guard.claim(event).await.expect("the store answers a claim")
+        self.guard.claim(event).await.expect("the store responds to a claim")
     }
 
     async fn granted(&self, event: &Delivery) -> FencingToken {
@@ -89,22 +89,22 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
     }
 
     async fn commit(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
-        let standing = self.guard.commit(event, fence).await.expect("the store answers a commit");
+        let standing = self.guard.commit(event, fence).await.expect("the store responds to a commit");
         assert_eq!(standing, expected, "{}: commit", event.event());
     }
 
     async fn release(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
-        let standing = self.guard.release(event, fence).await.expect("the store answers a release");
+        let standing = self.guard.release(event, fence).await.expect("the store responds to a release");
         assert_eq!(standing, expected, "{}: release", event.event());
     }
 
     async fn renew(&self, event: &Delivery, fence: FencingToken, expected: ClaimStatus) {
-        let standing = self.guard.renew(event, fence).await.expect("the store answers a renewal");
+        let standing = self.guard.renew(event, fence).await.expect("the store responds to a renewal");
         assert_eq!(standing, expected, "{}: renew", event.event());
     }
 
     async fn forget(&self, event: &Delivery, expected: bool) {
-        let forgotten = self.guard.forget(event).await.expect("the store answers");
+        let forgotten = self.guard.forget(event).await.expect("the store responds");
         assert_eq!(forgotten, expected, "{}: forget", event.event());
     }
 
@@ -263,7 +263,7 @@ impl<G: ReplayGuard + ?Sized, P: AsyncFn(Duration)> Rules<'_, G, P> {
             waiting.retain_mut(|claim| match claim.as_mut().poll(context) {
                 std::task::Poll::Pending => true,
                 std::task::Poll::Ready(answer) => {
-                    if let Claim::Granted(fence) = answer.expect("the store answers a claim") {
+                    if let Claim::Granted(fence) = answer.expect("the store responds to a claim") {
                         granted.push(fence);
                     }
                     false

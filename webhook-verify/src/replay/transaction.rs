@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use super::guard::{Answer, Delivery};
+use super::guard::{Delivery, GuardFuture};
 use super::run::{HandleError, Handled};
 
 /// What a store says when an event is to be marked inside a transaction.
@@ -25,7 +25,7 @@ pub enum Mark {
 /// ```
 /// use std::collections::BTreeSet;
 /// use std::sync::{Arc, Mutex};
-/// use shared_inbox_webhooks::replay::{Answer, Delivery, Mark, Handled, TransactionalInbox, once_in_transaction};
+/// use shared_inbox_webhooks::replay::{GuardFuture, Delivery, Mark, Handled, TransactionalInbox, once_in_transaction};
 /// # use tokio::sync::{Mutex as Lock, OwnedMutexGuard};
 ///
 /// /// A database in a few lines: one transaction at a time, a copy of everything, swapped in at its commit.
@@ -40,21 +40,21 @@ pub enum Mark {
 /// impl TransactionalInbox for Database {
 ///     type Transaction = Transaction;
 ///
-///     fn begin(&self) -> Answer<'_, Transaction> {
+///     fn begin(&self) -> GuardFuture<'_, Transaction> {
 ///         Box::pin(async {
 ///             let committed = self.0.clone().lock_owned().await;
 ///             Ok(Transaction { tables: committed.clone(), committed })
 ///         })
 ///     }
 ///
-///     fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> Answer<'a, Mark> {
+///     fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> GuardFuture<'a, Mark> {
 ///         Box::pin(async {
 ///             let new = transaction.tables.marks.insert(delivery.clone());
 ///             Ok(if new { Mark::New } else { Mark::Done })
 ///         })
 ///     }
 ///
-///     fn commit(&self, mut transaction: Transaction) -> Answer<'_, ()> {
+///     fn commit(&self, mut transaction: Transaction) -> GuardFuture<'_, ()> {
 ///         Box::pin(async move {
 ///             *transaction.committed = transaction.tables;
 ///             Ok(())
@@ -80,20 +80,23 @@ pub trait TransactionalInbox: Send + Sync {
     type Transaction: Send;
 
     /// Starts a transaction.
-    fn begin(&self) -> Answer<'_, Self::Transaction>;
+    fn begin(&self) -> GuardFuture<'_, Self::Transaction>;
 
-    /// Writes the mark, or says that it is there. Whatever it answers but [`Mark::New`], the transaction is dropped.
-    fn mark<'a>(&'a self, transaction: &'a mut Self::Transaction, delivery: &'a Delivery)
-    -> Answer<'a, Mark>;
+    /// Writes the mark, or says that it is there. Whatever it returns but [`Mark::New`], the transaction is dropped.
+    fn mark<'a>(
+        &'a self,
+        transaction: &'a mut Self::Transaction,
+        delivery: &'a Delivery,
+    ) -> GuardFuture<'a, Mark>;
 
     /// Commits the transaction.
-    fn commit(&self, transaction: Self::Transaction) -> Answer<'_, ()>;
+    fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()>;
 }
 
 impl<I: TransactionalInbox + ?Sized> TransactionalInbox for std::sync::Arc<I> {
     type Transaction = I::Transaction;
 
-    fn begin(&self) -> Answer<'_, Self::Transaction> {
+    fn begin(&self) -> GuardFuture<'_, Self::Transaction> {
         (**self).begin()
     }
 
@@ -101,11 +104,11 @@ impl<I: TransactionalInbox + ?Sized> TransactionalInbox for std::sync::Arc<I> {
         &'a self,
         transaction: &'a mut Self::Transaction,
         delivery: &'a Delivery,
-    ) -> Answer<'a, Mark> {
+    ) -> GuardFuture<'a, Mark> {
         (**self).mark(transaction, delivery)
     }
 
-    fn commit(&self, transaction: Self::Transaction) -> Answer<'_, ()> {
+    fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()> {
         (**self).commit(transaction)
     }
 }

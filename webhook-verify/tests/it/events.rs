@@ -73,7 +73,7 @@ fn an_unknown_type_or_version_is_a_value() {
         assert_eq!((unknown.event_type.as_str(), event.version), (kind, Some(version.into())));
         assert_eq!((unknown.data.as_str(), event.summary.as_str()), (r#"{"summary":"new","x":[1]}"#, "new"));
         assert_eq!(unknown.data.parse::<serde_json::Value>().unwrap()["x"], json!([1]));
-        assert!(event.misfits().is_empty(), "it is as documented, for what is known of it");
+        assert!(event.malformed_fields().is_empty(), "it is as documented, for what is known of it");
         assert!(event.raw.as_ref().unwrap().json.as_str().contains(unknown.data.as_str()));
     }
 }
@@ -123,15 +123,16 @@ fn oddities() -> Vec<(String, Vec<&'static str>)> {
 fn whatever_has_the_id_and_is_genuine_is_a_value_that_keeps_the_json_and_says_what_did_not_fit() {
     for (body, fields) in oddities() {
         let event = parse(&body).unwrap_or_else(|error| panic!("{body}: {error}"));
-        let misfits: Vec<_> = event.misfits().iter().map(|misfit| misfit.field.as_str()).collect();
-        assert_eq!(misfits, fields, "{body}");
+        let malformed_fields: Vec<_> =
+            event.malformed_fields().iter().map(|malformed| malformed.field.as_str()).collect();
+        assert_eq!(malformed_fields, fields, "{body}");
         let json: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(event.raw.as_ref().unwrap().json.as_str(), body);
         assert_eq!(serde_json::to_string(&*event).unwrap(), body, "written as it came");
-        for misfit in event.misfits() {
-            let place = json.pointer(&format!("/{}", misfit.field.replace('.', "/")));
+        for malformed in event.malformed_fields() {
+            let place = json.pointer(&format!("/{}", malformed.field.replace('.', "/")));
             let said = if place.is_none() { "is missing" } else { "is of another form" };
-            assert_eq!(misfit.to_string(), format!("`{}` {said}", misfit.field), "{body}");
+            assert_eq!(malformed.to_string(), format!("`{}` {said}", malformed.field), "{body}");
         }
     }
 }
@@ -154,7 +155,7 @@ fn an_id_of_another_form_is_an_id() {
     let headers = Signer::new([previous()]).sign(id, NOW, body.as_bytes());
     let verified = verifier();
     let event: Verified<Event> = verified.verify(&headers, body.as_bytes()).unwrap().parse().unwrap();
-    assert_eq!((event.id.as_str(), event.misfits()[0].field.as_str()), (id, "id"));
+    assert_eq!((event.id.as_str(), event.malformed_fields()[0].field.as_str()), (id, "id"));
     assert!(matches!(event.kind, EventKind::WebhookTest(_)));
 }
 
@@ -284,7 +285,7 @@ fn half_a_surrogate_pair_is_read_as_a_replacement_character_and_kept_as_it_came(
         let body = BODY.replace("A test", written);
         let event = parse(&body).unwrap();
         assert_eq!(event.summary, read);
-        assert!(matches!(event.kind, EventKind::WebhookTest(_)) && event.misfits().is_empty());
+        assert!(matches!(event.kind, EventKind::WebhookTest(_)) && event.malformed_fields().is_empty());
         assert_eq!(event.raw.as_ref().unwrap().json.as_str(), body);
 
         let unknown = parse(&body.replace("webhook.test", "moon.rose")).unwrap();

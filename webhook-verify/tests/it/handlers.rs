@@ -11,8 +11,8 @@ use axum::extract::{FromRef, State};
 use axum::response::IntoResponse;
 use axum::routing::post;
 use shared_inbox_webhooks::replay::{
-    Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, HandleError, Handled, Handlers, Mark,
-    MemoryGuard, ReplayGuard, StillRunning, TransactionalInbox, once_in_transaction,
+    Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, HandleError, Handled, Handlers,
+    Mark, MemoryGuard, ReplayGuard, StillRunning, TransactionalInbox, once_in_transaction,
 };
 use shared_inbox_webhooks::{Event, Receiver, Signer, Webhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -149,15 +149,15 @@ impl ReplayGuard for SlowCommit {
         self.guard.lease_time()
     }
 
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         self.guard.claim(delivery)
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         self.guard.renew(delivery, fence)
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             self.committing.notify_one();
             self.go_on.notified().await;
@@ -165,11 +165,11 @@ impl ReplayGuard for SlowCommit {
         })
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         self.guard.release(delivery, fence)
     }
 
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         self.guard.forget(delivery)
     }
 }
@@ -348,7 +348,7 @@ impl Database {
 impl TransactionalInbox for Database {
     type Transaction = Transaction;
 
-    fn begin(&self) -> Answer<'_, Transaction> {
+    fn begin(&self) -> GuardFuture<'_, Transaction> {
         Box::pin(async {
             self.works("begin")?;
             let committed = Arc::clone(&self.tables).lock_owned().await;
@@ -356,7 +356,7 @@ impl TransactionalInbox for Database {
         })
     }
 
-    fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> Answer<'a, Mark> {
+    fn mark<'a>(&'a self, transaction: &'a mut Transaction, delivery: &'a Delivery) -> GuardFuture<'a, Mark> {
         Box::pin(async {
             self.works("mark")?;
             let new = transaction.tables.marks.insert(delivery.clone());
@@ -364,7 +364,7 @@ impl TransactionalInbox for Database {
         })
     }
 
-    fn commit(&self, mut transaction: Transaction) -> Answer<'_, ()> {
+    fn commit(&self, mut transaction: Transaction) -> GuardFuture<'_, ()> {
         Box::pin(async move {
             self.works("commit")?;
             *transaction.committed = transaction.tables;

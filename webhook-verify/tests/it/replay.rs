@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, HandleError, Handled, LEASE, MemoryFull,
-    MemoryGuard, RETRY_WINDOW, ReplayGuard, once, suite,
+    Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, HandleError, Handled, LEASE,
+    MemoryFull, MemoryGuard, RETRY_WINDOW, ReplayGuard, once, suite,
 };
 
 pub(crate) fn delivery(event: &str) -> Delivery {
@@ -68,7 +68,7 @@ impl ReplayGuard for Careless {
         self.guard.lease_time()
     }
 
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             Ok(match (self.guard.claim(delivery).await?, self.fault) {
                 (Claim::Granted(_), "one fence for all") => Claim::Granted(FencingToken(1)),
@@ -78,14 +78,14 @@ impl ReplayGuard for Careless {
         })
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         match self.fault {
             "renews in words alone" => Box::pin(async { Ok(ClaimStatus::Held) }),
             _ => self.guard.renew(delivery, fence),
         }
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         match self.fault {
             "commits for anyone" => Box::pin(async move {
                 let _ = self.guard.commit(delivery, fence).await?;
@@ -95,14 +95,14 @@ impl ReplayGuard for Careless {
         }
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         match self.fault {
             "keeps what is given back" => Box::pin(async { Ok(ClaimStatus::Held) }),
             _ => self.guard.release(delivery, fence),
         }
     }
 
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         match self.fault {
             "never forgets" => Box::pin(async { Ok(false) }),
             _ => self.guard.forget(delivery),
@@ -370,23 +370,23 @@ impl ReplayGuard for Store {
         LEASE
     }
 
-    fn claim<'a>(&'a self, _: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, _: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async { self.call("claim").await.map(|_| Claim::Granted(FencingToken(1))) })
     }
 
-    fn renew<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.call("renew"))
     }
 
-    fn commit<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.call("commit"))
     }
 
-    fn release<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, _: &'a Delivery, _: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(self.call("release"))
     }
 
-    fn forget<'a>(&'a self, _: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, _: &'a Delivery) -> GuardFuture<'a, bool> {
         Box::pin(async { self.call("forget").await.map(|_| true) })
     }
 

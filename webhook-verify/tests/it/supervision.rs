@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use shared_inbox_webhooks::replay::{
-    Answer, Claim, ClaimStatus, Delivery, FencingToken, GuardError, HandleError, Handled, Handlers,
+    Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, HandleError, Handled, Handlers,
     MemoryGuard, ReplayGuard,
 };
 use shared_inbox_webhooks::{Event, Signer, Verified};
@@ -40,18 +40,18 @@ impl ReplayGuard for Unsteady {
         self.guard.lease_time()
     }
 
-    fn claim<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, Claim> {
+    fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         self.guard.claim(delivery)
     }
 
-    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         if let Some(renewed) = &*self.renewed.lock().unwrap() {
             _ = renewed.send(());
         }
         self.guard.renew(delivery, fence)
     }
 
-    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         Box::pin(async move {
             sleep(self.commit_time).await;
             let failing = &self.failing_commits;
@@ -62,11 +62,11 @@ impl ReplayGuard for Unsteady {
         })
     }
 
-    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> Answer<'a, ClaimStatus> {
+    fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
         self.guard.release(delivery, fence)
     }
 
-    fn forget<'a>(&'a self, delivery: &'a Delivery) -> Answer<'a, bool> {
+    fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
         self.guard.forget(delivery)
     }
 }

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// A form with a token and a word.
-const LARGEST_FORM: usize = 1024;
+const MAX_FORM_BYTES: usize = 1024;
 
 const ELSEWHERE: &str = "It works once, in the browser that opened it first. If that was not you, somebody else on this machine \
     opened it: do not answer, and tell whoever looks after the machine.";
@@ -163,7 +163,7 @@ impl QuestionState {
 }
 
 async fn read(request: Request<Incoming>) -> Result<guard::Form, &'static str> {
-    let body = Limited::new(request.into_body(), LARGEST_FORM).collect();
+    let body = Limited::new(request.into_body(), MAX_FORM_BYTES).collect();
     match tokio::time::timeout(HEADER_READ_TIMEOUT, body).await {
         Ok(Ok(body)) => Ok(guard::form(&body.to_bytes())),
         _ => Err("The form did not come whole."),

@@ -114,87 +114,8 @@ pub(super) fn form(body: &[u8]) -> Form {
 mod tests {
     use super::*;
 
-    fn check(method: Method, headers: &[(&'static str, &str)]) -> Result<(), RejectedRequest> {
-        let site = Site::new(([127, 0, 0, 1], 4000).into());
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(*name, value.parse().unwrap());
-        }
-        site.check(&method, &map, false)
-    }
-
     const HOST: (&str, &str) = ("host", "127.0.0.1:4000");
     const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
-    const OURS: (&str, &str) = ("origin", "http://127.0.0.1:4000");
-
-    #[test]
-    fn a_window_that_the_person_opened_is_shown_the_page() {
-        let fetched =
-            [("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
-        assert_eq!(check(Method::GET, &[HOST, fetched[0], fetched[1], fetched[2]]), Ok(()));
-        assert_eq!(check(Method::GET, &[HOST]), Ok(()));
-        assert_eq!(check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-site", "same-origin")]), Ok(()));
-    }
-
-    #[test]
-    fn foreign_names_origins_frames_and_methods_are_refused() {
-        for host in [
-            "localhost:4000",
-            "127.0.0.1",
-            "evil.example:4000",
-            "127.0.0.1:4001",
-            "127.0.0.1.evil.example:4000",
-        ] {
-            assert_eq!(check(Method::GET, &[("host", host)]), Err(RejectedRequest::Host), "{host}");
-        }
-        assert_eq!(check(Method::GET, &[]), Err(RejectedRequest::Host));
-        assert_eq!(check(Method::GET, &[HOST, ("host", "evil.example")]), Err(RejectedRequest::Host));
-        for origin in ["http://evil.example", "null", "http://127.0.0.1:4001", "https://127.0.0.1:4000"] {
-            assert_eq!(
-                check(Method::GET, &[HOST, ("origin", origin)]),
-                Err(RejectedRequest::Origin),
-                "{origin}"
-            );
-            assert_eq!(
-                check(Method::POST, &[HOST, FORM, ("origin", origin)]),
-                Err(RejectedRequest::Origin),
-                "{origin}"
-            );
-        }
-        assert_eq!(
-            check(Method::POST, &[HOST, FORM]),
-            Err(RejectedRequest::Origin),
-            "a form names where it comes from"
-        );
-        for site in ["cross-site", "same-site", "none"] {
-            assert_eq!(
-                check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-site", site)]),
-                Err(RejectedRequest::Origin)
-            );
-        }
-        for dest in ["iframe", "frame", "object", "embed", "empty", "image"] {
-            assert_eq!(
-                check(Method::GET, &[HOST, ("sec-fetch-dest", dest)]),
-                Err(RejectedRequest::Framed),
-                "{dest}"
-            );
-        }
-        for mode in ["cors", "no-cors", "same-origin", "websocket"] {
-            assert_eq!(
-                check(Method::POST, &[HOST, OURS, FORM, ("sec-fetch-mode", mode)]),
-                Err(RejectedRequest::Framed)
-            );
-        }
-        assert_eq!(check(Method::GET, &[HOST, ("sec-purpose", "prefetch")]), Err(RejectedRequest::Ahead));
-        assert_eq!(check(Method::PUT, &[HOST, OURS]), Err(RejectedRequest::Method));
-        for kind in ["text/plain", "application/json", "multipart/form-data; boundary=x"] {
-            assert_eq!(
-                check(Method::POST, &[HOST, OURS, ("content-type", kind)]),
-                Err(RejectedRequest::Form),
-                "{kind}"
-            );
-        }
-    }
 
     #[test]
     fn a_private_file_comes_in_by_the_entrance_and_nothing_is_framed_or_fetched_there() {

@@ -80,7 +80,7 @@ const JOBS: [Job; 3] = [
 ];
 
 /// The most characters of an argument.
-const LONGEST: usize = 1_000;
+const MAX_ARGUMENT_CHARS: usize = 1_000;
 
 /// Arguments are the person's own words, but a client may fill them from anywhere: each is cleaned, stays on one line
 /// and ends somewhere.
@@ -88,7 +88,8 @@ struct Arguments(rmcp::model::JsonObject);
 
 impl Arguments {
     fn get(&self, name: &str) -> Option<String> {
-        let text = clean_and_cut(self.0.get(name)?.as_str()?, LONGEST, &mut SanitizeReport::default());
+        let text =
+            clean_and_cut(self.0.get(name)?.as_str()?, MAX_ARGUMENT_CHARS, &mut SanitizeReport::default());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "'");
         // Between quotes, so that no word of ours completes what it leaves open.
         (!text.is_empty()).then(|| format!("\"{text}\""))

@@ -27,7 +27,6 @@ pub(in crate::server) const CONVERSATION: &str = "inbox://conversations/{id}";
 const ITEMS: &str = "inbox://conversations/{id}/items/{range}";
 pub(in crate::server) const OF_MAILBOX: &str = "inbox://mailboxes/{mailbox}/conversations";
 
-#[derive(Debug, PartialEq, Eq)]
 enum ResourceUri {
     Me,
     Mailboxes,
@@ -188,34 +187,4 @@ fn about(connection: &Connection) -> String {
         me.agent.id,
         scopes.join(", ")
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_stand_for_places() {
-        let id = || "cnv_1".parse::<ConversationId>().unwrap();
-        assert_eq!(ResourceUri::parse("inbox://tags"), Some(ResourceUri::Tags));
-        assert_eq!(ResourceUri::parse("inbox://conversations/cnv_1"), Some(ResourceUri::Conversation(id())));
-        assert_eq!(
-            ResourceUri::parse("inbox://conversations/cnv_1/items/1-20"),
-            Some(ResourceUri::Items(id(), 0..20))
-        );
-        assert_eq!(
-            ResourceUri::parse("inbox://conversations/cnv_1/items/7-2"),
-            Some(ResourceUri::Items(id(), 6..7))
-        );
-        for odd in [
-            "inbox://conversations/msg_1",
-            "inbox://conversations/cnv_1/items/0-5",
-            "inbox://conversations/cnv_1/items/5",
-            "inbox://conversations/../me",
-            "file:///etc/passwd",
-            "inbox://",
-        ] {
-            assert_eq!(ResourceUri::parse(odd), None, "{odd}");
-        }
-    }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use shared_inbox::{
     Ack, Certainty, Conversation, ConversationId, Error, Operation, ReplyResult, Response, TimelineItem,
-    create::{Lookup, UnconfirmedCreate},
+    create::{self, Lookup, UnconfirmedCreate},
     input::{AddNote, Reply, RequestDocuments},
 };
 use tokio::sync::OwnedMutexGuard;
@@ -236,14 +236,11 @@ async fn send(
 
 /// Awaits a create. The client may cancel it at any moment, and then it may have taken effect all the same, so its outcome
 /// is unknown until there is a result.
-async fn follow<I, O>(
-    call: shared_inbox::create::CreateRequest<I, O>,
+async fn follow<I: create::CreateInput>(
+    call: create::CreateRequest<I>,
     seen: Option<&Conversation>,
     slot: &mut CreateOutcome,
-) -> Result<Response<O>, Error>
-where
-    shared_inbox::create::CreateRequest<I, O>: IntoFuture<Output = Result<Response<O>, Error>>,
-{
+) -> Result<Response<I::Output>, Error> {
     let call = match seen {
         Some(seen) => call.seen(seen),
         None => call,

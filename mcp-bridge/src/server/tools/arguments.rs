@@ -26,7 +26,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 ];
 
 /// How much two names must have in common to be taken for one, of 1.
-const SIMILAR: f64 = 0.8;
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// Returns what is wrong with the names of these arguments, at any depth; nothing when the schema has them all.
 pub(in crate::server) fn unknown(schema: &JsonObject, arguments: &JsonObject) -> Option<String> {
@@ -90,69 +90,7 @@ fn nearest<'a>(schema: &'a JsonObject, name: &str) -> Option<&'a str> {
     names(schema).find(|argument| means(argument)).or_else(|| {
         let likeness = |argument: &&str| strsim::jaro_winkler(&plain(argument), &given);
         names(schema)
-            .filter(|argument| likeness(argument) >= SIMILAR)
+            .filter(|argument| likeness(argument) >= MIN_SIMILARITY)
             .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use shared_inbox::Operation;
-
-    use super::*;
-    use crate::server::tools::input_schema;
-
-    fn said(operation: Operation, arguments: Value) -> String {
-        let Value::Object(arguments) = arguments else { panic!("an object") };
-        unknown(input_schema(operation).unwrap(), &arguments).unwrap_or_default()
-    }
-
-    #[test]
-    fn an_unknown_argument_is_named_with_the_one_that_was_meant() {
-        for (operation, arguments, unknown, meant) in [
-            (Operation::TagConversation, json!({ "id": "cnv_1", "tags": ["x"] }), "tags", "add"),
-            (Operation::ListConversations, json!({ "status": "closed" }), "status", "view"),
-            (Operation::SearchDocuments, json!({ "query": "x" }), "query", "q"),
-            (Operation::AddNote, json!({ "conversation_id": "cnv_1", "body": "x" }), "conversation_id", "id"),
-            (Operation::AddNote, json!({ "id": "cnv_1", "note": "x" }), "note", "body"),
-            (Operation::AssignConversation, json!({ "id": "cnv_1", "assignee": "me" }), "assignee", "to"),
-            (Operation::RecordSent, json!({ "message_id": "x" }), "message_id", "messageId"),
-            (Operation::Reply, json!({ "id": "cnv_1", "boddy": "x" }), "boddy", "body"),
-            (
-                Operation::RequestDocuments,
-                json!({ "id": "cnv_1", "documents": [{ "name": "Passport" }] }),
-                "documents[0].name",
-                "documents[0].label",
-            ),
-        ] {
-            let said = said(operation, arguments);
-            let expected = format!("unknown argument `{unknown}`; did you mean `{meant}`?");
-            assert!(said.starts_with(&expected), "{operation:?}: {said}");
-        }
-    }
-
-    #[test]
-    fn every_unknown_argument_is_named_at_once_and_those_that_there_are_too() {
-        let said = said(Operation::TagConversation, json!({ "id": "cnv_1", "tags": [], "zzz": 1 }));
-        assert_eq!(
-            said,
-            "unknown argument `tags`; did you mean `add`? unknown argument `zzz`. Nothing was done. The tool takes add, id, \
-             remove."
-        );
-        assert!(
-            super::unknown(
-                input_schema(Operation::ListTags).unwrap(),
-                &json!({ "q": 1 }).as_object().unwrap().clone()
-            )
-            .unwrap()
-            .contains("takes no arguments")
-        );
-    }
-
-    #[test]
-    fn what_is_known_or_null_passes() {
-        assert_eq!(said(Operation::ListConversations, json!({ "view": "any", "q": "x", "other": null })), "");
-        assert_eq!(said(Operation::Reply, json!({ "id": 1, "documents": [{ "label": "x" }, 3] })), "");
-    }
 }

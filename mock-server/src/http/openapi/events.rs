@@ -42,7 +42,7 @@ fn webhook(name: &str, schema: Value) -> Value {
             },
         } } },
         "responses": {
-            "2XX": { "description": format!("Delivered, when it comes within {} seconds.", limits::WEBHOOK_ANSWER.as_secs()) },
+            "2XX": { "description": format!("Delivered, when it comes within {} seconds.", limits::WEBHOOK_TIMEOUT.as_secs()) },
             "410": { "description": "No more, please: the webhook is turned off." },
             "default": { "description": "Anything else, and no answer: tried again, up to eight times within about a day." },
         },

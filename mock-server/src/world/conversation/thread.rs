@@ -30,34 +30,26 @@ pub(crate) struct ConversationRecord {
     #[serde(default = "open")]
     pub status: Status,
     /// Whose turn it is.
-    #[serde(default)]
     pub turn: Option<Turn>,
     /// Who has it.
-    #[serde(default)]
     pub assignee: Option<ActorId>,
     /// Names of its tags.
     #[serde(default)]
     pub tags: Vec<String>,
     /// What it is about.
-    #[serde(default)]
     pub topic: Option<String>,
     /// How urgent it is.
-    #[serde(default)]
     pub urgency: Option<Urgency>,
     /// A warning.
-    #[serde(default)]
     pub risk: Option<String>,
     /// Reasons for the warning.
     #[serde(default)]
     pub risk_reasons: Vec<String>,
     /// Until when it is put off.
-    #[serde(default)]
     pub snoozed_until: Option<Timestamp>,
     /// The app's reference.
-    #[serde(default)]
     pub reference: Option<String>,
     /// Message-ID of the recorded app mail that it answers.
-    #[serde(default)]
     pub app_sent: Option<String>,
     /// What happened, oldest first.
     #[serde(deserialize_with = "without_room")]
@@ -149,7 +141,6 @@ pub struct MessageRecord {
     /// Who wrote it.
     pub from: Sender,
     /// How far it has come; none for mail that came in.
-    #[serde(default)]
     pub status: Option<MessageStatus>,
     /// Its text without quoted history, uncut.
     pub text: String,

@@ -28,15 +28,12 @@ pub(crate) struct DocumentRequest {
     /// What was asked for.
     pub items: Vec<RequestedItem>,
     /// By when, as a date.
-    #[serde(default)]
     pub due_date: Option<String>,
     /// What the private upload page's address ends in.
     pub token: String,
     /// When it went out.
-    #[serde(default)]
     pub sent_at: Option<Timestamp>,
     /// When the last required document came.
-    #[serde(default)]
     pub completed_at: Option<Timestamp>,
 }
 
@@ -49,7 +46,6 @@ pub struct RequestedItem {
     /// What it is called.
     pub label: String,
     /// More about it.
-    #[serde(default)]
     pub description: Option<String>,
     /// Whether it must come.
     #[serde(default = "yes")]
@@ -139,7 +135,6 @@ pub struct RequestEntry {
     /// When the last required document came; null before.
     pub completed_at: Option<Timestamp>,
     /// The name or the address of the customer.
-    #[serde(default)]
     pub customer: Option<String>,
     /// The subject of the conversation.
     #[serde(default)]

@@ -26,15 +26,12 @@ pub(crate) struct AppMail {
     /// Its subject.
     pub subject: String,
     /// Its plain text.
-    #[serde(default)]
     pub text: Option<String>,
     /// Its HTML.
-    #[serde(default)]
     pub html: Option<String>,
     /// When it was first recorded.
     pub recorded_at: Timestamp,
     /// The conversation of those who answered it.
-    #[serde(default)]
     pub conversation: Option<ConversationId>,
 }
 
@@ -228,17 +225,5 @@ impl<'de> Deserialize<'de> for AppMails {
         let mut all = AppMails::default();
         Vec::<AppMail>::deserialize(d)?.into_iter().for_each(|mail| all.insert(mail));
         Ok(all)
-    }
-}
-
-impl JsonSchema for AppMails {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "AppMails".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        generator.subschema_for::<Vec<AppMail>>()
     }
 }

@@ -113,10 +113,8 @@ pub struct Waiting {
     /// When it was written.
     pub at: Timestamp,
     /// The name of who wrote it; the drafting helper has none.
-    #[serde(default)]
     pub drafted_by_name: Option<String>,
     /// The name or the address of the customer.
-    #[serde(default)]
     pub customer: Option<String>,
     /// The subject of the conversation.
     #[serde(default)]

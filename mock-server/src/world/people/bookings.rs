@@ -18,7 +18,6 @@ pub struct BookingRecord {
     /// With whom.
     pub host_user_id: UserId,
     /// The conversation that it belongs to.
-    #[serde(default)]
     pub conversation_id: Option<ConversationId>,
     /// When it starts.
     pub starts_at: Timestamp,

@@ -27,12 +27,12 @@ pub(crate) struct Key {
     /// Live data or the sandbox.
     pub livemode: bool,
     /// Who made it.
-    #[serde(default)]
     pub created_by: Option<UserId>,
     /// Whether it was revoked.
     #[serde(default)]
     pub revoked: bool,
-    /// The SHA-256 of the key.
+    /// The SHA-256 of the key, in hexadecimal.
+    #[schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{64}$"))]
     pub key_hash: KeyHash,
 }
 
@@ -86,29 +86,14 @@ impl<'de> Deserialize<'de> for KeyHash {
     }
 }
 
-impl JsonSchema for KeyHash {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "KeyHash".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "pattern": "^[0-9a-fA-F]{64}$",
-            "description": "The SHA-256 of the key in hexadecimal.",
-        })
-    }
-}
-
-/// The live and the test key that a world is handed out with.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+/// The two keys that a world has from its start.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ReadyKeys")]
 #[non_exhaustive]
 pub struct Keys {
-    /// The live key.
+    /// For live data.
     pub live: String,
-    /// The test key.
+    /// For the sandbox.
     pub test: String,
 }
 

@@ -41,9 +41,9 @@ impl Recorded {
 /// A receiver takes whatever has an id; this is the sender.
 fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
     let event = Event::deserialize(d)?;
-    match event.misfits().first() {
+    match event.malformed_fields().first() {
         None => Ok(event),
-        Some(misfit) => Err(D::Error::custom(misfit)),
+        Some(malformed) => Err(D::Error::custom(malformed)),
     }
 }
 

@@ -58,7 +58,7 @@ async fn a_person_does_everything_in_the_inbox_by_clicking_and_typing() {
 #[tokio::test]
 #[ignore = "needs a browser"]
 async fn approvals_documents_bookings_faults_keys_and_worlds_are_worked_by_hand() {
-    drive("desk.mjs", standing().empty()).await;
+    drive("panels.mjs", standing().empty()).await;
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn a_lost_connection_is_shown_and_nothing_old_afterwards() {
         let url = &mock.as_ref().expect("it runs").ready().console_url;
         url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address")
     };
-    let mut child = script(&browser, "lost.mjs", mock.as_ref().expect("it runs"))
+    let mut child = script(&browser, "reconnect.mjs", mock.as_ref().expect("it runs"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -248,7 +248,7 @@ async fn ten_thousand_conversations_and_requests_are_windowed() {
         let request = http.get(format!("{}/me", mock.base_url())).bearer_auth(mock.live_key());
         request.send().await.expect("an answer").bytes().await.expect("a body");
     }
-    passed(&script(&browser, "many.mjs", &mock).output().expect("Node starts"));
+    passed(&script(&browser, "long_lists.mjs", &mock).output().expect("Node starts"));
 }
 
 #[test]

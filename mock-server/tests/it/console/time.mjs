@@ -1,4 +1,4 @@
-// A day walked through by clicking, and the line from a request to everything that followed.
+// A day walked through by clicking, and the trace from a request to everything that followed.
 
 import { createServer } from 'node:http';
 import { check, fillIn, get, open, post, run, same, service, until } from './kit.mjs';
@@ -42,9 +42,9 @@ await run(async () => {
     same(texts.map((it) => it.split(' ').slice(0, 2).join(' ').toLowerCase()), ['request reply', 'message draft', 'message scheduled', 'job send', 'message sent', 'event message.sent', 'event turn.changed'], 'the line');
     const delivery = page.locator('.deliveries li');
     await until(async () => /delivered[^]*200/.test(await delivery.innerText()), 'the delivery and its try');
-    same(await page.getByText('No webhook hears').allInnerTexts(), ['No webhook hears turn.changed.'], 'what nobody hears is said once');
+    same(await page.getByText('No webhook subscribes to').allInnerTexts(), ['No webhook subscribes to turn.changed.'], 'what nobody subscribes to is said once');
     const told = texts.join('\n');
-    for (const words of ['POST', '201', '“On its way.”', 'kim@customer.example']) check(told.includes(words), `the line shows ${words}`);
+    for (const words of ['POST', '201', '“On its way.”', 'kim@customer.example']) check(told.includes(words), `the trace shows ${words}`);
     await page.locator('.about').getByText('Where is it?').waitFor();
 
     // Back from the event.
@@ -57,11 +57,11 @@ await run(async () => {
     await page.getByRole('link', { name: 'What it led to' }).click();
     await delivery.getByRole('link').click();
     await page.locator('.delivery h2').getByText('message.sent').waitFor();
-    await page.getByRole('link', { name: 'Line', exact: true }).click();
+    await page.getByRole('link', { name: 'Trace', exact: true }).click();
     await page.locator('.step.k-message').first().getByRole('link', { name: 'Show it' }).click();
     await page.locator('.message.s-sent').getByText('On its way.').waitFor();
-    await page.locator('.message.s-sent').getByRole('link', { name: 'Line' }).click();
+    await page.locator('.message.s-sent').getByRole('link', { name: 'Trace' }).click();
     await page.locator('.step.this').first().waitFor();
-    check(page.url().endsWith(reply.messageId), 'a message leads to its line');
+    check(page.url().endsWith(reply.messageId), 'a message leads to its trace');
 });
 receiver.close();

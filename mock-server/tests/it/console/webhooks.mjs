@@ -88,7 +88,7 @@ await run(async () => {
     });
     await until(async () => (await row.count()) === 1, 'the log can be narrowed');
 
-    // Pause, resume, rotate, exam, delete.
+    // Pause, resume, rotate, check the receiver, delete.
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await until(async () => (await state()) === 'paused', 'it is paused');
     await page.getByRole('button', { name: 'Resume', exact: true }).click();
@@ -98,7 +98,7 @@ await run(async () => {
     const next = await page.getByRole('textbox', { name: 'The new secret' }).inputValue();
     check(next.startsWith('whsec_') && next !== secret, 'another secret');
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('button', { name: 'Run the exam' }).click();
+    await page.getByRole('button', { name: 'Check the receiver' }).click();
     const report = page.locator('.exam li');
     await report.first().waitFor();
     same(await report.count(), 11, 'every case is reported');

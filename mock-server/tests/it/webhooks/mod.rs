@@ -2,13 +2,13 @@
 
 mod endpoints;
 mod events;
-mod exam;
+mod faults;
 mod kit;
-mod lanes;
 mod load;
 mod log;
-mod luck;
+mod order;
 pub(crate) mod receiver;
+mod receiver_check;
 mod retries;
 mod slow;
 mod state;

@@ -1,4 +1,4 @@
-//! Where webhooks may be sent, seen from outside. The whole table is beside the rule.
+//! Where webhooks may be sent.
 
 use std::{
     net::IpAddr,
@@ -153,5 +153,150 @@ async fn plain_http_is_for_this_machine_alone_also_when_the_name_cannot_be_found
         "http://localhost:9/in",
     ] {
         assert_eq!(add(&mock, url).await.0, 201, "{url}");
+    }
+}
+
+type Names = &'static [(&'static str, &'static [&'static str])];
+
+/// A resolver that knows these names only.
+fn knowing(names: Names) -> impl Fn(&str) -> Vec<IpAddr> {
+    move |name| {
+        let found = names.iter().filter(|(known, _)| *known == name);
+        found.flat_map(|(_, ips)| ips.iter().map(|ip| ip.parse().expect("an address"))).collect()
+    }
+}
+
+#[tokio::test]
+async fn public_mode_admits_public_https_addresses_only() {
+    let names: Names = &[
+        ("hooks.example.com", &["93.184.216.34", "2606:2800:220:1::1"]),
+        ("inside.example.com", &["10.0.0.5"]),
+        ("mixed.example.com", &["93.184.216.34", "127.0.0.1"]),
+        ("mapped.example.com", &["::ffff:192.168.0.1"]),
+        ("meta.example.com", &["169.254.169.254"]),
+    ];
+    let targets = WebhookTargets::public().names(knowing(names));
+    let accepted = [
+        "https://hooks.example.com/in",
+        "https://HOOKS.example.com:8443/in?x=1",
+        "https://hooks.example.com./in",
+        "https://93.184.216.34/in",
+        "https://[2606:2800:220:1::1]/in",
+        "https://[::ffff:93.184.216.34]/in",
+        "https://203.0.113.9/in",
+        "https://172.15.0.1/", // just outside of the private block, on either side
+        "https://172.32.0.1/",
+        "https://11.0.0.1/",
+        "https://100.128.0.1/",
+        "https://nowhere.example.com/in",
+    ];
+    for url in accepted {
+        assert!(targets.admit(url).await.is_ok(), "{url} must be accepted");
+    }
+    let refused = [
+        "http://hooks.example.com/in",
+        "http://127.0.0.1:8080/in",
+        "ftp://hooks.example.com/in",
+        "hooks.example.com/in",
+        "https://",
+        "",
+        "https://user@hooks.example.com/",
+        "https://user:secret@hooks.example.com/",
+        "https://localhost/",
+        "https://localhost./",
+        "https://LOCALHOST:8443/",
+        "https://app.localhost/",
+        "https://127.0.0.1/",
+        "https://127.1/",
+        "https://127.255.255.254/",
+        "https://2130706433/",      // decimal
+        "https://017700000001/",    // octal
+        "https://0177.0.0.1/",      // octal part
+        "https://0x7f.0.0.1/",      // hexadecimal part
+        "https://0x7f000001/",      // hexadecimal
+        "https://%31%32%37.0.0.1/", // escaped
+        "https://127。0。0。1/",    // other full stops
+        "https://0/",
+        "https://0.0.0.0/",
+        "https://10.1.2.3/",
+        "https://172.16.0.1/",
+        "https://172.31.255.255/",
+        "https://192.168.1.1/",
+        "https://3232235777/", // 192.168.1.1
+        "https://169.254.169.254/latest/meta-data",
+        "https://100.64.0.1/",
+        "https://192.0.0.1/",
+        "https://198.18.0.1/",
+        "https://224.0.0.1/",
+        "https://239.255.255.255/",
+        "https://240.0.0.1/",
+        "https://255.255.255.255/",
+        "https://[::]/",
+        "https://[::1]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:7f00:1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://[::127.0.0.1]/",
+        "https://[64:ff9b::127.0.0.1]/",
+        "https://[64:ff9b::a00:1]/",
+        "https://[64:ff9b:1::1]/",
+        "https://[2002:7f00:1::]/",
+        "https://[2002:c0a8:101::1]/",
+        "https://[2001:0:1::1]/",
+        "https://[fc00::1]/",
+        "https://[fd12:3456::1]/",
+        "https://[fe80::1]/",
+        "https://[fec0::1]/",
+        "https://[ff02::1]/",
+        "https://[100::1]/",
+        "https://inside.example.com/",
+        "https://INSIDE.example.com./",
+        "https://mixed.example.com/",
+        "https://mapped.example.com/",
+        "https://meta.example.com/",
+    ];
+    for url in refused {
+        let refusal = targets.admit(url).await.expect_err(url);
+        assert_eq!(refusal.status, 400, "{url}");
+        assert!(refusal.message.starts_with("url: "), "{url}: {}", refusal.message);
+    }
+}
+
+#[tokio::test]
+async fn loopback_mode_admits_this_machine_too_and_nothing_else() {
+    let names: Names = &[
+        ("hooks.example.com", &["93.184.216.34"]),
+        ("me.example.com", &["127.0.0.1", "::1"]),
+        ("lan.example.com", &["192.168.0.7"]),
+        ("mixed.example.com", &["93.184.216.34", "127.0.0.1"]),
+    ];
+    let targets = WebhookTargets::loopback().names(knowing(names));
+    let local = [
+        "http://127.0.0.1:8080/in",
+        "https://127.0.0.1:8443/in",
+        "http://localhost:3000/",
+        "http://[::1]:3000/",
+        "http://2130706433:3000/",
+        "http://me.example.com:3000/",
+        "http://[::ffff:127.0.0.1]:3000/",
+    ];
+    for url in local.into_iter().chain(["https://hooks.example.com/in"]) {
+        assert!(targets.admit(url).await.is_ok(), "{url} must be accepted");
+    }
+    let refused = [
+        "http://hooks.example.com/in",
+        "http://93.184.216.34/",
+        "http://192.168.0.7/",
+        "https://192.168.0.7/",
+        "https://lan.example.com/",
+        "http://lan.example.com/",
+        "https://mixed.example.com/",
+        "http://0.0.0.0:3000/",
+        "http://10.0.0.1/",
+        "http://user:pw@127.0.0.1/",
+    ];
+    for url in refused {
+        let refusal = targets.admit(url).await.expect_err(url);
+        assert_eq!(refusal.status, 400, "{url}");
     }
 }

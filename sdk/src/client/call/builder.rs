@@ -10,7 +10,7 @@ use super::identity::check_scope;
 use super::options::call_options;
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
-use crate::client::engine::{Answer, Core, decode};
+use crate::client::engine::{Core, HttpResponse, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
 use crate::input::Input;
@@ -36,9 +36,9 @@ pub struct Request<I, O> {
     conversation: Option<ConversationId>,
     pub(super) input: I,
     prepare: fn(&I) -> Result<Payload, Problems>,
-    read: fn(&I, &Answer) -> Result<O>,
+    read: fn(&I, &HttpResponse) -> Result<O>,
     pub(crate) options: Options,
-    /// What the client remembers of the answer.
+    /// What the client remembers of the response.
     learn: fn(&Core, &O),
 }
 
@@ -54,7 +54,7 @@ impl<O: DeserializeOwned> Request<(), O> {
             conversation,
             (),
             |()| Ok(Payload::default()),
-            |(), answer| decode(answer),
+            |(), response| decode(response),
         )
     }
 }
@@ -66,18 +66,18 @@ impl<I: Input, O: DeserializeOwned> Request<I, O> {
         conversation: Option<&ConversationId>,
         input: I,
     ) -> Self {
-        Self::reading(core, operation, conversation, input, |_, answer| decode(answer))
+        Self::reading(core, operation, conversation, input, |_, response| decode(response))
     }
 }
 
 impl<I: Input, O> Request<I, O> {
-    /// A call whose answer is more than its JSON.
+    /// A call whose response is more than its JSON.
     pub(crate) fn reading(
         core: &Arc<Core>,
         operation: Operation,
         conversation: Option<&ConversationId>,
         input: I,
-        read: fn(&I, &Answer) -> Result<O>,
+        read: fn(&I, &HttpResponse) -> Result<O>,
     ) -> Self {
         let prepare = match operation.method() {
             Method::Get => query::<I>,
@@ -100,7 +100,7 @@ impl<I, O> Request<I, O> {
         conversation: Option<&ConversationId>,
         input: I,
         prepare: fn(&I) -> Result<Payload, Problems>,
-        read: fn(&I, &Answer) -> Result<O>,
+        read: fn(&I, &HttpResponse) -> Result<O>,
     ) -> Self {
         Self {
             core: Arc::clone(core),
@@ -136,12 +136,12 @@ impl<I, O> Request<I, O> {
         let checked = check_scope(&self.core, self.operation, scope, &options).await;
         checked.map_err(|error| error.before(&label))?;
         let out = outgoing(&self.core, self.operation, self.conversation.as_ref(), payload, scope)?;
-        let answer = self.core.run(&out, &options).await?;
+        let response = self.core.run(&out, &options).await?;
         let value =
-            (self.read)(&self.input, &answer).map_err(|error| error.for_call(&label, answer.attempts))?;
+            (self.read)(&self.input, &response).map_err(|error| error.for_call(&label, response.attempts))?;
         (self.learn)(&self.core, &value);
-        let attempts = answer.attempts;
-        Ok(Response::received(value, answer, attempts))
+        let attempts = response.attempts;
+        Ok(Response::received(value, response, attempts))
     }
 }
 

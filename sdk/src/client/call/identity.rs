@@ -10,8 +10,8 @@ use crate::{Me, Operation, Scope};
 pub(crate) async fn identity<'a>(core: &'a Core, options: &Options) -> Result<&'a Me> {
     let ask = || async {
         let out = outgoing(core, Operation::Me, None, Payload::default(), Operation::Me.scope())?;
-        let answer = core.run(&out, options).await?;
-        decode(&answer).map_err(|error| error.for_call(&out.label, answer.attempts))
+        let response = core.run(&out, options).await?;
+        decode(&response).map_err(|error| error.for_call(&out.label, response.attempts))
     };
     // Another call may be asking already, with more time than this one has. Like that of an attempt, the time is real.
     let left = core.budget(options).left();
@@ -28,7 +28,7 @@ pub(crate) async fn check_scope(
     scope: &Scope,
     options: &Options,
 ) -> Result<()> {
-    // Anyone may ask who they are; without that there is no answer to check against.
+    // Anyone may ask who they are; without that there is no response to check against.
     if !core.check_scopes || operation == Operation::Me {
         return Ok(());
     }

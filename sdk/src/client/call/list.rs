@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 
-use crate::client::engine::{Answer, decode};
+use crate::client::engine::{HttpResponse, decode};
 use crate::client::error::Result;
 use crate::input::{ListConversations, SearchDocuments};
 use crate::limits;
@@ -43,11 +43,11 @@ impl<T> List<T> {
         self.items
     }
 
-    pub(crate) fn read<I: Limited>(input: &I, answer: &Answer) -> Result<Self>
+    pub(crate) fn read<I: Limited>(input: &I, response: &HttpResponse) -> Result<Self>
     where
         T: DeserializeOwned,
     {
-        let items: Vec<T> = decode(answer)?;
+        let items: Vec<T> = decode(response)?;
         let cut = items.len() >= input.limit().unwrap_or(limits::LIST_DEFAULT) as usize;
         Ok(Self { items, cut })
     }

@@ -15,7 +15,7 @@ pub(crate) use builder::read;
 pub(crate) use identity::{check_scope, identity};
 pub use list::List;
 pub(crate) use options::call_options;
-pub(crate) use payload::{Payload, body, invalid, label, outgoing};
+pub(crate) use payload::{body, invalid, label, outgoing};
 pub use raw::{RawRequest, RawResponse};
 pub use response::Response;
 pub(crate) use settings::list_filters;

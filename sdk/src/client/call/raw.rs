@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 
 use super::options::call_options;
 use crate::Idempotency;
-use crate::client::engine::{Answer, Core, Outgoing, decode};
+use crate::client::engine::{Core, HttpResponse, Outgoing, decode};
 use crate::client::error::{Error, Result};
 use crate::client::policy::{BoxFuture, Options};
+use crate::model::shows;
 
 /// A call to any endpoint, made by awaiting it; see [`Client::raw`](crate::Client::raw).
 ///
@@ -37,16 +38,16 @@ pub struct RawRequest {
     options: Options,
 }
 
-/// The answer to a [`RawRequest`] call, in the 200s.
+/// The response to a [`RawRequest`], in the 200s.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// let answer = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").await?;
-/// println!("{} {} bytes", answer.status(), answer.bytes().len());
+/// let response = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").await?;
+/// println!("{} {} bytes", response.status(), response.bytes().len());
 /// # Ok(())
 /// # }
 /// ```
-pub struct RawResponse(Answer);
+pub struct RawResponse(HttpResponse);
 
 impl RawRequest {
     pub(crate) fn new(core: &Arc<Core>, method: Method, path: String) -> Self {
@@ -67,7 +68,7 @@ impl RawRequest {
         self
     }
 
-    /// Says that making this call twice is harmless, so that it may be repeated when the answer is lost.
+    /// Declares that making this call twice is harmless, so that it may be repeated when the response is lost.
     pub fn repeatable(mut self) -> Self {
         self.repeat = Idempotency::Harmless;
         self
@@ -127,11 +128,7 @@ impl RawResponse {
     }
 }
 
-impl fmt::Debug for RawRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawRequest").field("method", &self.method).finish_non_exhaustive()
-    }
-}
+shows! { RawRequest: method; }
 
 impl fmt::Debug for RawResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

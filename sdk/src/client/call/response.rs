@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use http::{HeaderMap, StatusCode};
 
-use crate::client::engine::Answer;
+use crate::client::engine::HttpResponse;
 
 /// What a request returned, with the status and headers of the response and the number of attempts.
 ///
@@ -37,8 +37,8 @@ pub struct Response<O> {
 }
 
 impl<O> Response<O> {
-    pub(crate) fn received(value: O, answer: Answer, attempts: u32) -> Self {
-        Self { value, attempts, head: Some((answer.status, answer.headers)) }
+    pub(crate) fn received(value: O, response: HttpResponse, attempts: u32) -> Self {
+        Self { value, attempts, head: Some((response.status, response.headers)) }
     }
 
     pub(crate) fn read_back(value: O, attempts: u32) -> Self {

@@ -80,7 +80,7 @@ impl ApiKey {
         self.prefix == "rk_test_"
     }
 
-    /// A hash by which keys can be told apart where they must not be known, such as in a store of counts.
+    /// Returns a hash that distinguishes keys where they must not be known, such as in a shared store.
     #[must_use]
     pub fn fingerprint(&self) -> KeyFingerprint {
         KeyFingerprint::of(self.secret.expose_secret())

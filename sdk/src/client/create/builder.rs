@@ -5,28 +5,24 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
+use super::input::CreateInput;
 use super::recent_creates::CreateLog;
-use crate::client::call::Response;
-use crate::client::call::{Payload, body, call_options, label};
+use crate::client::call::{Response, call_options, label};
 use crate::client::engine::{Core, item_keys};
-use crate::client::error::{Before, Expected, Result, UnconfirmedCreate};
+use crate::client::error::{Before, Result, UnconfirmedCreate};
 use crate::client::policy::{BoxFuture, Options, Verification};
-use crate::input::{AddNote, Reply, RequestDocuments};
-use crate::{
-    Ack, Conversation, ConversationId, MessageStatus, Operation, Problems, ReplyResult, TimelineItem,
-};
+use crate::{Conversation, ConversationId};
 
-/// A create that is made by awaiting it. `I` is its input, `O` what it gives.
+/// A create that is made by awaiting it. `I` is its input.
 ///
 /// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
 /// claims that nothing happened when something did; see [Lost responses](crate#lost-responses).
 ///
 /// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
 /// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
-/// still take effect, and nothing else will happen. Whoever may drop it asks for
+/// still take effect, and nothing else will happen. If you may drop it, get
 /// [`unconfirmed`](Self::unconfirmed) before awaiting it.
 ///
 /// ```no_run
@@ -39,13 +35,13 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use = "a call is made by awaiting it"]
-pub struct CreateRequest<I, O> {
+pub struct CreateRequest<I> {
     pub(super) core: Arc<Core>,
     pub(super) log: Arc<CreateLog>,
     pub(super) conversation: ConversationId,
     pub(super) input: I,
-    pub(super) kind: Kind<I, O>,
     pub(super) seen: Option<Seen>,
     pub(super) options: Options,
 }
@@ -57,116 +53,16 @@ pub(super) struct Seen {
     keys: BTreeSet<String>,
 }
 
-/// What tells one create from another.
-pub(super) struct Kind<I, O> {
-    pub(super) operation: Operation,
-    pub(super) prepare: fn(&I) -> Result<Payload, Problems>,
-    pub(super) expect: fn(&I) -> Expected,
-    pub(super) sends: fn(&I) -> bool,
-    /// The answer that an item in the timeline stands for.
-    pub(super) recover: fn(&TimelineItem) -> Option<O>,
-    /// The id of the item, if the answer names it.
-    pub(super) id: fn(&O) -> Option<String>,
-}
-
-impl<I, O> Clone for Kind<I, O> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<I, O> Copy for Kind<I, O> {}
-
-impl CreateRequest<AddNote, Ack> {
-    pub(crate) fn note(
-        core: &Arc<Core>,
-        log: &Arc<CreateLog>,
-        conversation: &ConversationId,
-        input: AddNote,
-    ) -> Self {
-        let kind = Kind {
-            operation: Operation::AddNote,
-            prepare: body::<AddNote>,
-            expect: |input| input.into(),
-            sends: |_| false,
-            recover: |item| item.as_note().map(|_| Ack { ok: true }),
-            id: |_| None,
-        };
-        Self::make(core, log, conversation, input, kind)
-    }
-
-    /// Takes the whole input at once.
-    pub fn input(mut self, input: AddNote) -> Self {
-        self.input = input;
-        self
-    }
-}
-
-impl CreateRequest<Reply, ReplyResult> {
-    pub(crate) fn reply(
-        core: &Arc<Core>,
-        log: &Arc<CreateLog>,
-        conversation: &ConversationId,
-        input: Reply,
-    ) -> Self {
-        let kind = Kind {
-            operation: Operation::Reply,
-            prepare: body::<Reply>,
-            expect: |input| input.into(),
-            sends: |input| input.send,
-            recover: message,
-            id: |result| Some(result.message_id.to_string()),
-        };
-        Self::make(core, log, conversation, input, kind)
-    }
-}
-
-impl CreateRequest<RequestDocuments, ReplyResult> {
-    pub(crate) fn document_request(
-        core: &Arc<Core>,
-        log: &Arc<CreateLog>,
-        conversation: &ConversationId,
-        input: RequestDocuments,
-    ) -> Self {
-        let kind = Kind {
-            operation: Operation::RequestDocuments,
-            prepare: body::<RequestDocuments>,
-            expect: |input| input.into(),
-            sends: |input| input.send,
-            recover: message,
-            id: |result| Some(result.message_id.to_string()),
-        };
-        Self::make(core, log, conversation, input, kind)
-    }
-}
-
-fn message(item: &TimelineItem) -> Option<ReplyResult> {
-    item.as_message().map(|message| ReplyResult {
-        message_id: message.id.clone(),
-        status: message.status.clone().unwrap_or(MessageStatus::Draft),
-        sends_at: None,
-        request_id: None,
-        note: None,
-    })
-}
-
-impl<I, O> CreateRequest<I, O> {
-    fn make(
+impl<I: CreateInput> CreateRequest<I> {
+    pub(crate) fn new(
         core: &Arc<Core>,
         log: &Arc<CreateLog>,
         conversation: &ConversationId,
         input: I,
-        kind: Kind<I, O>,
     ) -> Self {
-        Self {
-            core: Arc::clone(core),
-            log: Arc::clone(log),
-            conversation: conversation.clone(),
-            input,
-            kind,
-            seen: None,
-            options: core.options.clone(),
-        }
+        let (core, log) = (Arc::clone(core), Arc::clone(log));
+        let options = core.options.clone();
+        Self { core, log, conversation: conversation.clone(), input, seen: None, options }
     }
 
     /// How to find out what became of a lost response, instead of what the client does.
@@ -216,46 +112,28 @@ impl<I, O> CreateRequest<I, O> {
         let clock = &self.core.service_clock;
         let whole = self.seen.is_some() && clock.reading().is_none();
         let before = Before::new(self.seen_keys(), whole, self.core.clock.now(), clock);
-        let expected = (self.kind.expect)(&self.input);
+        let expected = self.input.expected();
         UnconfirmedCreate { conversation: self.conversation.clone(), expected, before }
     }
 
     call_options!();
 }
 
-impl<I, O> IntoFuture for CreateRequest<I, O>
-where
-    I: Send + Sync + 'static,
-    O: DeserializeOwned + Send + 'static,
-{
-    type Output = Result<Response<O>>;
-    type IntoFuture = BoxFuture<'static, Result<Response<O>>>;
+impl<I: CreateInput> IntoFuture for CreateRequest<I> {
+    type Output = Result<Response<I::Output>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let label = label(self.kind.operation);
+        let label = label(I::OPERATION);
         let span = tracing::info_span!("shared_inbox.call", otel.name = %label, otel.kind = "internal");
         Box::pin(async move { self.create(label).await }.instrument(span))
     }
 }
 
-impl<I: Clone, O> Clone for CreateRequest<I, O> {
-    fn clone(&self) -> Self {
-        Self {
-            core: Arc::clone(&self.core),
-            log: Arc::clone(&self.log),
-            conversation: self.conversation.clone(),
-            input: self.input.clone(),
-            kind: self.kind,
-            seen: self.seen.clone(),
-            options: self.options.clone(),
-        }
-    }
-}
-
-impl<I: fmt::Debug, O> fmt::Debug for CreateRequest<I, O> {
+impl<I: CreateInput + fmt::Debug> fmt::Debug for CreateRequest<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CreateRequest")
-            .field("operation", &self.kind.operation)
+            .field("operation", &I::OPERATION)
             .field("conversation", &self.conversation)
             .field("input", &self.input)
             .finish_non_exhaustive()

@@ -4,15 +4,13 @@
 
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-
 use super::builder::CreateRequest;
+use super::input::{CreateInput, Created};
 use super::read_back::{Lookup, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
-use crate::client::call::Response;
-use crate::client::call::{check_scope, invalid, outgoing};
+use crate::client::call::{Response, body, check_scope, invalid, outgoing};
 use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
-use crate::client::error::{Before, Certainty, Result, UnconfirmedCreate};
+use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Idempotency, Problem, Problems, Scope};
 
@@ -44,17 +42,16 @@ enum Outcome<O> {
     Unknown,
 }
 
-impl<I, O: DeserializeOwned> CreateRequest<I, O> {
-    pub(super) async fn create(mut self, label: String) -> Result<Response<O>> {
-        let payload =
-            (self.kind.prepare)(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
+impl<I: CreateInput> CreateRequest<I> {
+    pub(super) async fn create(mut self, label: String) -> Result<Response<I::Output>> {
+        let payload = body(&self.input).and_then(|payload| self.check_seen().map(|()| payload));
         let payload = payload.map_err(|problems| invalid(problems, &label))?;
         self.options = self.options.started(self.core.clock.now());
         let mut budget = self.core.budget(&self.options);
         let scope = self.scope();
-        let checked = check_scope(&self.core, self.kind.operation, scope, &self.options).await;
+        let checked = check_scope(&self.core, I::OPERATION, scope, &self.options).await;
         checked.map_err(|error| error.before(&label))?;
-        let out = outgoing(&self.core, self.kind.operation, Some(&self.conversation), payload, scope)?;
+        let out = outgoing(&self.core, I::OPERATION, Some(&self.conversation), payload, scope)?;
 
         let recent = recent_creates(&self.core, &self.log, &self.conversation, budget.left()).await;
         let mut recent = recent.map_err(|error| error.before(&label))?;
@@ -81,7 +78,7 @@ impl<I, O: DeserializeOwned> CreateRequest<I, O> {
         progress: &mut Progress,
         budget: &mut Budget,
         recent: &mut RecentCreates,
-    ) -> Result<Response<O>> {
+    ) -> Result<Response<I::Output>> {
         let mut reserved = None;
         loop {
             let place = match reserved.take() {
@@ -89,14 +86,14 @@ impl<I, O: DeserializeOwned> CreateRequest<I, O> {
                 None => self.reserve(out, progress, budget, recent).await?,
             };
             recent.send(&progress.create.expected, &progress.create.before, self.core.clock.now());
-            let answer = self.core.send_in(place, out, &self.options, budget).await;
-            let error = match answer.and_then(|answer| Ok((decode(&answer)?, answer))) {
-                Ok((value, answer)) => {
-                    match (self.kind.id)(&value) {
+            let response = self.core.send_in(place, out, &self.options, budget).await;
+            let error = match response.and_then(|response| Ok((decode::<I::Output>(&response)?, response))) {
+                Ok((value, response)) => {
+                    match value.item_id() {
                         Some(id) => recent.found(&progress.create.expected, id, self.core.clock.now()),
                         None => recent.confirm(progress.create.before.updated(&self.core.service_clock)),
                     }
-                    return Ok(Response::received(value, answer, budget.attempts()));
+                    return Ok(Response::received(value, response, budget.attempts()));
                 }
                 Err(error) => error,
             };
@@ -116,7 +113,7 @@ impl<I, O: DeserializeOwned> CreateRequest<I, O> {
                 self.core.pause(&error, pause).await;
                 continue;
             }
-            // What will not pass, and an answer in the 200s, which says that it was done, are looked into and not repeated.
+            // What will not pass, and a response in the 200s, which says that it was done, are looked into and not repeated.
             let again = progress.lost == 1 && next(&error, Idempotency::Harmless) == Next::Again;
             match self.recover(progress, recent, budget, pause, again).await {
                 Outcome::Found(value) => return Ok(Response::read_back(value, budget.attempts())),
@@ -130,9 +127,8 @@ impl<I, O: DeserializeOwned> CreateRequest<I, O> {
     }
 
     fn scope(&self) -> &'static Scope {
-        let operation = self.kind.operation;
-        let sending = operation.scope_when_sending().filter(|_| (self.kind.sends)(&self.input));
-        sending.unwrap_or(operation.scope())
+        let sends = matches!(self.input.expected(), Expected::Message { send: true, .. });
+        I::OPERATION.scope_when_sending().filter(|_| sends).unwrap_or(I::OPERATION.scope())
     }
 
     /// A read of another conversation says nothing about this one.
@@ -204,7 +200,7 @@ impl<I, O: DeserializeOwned> CreateRequest<I, O> {
         budget: &Budget,
         until: Duration,
         again: bool,
-    ) -> Outcome<O> {
+    ) -> Outcome<I::Output> {
         let clock = &self.core.clock;
         let until = clock.now() + until;
         let mut interval = FIRST_LOOK_INTERVAL;
@@ -241,7 +237,7 @@ impl<I, O: DeserializeOwned> CreateRequest<I, O> {
             }
             match lookup {
                 Ok(Lookup::Found(item)) => {
-                    return (self.kind.recover)(&item).map_or(Outcome::Unknown, Outcome::Found);
+                    return I::Output::recover(&item).map_or(Outcome::Unknown, Outcome::Found);
                 }
                 Ok(_) if is_last => return Outcome::Unknown,
                 Ok(_) => {}

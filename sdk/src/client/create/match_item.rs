@@ -2,35 +2,7 @@
 
 use super::words::{same, same_with_checklist};
 use crate::client::error::Expected;
-use crate::input::{AddNote, Reply, RequestDocuments};
 use crate::{Direction, Me, Message, MessageStatus, Team, TimelineItem};
-
-impl From<&AddNote> for Expected {
-    fn from(note: &AddNote) -> Self {
-        Self::Note { body: note.body.clone() }
-    }
-}
-
-impl From<&Reply> for Expected {
-    fn from(reply: &Reply) -> Self {
-        let documents = reply.documents.iter().flatten();
-        Self::Message {
-            body: reply.body.clone(),
-            labels: documents.map(|document| document.label.clone()).collect(),
-            send: reply.send,
-        }
-    }
-}
-
-impl From<&RequestDocuments> for Expected {
-    fn from(request: &RequestDocuments) -> Self {
-        Self::Message {
-            body: request.message.clone().unwrap_or_default(),
-            labels: request.documents.iter().map(|document| document.label.clone()).collect(),
-            send: request.send,
-        }
-    }
-}
 
 impl Expected {
     /// Whether it can be this, however the service may have changed it: an item of its kind that is not known to be

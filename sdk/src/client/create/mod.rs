@@ -4,6 +4,7 @@
 mod before;
 mod builder;
 mod execute;
+mod input;
 mod match_item;
 mod read_back;
 mod recent_creates;
@@ -11,6 +12,7 @@ mod settings;
 mod words;
 
 pub use builder::CreateRequest;
+pub use input::CreateInput;
 pub use read_back::Lookup;
 pub(crate) use read_back::find_unconfirmed;
 pub(crate) use recent_creates::CreateLog;

@@ -1,10 +1,18 @@
 //! What can be set on each create.
 
 use super::builder::CreateRequest;
-use crate::input::{DocumentItem, Reply, RequestDocuments};
-use crate::{Date, ReplyResult};
+use crate::Date;
+use crate::input::{AddNote, DocumentItem, Reply, RequestDocuments};
 
-impl CreateRequest<Reply, ReplyResult> {
+impl CreateRequest<AddNote> {
+    /// Takes the whole input at once.
+    pub fn input(mut self, input: AddNote) -> Self {
+        self.input = input;
+        self
+    }
+}
+
+impl CreateRequest<Reply> {
     /// One line for the person who approves the draft; at most 500 characters.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.input.summary = Some(summary.into());
@@ -38,7 +46,7 @@ impl CreateRequest<Reply, ReplyResult> {
     }
 }
 
-impl CreateRequest<RequestDocuments, ReplyResult> {
+impl CreateRequest<RequestDocuments> {
     /// A short text above the checklist; at most 5,000 characters.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.input.message = Some(message.into());

@@ -67,7 +67,9 @@ impl Budget {
     /// The `Retry-After` of a failure, capped.
     pub(crate) fn asked(&self, error: &Error) -> Option<Duration> {
         match error.cause() {
-            Cause::Status(answer) => answer.retry_after().map(|asked| asked.min(self.policy.max_retry_after)),
+            Cause::Status(response) => {
+                response.retry_after().map(|asked| asked.min(self.policy.max_retry_after))
+            }
             _ => None,
         }
     }
@@ -89,8 +91,8 @@ pub(crate) fn next(error: &Error, repeat: Idempotency) -> Next {
     let passing = match error.cause() {
         // Refused before it took effect, or never sent: every operation can be sent again.
         Cause::Connect(_) => return Next::Again,
-        Cause::Status(answer) if answer.status == StatusCode::TOO_MANY_REQUESTS => return Next::Again,
-        Cause::Status(answer) => answer.can_pass(),
+        Cause::Status(response) if response.status == StatusCode::TOO_MANY_REQUESTS => return Next::Again,
+        Cause::Status(response) => response.can_pass(),
         Cause::Timeout(_) | Cause::Dropped(_) => true,
         // Somebody else answers at this address; they would again.
         Cause::Redirected(_) => return Next::Stop,

@@ -1,21 +1,24 @@
-//! From an answer's bytes to a type, or to an error that says where they part.
+//! Decodes the body of a response, or says where it does not fit.
 
 use serde::de::DeserializeOwned;
 
-use super::wire::Answer;
-use crate::client::error::{Answered, Cause, Certainty, Error, Result};
+use super::wire::HttpResponse;
+use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result};
 
-pub(crate) fn decode<T: DeserializeOwned>(answer: &Answer) -> Result<T> {
-    serde_json::from_slice(&answer.body).map_err(|error| {
-        let excerpt = Answered::unexpected(answer.status, answer.headers.clone(), &answer.body);
-        let cause =
-            Cause::Unreadable { answer: excerpt, path: path::<T>(&answer.body), detail: error.to_string() };
+pub(crate) fn decode<T: DeserializeOwned>(response: &HttpResponse) -> Result<T> {
+    serde_json::from_slice(&response.body).map_err(|error| {
+        let excerpt = ErrorResponse::unexpected(response.status, response.headers.clone(), &response.body);
+        let cause = Cause::Unreadable {
+            response: excerpt,
+            path: path::<T>(&response.body),
+            detail: error.to_string(),
+        };
         // The request was carried out, but not by anyone we understand.
-        Error::new(cause, if answer.read { Certainty::NoEffect } else { Certainty::Unknown })
+        Error::new(cause, if response.read { Certainty::NoEffect } else { Certainty::Unknown })
     })
 }
 
-/// Where it does not fit. To know that at every step would be paid by every good answer, so it is read again for it.
+/// Returns where it does not fit. Tracking the path would slow every good response down, so a bad one is read twice.
 fn path<T: DeserializeOwned>(body: &[u8]) -> String {
     let mut json = serde_json::Deserializer::from_slice(body);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {

@@ -1,4 +1,4 @@
-//! Runs one request: the rate limit, the attempts and the waits between them, the transport, the answer's bytes.
+//! Runs one request: the rate limit, the attempts and the waits between them, the transport, the response's bytes.
 
 mod attempts;
 mod contact;
@@ -16,4 +16,4 @@ pub(crate) use decode::decode;
 pub(crate) use reads::{dated_at, item_keys};
 pub(crate) use run::Place;
 pub(crate) use service_clock::ServiceClock;
-pub(crate) use wire::{Answer, Outgoing};
+pub(crate) use wire::{HttpResponse, Outgoing};

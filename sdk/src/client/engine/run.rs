@@ -7,7 +7,7 @@ use tracing::Instrument;
 
 use super::attempts::{Budget, Next, next};
 use super::core::Core;
-use super::wire::{Answer, Outgoing};
+use super::wire::{HttpResponse, Outgoing};
 use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{AcquireRequest, Options, Permit};
@@ -19,14 +19,14 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 
 impl Core {
     /// Sends until it is answered, or nothing more can be done.
-    pub(crate) async fn run(&self, out: &Outgoing, options: &Options) -> Result<Answer> {
+    pub(crate) async fn run(&self, out: &Outgoing, options: &Options) -> Result<HttpResponse> {
         let span = tracing::info_span!("shared_inbox.call", otel.name = %out.label, otel.kind = "internal");
         async {
             let mut budget = self.budget(options);
             let mut certainty = Certainty::NotSent;
             loop {
                 let error = match self.send(out, options, &mut budget).await {
-                    Ok(answer) => return Ok(Answer { attempts: budget.attempts(), ..answer }),
+                    Ok(response) => return Ok(HttpResponse { attempts: budget.attempts(), ..response }),
                     Err(error) => error,
                 };
                 certainty = certainty.max(error.certainty());
@@ -69,7 +69,7 @@ impl Core {
         out: &Outgoing,
         options: &Options,
         budget: &mut Budget,
-    ) -> Result<Answer> {
+    ) -> Result<HttpResponse> {
         let place = self.place(options, budget, Duration::ZERO).await?;
         self.send_in(place, out, options, budget).await
     }
@@ -98,7 +98,7 @@ impl Core {
         out: &Outgoing,
         options: &Options,
         budget: &mut Budget,
-    ) -> Result<Answer> {
+    ) -> Result<HttpResponse> {
         let good_for = place.ends.saturating_duration_since(self.clock.now());
         let timeout = options.timeout.min(budget.left()).min(good_for);
         if timeout.is_zero() {

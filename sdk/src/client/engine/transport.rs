@@ -1,5 +1,5 @@
-//! One request and its answer, over reqwest. Says of every failure where it happened, since that decides what may be done
-//! next; reads no more of an answer than it was told to.
+//! One request and its response, over reqwest. Says of every failure where it happened, since that decides what may be done
+//! next; reads no more of a response than its limit allows.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use reqwest::Response;
 use tracing::{Instrument, field};
 
 use super::core::Core;
-use super::wire::{Answer, Outgoing};
-use crate::client::error::{Answered, Cause, Certainty, Error, Result, Transport};
+use super::wire::{HttpResponse, Outgoing};
+use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
 
 /// Error bodies are one sentence; whatever is larger is not the service's.
 const ERROR_BODY: usize = 64 * 1024;
@@ -23,7 +23,7 @@ impl Core {
         extra: &HeaderMap,
         timeout: Duration,
         resend: u32,
-    ) -> Result<Answer> {
+    ) -> Result<HttpResponse> {
         let base = &self.base;
         // Named by the OpenTelemetry conventions for HTTP clients. The template stands in for the path: a real one holds
         // ids, a query the words of a search.
@@ -62,7 +62,7 @@ impl Core {
         .await
     }
 
-    async fn exchange(&self, out: &Outgoing, extra: &HeaderMap, timeout: Duration) -> Result<Answer> {
+    async fn exchange(&self, out: &Outgoing, extra: &HeaderMap, timeout: Duration) -> Result<HttpResponse> {
         let mut request = self
             .http
             .request(out.method.clone(), out.url.clone())
@@ -88,20 +88,23 @@ impl Core {
             let body = read(&mut response, self.max_body).await.map_err(|error| self.broken(error))?;
             let read = out.method.is_safe();
             return match body {
-                Body::Whole(body) => Ok(Answer { read, attempts: 1, status, headers, body }),
+                Body::Whole(body) => Ok(HttpResponse { read, attempts: 1, status, headers, body }),
                 Body::Cut(start) => {
-                    let answer = Answered::unexpected(status, headers, &start);
-                    Err(Error::new(Cause::TooLarge { answer, limit: self.max_body }, Certainty::Unknown))
+                    let answer = ErrorResponse::unexpected(status, headers, &start);
+                    Err(Error::new(
+                        Cause::TooLarge { response: answer, limit: self.max_body },
+                        Certainty::Unknown,
+                    ))
                 }
             };
         }
-        // The status is known; if the rest of the answer is lost, that changes nothing.
+        // The status is known; if the rest of the response is lost, that changes nothing.
         let body = match read(&mut response, ERROR_BODY).await {
             Ok(Body::Whole(body) | Body::Cut(body)) => body,
             Err(_) => Bytes::new(),
         };
         if status.is_success() || status.is_redirection() {
-            let answer = Answered::unexpected(status, headers, &body);
+            let answer = ErrorResponse::unexpected(status, headers, &body);
             return Err(Error::new(Cause::Redirected(answer), Certainty::Unknown));
         }
         let certainty = if status.is_client_error() && status != StatusCode::REQUEST_TIMEOUT {
@@ -112,7 +115,7 @@ impl Core {
         let mut sent = out.texts();
         let own = extra.values().chain([&self.authorization]);
         sent.extend(own.filter_map(|value| value.to_str().ok()).map(str::to_owned));
-        let answer = Answered::refusal(status, headers, &body, out.scope.as_ref(), &sent);
+        let answer = ErrorResponse::refusal(status, headers, &body, out.scope.as_ref(), &sent);
         Err(Error::new(Cause::Status(answer), certainty))
     }
 

@@ -41,8 +41,8 @@ impl Outgoing {
     }
 }
 
-/// An answer in the 200s.
-pub(crate) struct Answer {
+/// An response in the 200s.
+pub(crate) struct HttpResponse {
     /// Whether it was asked for by a read.
     pub(crate) read: bool,
     /// How many requests it took.

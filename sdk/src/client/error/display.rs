@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::blot::blot;
+use super::redact::redact;
 use super::{Cause, Certainty, Error, Transport};
 
 impl fmt::Display for Cause {
@@ -25,28 +25,28 @@ impl fmt::Display for Cause {
             Cause::Dropped(Transport { address, .. }) => {
                 write!(f, "the connection to {address} broke before the response was complete")
             }
-            Cause::Status(answer) => {
-                write!(f, "the service answered {}", answer.status.as_u16())?;
-                match &answer.shown {
+            Cause::Status(response) => {
+                write!(f, "the service responded with {}", response.status.as_u16())?;
+                match &response.shown {
                     Some(sentence) => write!(f, ": {sentence}"),
                     None => f.write_str(", with a body that is not the service's"),
                 }
             }
-            Cause::Unreadable { answer, path, .. } if path.is_empty() || path == "." => {
-                write!(f, "the answer ({}) is not the JSON that was expected", answer.status.as_u16())
+            Cause::Unreadable { response, path, .. } if path.is_empty() || path == "." => {
+                write!(f, "the response ({}) is not the JSON that was expected", response.status.as_u16())
             }
-            Cause::Unreadable { answer, path, .. } => {
+            Cause::Unreadable { response, path, .. } => {
                 // A path may hold the names of fields that someone else chose.
-                let path = blot(path, &[]);
-                write!(f, "the answer ({}) does not fit at `{path}`", answer.status.as_u16())
+                let path = redact(path, &[]);
+                write!(f, "the response ({}) does not fit at `{path}`", response.status.as_u16())
             }
-            Cause::TooLarge { answer, limit } => {
-                write!(f, "the answer ({}) is larger than {limit} bytes", answer.status.as_u16())
+            Cause::TooLarge { response, limit } => {
+                write!(f, "the response ({}) is larger than {limit} bytes", response.status.as_u16())
             }
-            Cause::Redirected(answer) => write!(
+            Cause::Redirected(response) => write!(
                 f,
-                "the answer is a redirect ({}), which is not followed; check the base URL",
-                answer.status.as_u16()
+                "the response is a redirect ({}), which is not followed; check the base URL",
+                response.status.as_u16()
             ),
             Cause::Undelivered(status) => {
                 write!(f, "the message was not delivered, its status is `{status}`")

@@ -70,7 +70,7 @@ impl Error {
             Cause::Deadline | Cause::Timeout(_) | Cause::GaveUpWaiting => ErrorKind::Timeout,
             Cause::Connect(_) => ErrorKind::Connect,
             Cause::Dropped(_) => ErrorKind::Dropped,
-            Cause::Status(answer) => match answer.status {
+            Cause::Status(response) => match response.status {
                 StatusCode::BAD_REQUEST => ErrorKind::InvalidInput,
                 StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
                 StatusCode::FORBIDDEN => ErrorKind::Forbidden,
@@ -103,7 +103,7 @@ impl Error {
     /// Whether the cause of the failure may be gone later.
     fn can_pass(&self) -> bool {
         match &self.0.cause {
-            Cause::Status(answer) => answer.can_pass(),
+            Cause::Status(response) => response.can_pass(),
             _ => matches!(
                 self.kind(),
                 ErrorKind::Busy
@@ -118,7 +118,9 @@ impl Error {
     /// The kind of a failure for logs, which must not show what the service wrote.
     pub(crate) fn error_type(&self) -> Cow<'static, str> {
         match &self.0.cause {
-            Cause::Status(answer) | Cause::Redirected(answer) => answer.status.as_u16().to_string().into(),
+            Cause::Status(response) | Cause::Redirected(response) => {
+                response.status.as_u16().to_string().into()
+            }
             Cause::Connect(_) => "connect".into(),
             Cause::Timeout(_) => "timeout".into(),
             Cause::Dropped(_) => "connection_dropped".into(),

@@ -1,10 +1,10 @@
 //! The one error of the client: what went wrong, what the service said, and above all whether the call may have taken
 //! effect.
 
-mod answered;
-mod blot;
 mod display;
+mod error_response;
 mod kind;
+mod redact;
 mod unconfirmed;
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode};
 use crate::client::policy::LimitError;
 use crate::{MessageStatus, Problems, Scope};
 
-pub(crate) use answered::Answered;
+pub(crate) use error_response::ErrorResponse;
 pub use kind::ErrorKind;
 pub use unconfirmed::UnconfirmedCreate;
 pub(crate) use unconfirmed::{Before, Expected, SentWindow};
@@ -43,11 +43,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Certainty {
     /// Nothing left this machine.
     NotSent,
-    /// The service answered and did nothing.
+    /// The service refused the call and did nothing.
     Rejected,
     /// It was a read, which changes nothing whatever became of it.
     NoEffect,
-    /// The call may have taken effect: the answer was lost, or the service failed on the way.
+    /// The call may have taken effect: the response was lost, or the service failed on the way.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ pub enum Certainty {
 /// # }
 /// ```
 ///
-/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail: in the service's sentence, they blot out what
+/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail: in the service's sentence, they redact what
 /// we sent and what looks like an address. What may carry them is behind methods that say so:
 /// [`message`](Self::message), [`problems`](Self::problems), [`excerpt`](Self::excerpt), [`detail`](Self::detail).
 pub struct Error(Box<Inner>);
@@ -100,10 +100,10 @@ pub(crate) enum Cause {
     Connect(Transport),
     Timeout(Transport),
     Dropped(Transport),
-    Status(Answered),
-    Unreadable { answer: Answered, path: String, detail: String },
-    TooLarge { answer: Answered, limit: usize },
-    Redirected(Answered),
+    Status(ErrorResponse),
+    Unreadable { response: ErrorResponse, path: String, detail: String },
+    TooLarge { response: ErrorResponse, limit: usize },
+    Redirected(ErrorResponse),
     Undelivered(MessageStatus),
     Vanished,
     GaveUpWaiting,
@@ -168,12 +168,12 @@ impl Error {
         &self.0.cause
     }
 
-    fn answered(&self) -> Option<&Answered> {
+    fn error_response(&self) -> Option<&ErrorResponse> {
         match &self.0.cause {
-            Cause::Status(answer)
-            | Cause::Unreadable { answer, .. }
-            | Cause::TooLarge { answer, .. }
-            | Cause::Redirected(answer) => Some(answer),
+            Cause::Status(response)
+            | Cause::Unreadable { response, .. }
+            | Cause::TooLarge { response, .. }
+            | Cause::Redirected(response) => Some(response),
             _ => None,
         }
     }
@@ -197,25 +197,25 @@ impl Error {
         self.0.attempts
     }
 
-    /// The status of the answer, if there was one.
+    /// Returns the status of the response, if there was one.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
-        self.answered().map(|answer| answer.status)
+        self.error_response().map(|response| response.status)
     }
 
-    /// The headers of the answer, if there was one.
+    /// Returns the headers of the response, if there was one.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
-        self.answered().map(|answer| &answer.headers)
+        self.error_response().map(|response| &response.headers)
     }
 
     /// The service's own sentence, whole. For people; programs go by the predicates.
     ///
     /// A sentence can quote what was sent to it: the key, an address, the words of a mail. `Display` and `Debug` of the error
-    /// blot those out; this does not, so keep it out of logs that others read.
+    /// redact those; this does not, so keep it out of logs that others read.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.answered()?.sentence.as_deref()
+        self.error_response()?.sentence.as_deref()
     }
 
     /// What is wrong with the input, field by field: found before sending, or named by a 400, whose words are the service's
@@ -224,7 +224,7 @@ impl Error {
     pub fn problems(&self) -> Option<&Problems> {
         match &self.0.cause {
             Cause::Input(problems) => Some(problems),
-            Cause::Status(answer) => answer.problems.as_ref(),
+            Cause::Status(response) => response.problems.as_ref(),
             _ => None,
         }
     }
@@ -234,22 +234,22 @@ impl Error {
     pub fn scope(&self) -> Option<&Scope> {
         match &self.0.cause {
             Cause::Scope(scope) => Some(scope),
-            Cause::Status(answer) => answer.scope.as_ref(),
+            Cause::Status(response) => response.scope.as_ref(),
             _ => None,
         }
     }
 
-    /// How long to wait before the next try: the client's own limit is used up, or the service asked for it.
+    /// Returns how long to wait before the next attempt: the client's own limit is used up, or the service sent `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.cause {
             Cause::Limit(LimitError::Busy { wait, .. }) => Some(*wait),
-            Cause::Status(answer) => answer.retry_after(),
+            Cause::Status(response) => response.retry_after(),
             _ => None,
         }
     }
 
-    /// Where in the answer a field did not fit, such as `[3].messageCount`.
+    /// Returns where in the response a field did not fit, such as `[3].messageCount`.
     #[must_use]
     pub fn json_path(&self) -> Option<&str> {
         match &self.0.cause {
@@ -258,7 +258,7 @@ impl Error {
         }
     }
 
-    /// Why an answer could not be read. May quote the answer: keep it out of logs that others read.
+    /// Returns why a response could not be read. May quote it: keep it out of logs that others read.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         match &self.0.cause {
@@ -267,87 +267,87 @@ impl Error {
         }
     }
 
-    /// The start of an answer that was not what it should be. May hold the words of a mail: keep it out of logs that
+    /// Returns the start of a response that was not as expected. May hold the text of an email: keep it out of logs that
     /// others read.
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
-        self.answered().map(|answer| answer.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())
+        self.error_response().map(|response| response.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())
     }
 
-    /// The client could not be built: a bad key, base URL or environment variable.
+    /// Returns whether the client could not be built: a bad key, base URL or environment variable.
     #[must_use]
     pub fn is_config(&self) -> bool {
         self.kind() == ErrorKind::Config
     }
 
-    /// The input breaks a rule, found before sending or by the service (400).
+    /// Returns whether the input breaks a rule, found before sending or by the service (400).
     #[must_use]
     pub fn is_invalid_input(&self) -> bool {
         self.kind() == ErrorKind::InvalidInput
     }
 
-    /// The key is wrong or revoked (401).
+    /// Returns whether the key is wrong or revoked (401).
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.kind() == ErrorKind::Unauthorized
     }
 
-    /// The key may not do this: a missing scope, found before sending or by the service (403).
+    /// Returns whether the key lacks a scope, found before sending or by the service (403).
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.kind() == ErrorKind::Forbidden
     }
 
-    /// No such conversation, or one that the key cannot see (404).
+    /// Returns whether there is no such conversation, or the key cannot see it (404).
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.kind() == ErrorKind::NotFound
     }
 
-    /// The service says that the key made too many requests (429).
+    /// Returns whether the service says that the key made too many requests (429).
     #[must_use]
     pub fn is_rate_limited(&self) -> bool {
         self.kind() == ErrorKind::RateLimited
     }
 
-    /// The client's own limiter would have had to wait longer than the call allows. Nothing was sent;
+    /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
     /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.kind() == ErrorKind::Busy
     }
 
-    /// The service failed (5xx).
+    /// Returns whether the service failed (5xx).
     #[must_use]
     pub fn is_server_error(&self) -> bool {
         self.kind() == ErrorKind::Server
     }
 
-    /// No connection could be made; nothing was sent.
+    /// Returns whether no connection could be made; nothing was sent.
     #[must_use]
     pub fn is_connect(&self) -> bool {
         self.kind() == ErrorKind::Connect
     }
 
-    /// Time ran out: an attempt's, the call's, or that of a wait.
+    /// Returns whether time ran out: an attempt's, the call's, or that of a wait.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.kind() == ErrorKind::Timeout
     }
 
-    /// The connection broke before the whole answer was there.
+    /// Returns whether the connection broke before the whole response was there.
     #[must_use]
     pub fn is_dropped(&self) -> bool {
         self.kind() == ErrorKind::Dropped
     }
 
-    /// The answer is not what the service answers: not JSON, another shape, too large, or a redirect.
+    /// Returns whether the response was malformed: not JSON, another shape, too large, or a redirect.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {
         self.kind() == ErrorKind::Unreadable
     }
 
-    /// A message that was waited for could not be delivered, or is gone.
+    /// Returns whether a message that was waited for could not be delivered, or is gone.
     #[must_use]
     pub fn is_undelivered(&self) -> bool {
         self.kind() == ErrorKind::Undelivered

@@ -79,7 +79,7 @@ impl fmt::Debug for UnconfirmedCreate {
 /// What was meant to be created.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub(crate) enum Expected {
+pub enum Expected {
     Note { body: String },
     Message { body: String, labels: Vec<String>, send: bool },
 }

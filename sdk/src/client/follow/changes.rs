@@ -1,7 +1,6 @@
-//! Following a list that has no cursor: ask again and again, and tell what is different.
+//! Following a list that has no cursor, by reading it at intervals.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,15 +15,16 @@ use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
+use crate::model::shows;
 use crate::{ConversationSummary, Operation, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
 
 /// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
-/// It asks for the list at intervals and tells what is different. While the list is shorter than a page (100
-/// conversations), no change is missed and none is told twice; changes that were undone between two looks, or followed
-/// each other, are told as one. When a page is full, a [`Change::Gap`] says that something may have been missed; narrow the
+/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100
+/// conversations), no change is missed or repeated; changes that were undone between two looks, or followed
+/// each other, come as one. When a page is full, a [`Change::Gap`] says that something may have been missed; narrow the
 /// list, by inbox or assignment, until it fits.
 ///
 /// The first look tells nothing but such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
@@ -169,11 +169,4 @@ impl Stream for Changes {
     }
 }
 
-impl fmt::Debug for Changes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Changes")
-            .field("input", &self.input)
-            .field("every", &self.every)
-            .finish_non_exhaustive()
-    }
-}
+shows! { Changes: input every; }

@@ -11,7 +11,7 @@ const REMEMBERED: usize = 10_000;
 /// What happened in a list of conversations between two looks at it.
 ///
 /// A summary counts messages, its own team's and this key's among them. Who wrote last is in the conversation, so a bot that
-/// answers looks there, or it answers itself:
+/// answers emails can read it, or ask a person to:
 ///
 /// ```no_run
 /// use shared_inbox::{Client, Direction, Result, follow::Change};

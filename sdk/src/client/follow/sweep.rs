@@ -15,9 +15,10 @@ use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
+use crate::model::shows;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
-/// A part of the list of conversations, as the service can be asked for it.
+/// A part of the list of conversations, as the service can list it.
 ///
 /// ```
 /// fn is_closed(slice: &shared_inbox::follow::Slice) -> bool {
@@ -50,13 +51,13 @@ impl fmt::Display for Slice {
 
 /// Every conversation that the key can see, each once; made by [`Client::sweep`](crate::Client::sweep).
 ///
-/// A list of the service ends after 100 conversations, so what is longer is asked for in slices: by status, then by inbox,
+/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox,
 /// then those of this key's agent and those of nobody. The API has no slice for the conversations of one teammate or of one
 /// tag; so where an inbox has more than 100 of a status, those that others have are complete only among the newest 100.
 /// [`cut`](Self::cut) names each slice of which some may be missing.
 ///
 /// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
-/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is told as it
+/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is returned as it
 /// was first seen. After an error that can pass ([`is_retryable`](crate::Error::is_retryable)) the sweep goes on where it was, with growing
 /// pauses. Any other error ends it: a wrong key, a bad header, a response that is not the service's.
 ///
@@ -319,8 +320,4 @@ impl Stream for Sweep {
     }
 }
 
-impl fmt::Debug for Sweep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sweep").field("input", &self.input).field("cut", &self.cut).finish_non_exhaustive()
-    }
-}
+shows! { Sweep: input cut; }

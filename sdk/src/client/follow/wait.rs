@@ -31,7 +31,7 @@ const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
 /// let thread = inbox.conversation(&id);
 /// let sent = thread.reply("Which order is it about?").and_send().await?;
 /// thread.wait_until_sent(&sent.message_id).await?;
-/// let answer = thread.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
+/// let reply = thread.wait_for_reply(&sent.message_id).within(Duration::from_secs(3600)).await?;
 /// # Ok(())
 /// # }
 /// ```

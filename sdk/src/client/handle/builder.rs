@@ -14,6 +14,7 @@ use crate::client::policy::{
     Clock, MemoryLimiter, Options, RateLimiter, RetryPolicy, TokioClock, Verification,
 };
 use crate::limits;
+use crate::model::shows;
 
 const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 const API_KEY: &str = "SHARED_INBOX_API_KEY";
@@ -121,7 +122,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How often and how patiently calls are repeated.
+    /// Sets how often calls are repeated, and how long they wait in between.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = policy;
         self
@@ -134,7 +135,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How long the service may take to show what it has created, 10 seconds unless set. A create whose answer was lost
+    /// How long the service may take to show what it has created, 10 seconds unless set. A create whose response was lost
     /// is sent again, once, only if nothing that could be it has shown up by then.
     pub fn visibility_timeout(mut self, visibility_timeout: Duration) -> Self {
         self.options.visibility_timeout = visibility_timeout;
@@ -162,7 +163,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The largest answer that is read, in bytes: 32 MiB unless set.
+    /// Sets the largest response that is read, in bytes: 32 MiB by default.
     pub fn max_answer(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
         self
@@ -286,8 +287,4 @@ fn provide_crypto() {
     }
 }
 
-impl fmt::Debug for ClientBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientBuilder").field("options", &self.options).finish_non_exhaustive()
-    }
-}
+shows! { ClientBuilder: options; }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Client {
-    /// Whose key this is, and what it may do. [`scopes`](Self::scopes) remembers the answer.
+    /// Whose key this is, and what it may do. [`scopes`](Self::scopes) caches the response.
     pub fn me(&self) -> Request<(), Me> {
         Request::bare(&self.core, Operation::Me, None)
     }
@@ -130,13 +130,13 @@ impl Client {
     /// A call to an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`;
     /// `method` is a [`Method`](crate::Method) or an `http::Method`.
     ///
-    /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the answer is lost,
+    /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the response is lost,
     /// unless [`repeatable`](RawRequest::repeatable) says that it may.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// let answer = inbox.raw(shared_inbox::Method::Get, "/webhooks").query("limit", "5").await?;
-    /// let webhooks: serde_json::Value = answer.json()?;
+    /// let response = inbox.raw(shared_inbox::Method::Get, "/webhooks").query("limit", "5").await?;
+    /// let webhooks: serde_json::Value = response.json()?;
     /// # Ok(())
     /// # }
     /// ```

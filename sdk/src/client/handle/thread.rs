@@ -7,7 +7,7 @@ use crate::client::follow::{ReplyWait, SentWait, Wait};
 use crate::input::{
     AddNote, AssignConversation, DocumentItem, Reply, RequestDocuments, SetStatus, TagConversation,
 };
-use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, ReplyResult, Status};
+use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, Status};
 
 /// A conversation to act on; made by [`Client::conversation`]. Holds an id, not the conversation.
 ///
@@ -43,8 +43,8 @@ impl ConversationHandle {
     }
 
     /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.
-    pub fn add_note(&self, body: impl Into<String>) -> CreateRequest<AddNote, Ack> {
-        CreateRequest::note(&self.client.core, &self.client.create_log, &self.id, AddNote::new(body))
+    pub fn add_note(&self, body: impl Into<String>) -> CreateRequest<AddNote> {
+        CreateRequest::new(&self.client.core, &self.client.create_log, &self.id, AddNote::new(body))
     }
 
     /// Sets the status. Setting the same again changes nothing.
@@ -74,8 +74,8 @@ impl ConversationHandle {
 
     /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; to mail the customer,
     /// say [`and_send`](CreateRequest::and_send).
-    pub fn reply(&self, body: impl Into<String>) -> CreateRequest<Reply, ReplyResult> {
-        CreateRequest::reply(&self.client.core, &self.client.create_log, &self.id, Reply::new(body))
+    pub fn reply(&self, body: impl Into<String>) -> CreateRequest<Reply> {
+        CreateRequest::new(&self.client.core, &self.client.create_log, &self.id, Reply::new(body))
     }
 
     /// Asks the customer for documents, at most 20. Awaiting it makes a draft that a person approves; to mail the
@@ -83,8 +83,8 @@ impl ConversationHandle {
     pub fn request_documents(
         &self,
         documents: impl IntoIterator<Item = DocumentItem>,
-    ) -> CreateRequest<RequestDocuments, ReplyResult> {
-        CreateRequest::document_request(
+    ) -> CreateRequest<RequestDocuments> {
+        CreateRequest::new(
             &self.client.core,
             &self.client.create_log,
             &self.id,
@@ -95,7 +95,7 @@ impl ConversationHandle {
     /// Waits until the customer has written after this message, as long as it is awaited unless
     /// [`within`](Wait::within) is set.
     ///
-    /// `after` is the message that asked, or the latest one that you have read: a reply that is there already counts.
+    /// `after` is your own message, or the latest one that you have read: a reply that is there already counts.
     pub fn wait_for_reply(&self, after: &MessageId) -> Wait<ReplyWait> {
         Wait::for_reply(&self.client.core, &self.id, after)
     }

@@ -1,8 +1,8 @@
-//! How patient a call is.
+//! How often a call is repeated, and how long it waits in between.
 
 use std::time::Duration;
 
-/// How often and how patiently a call is repeated.
+/// How often a call is repeated, and how long it waits in between.
 ///
 /// The waits double each time, with up to as much again of jitter, and never exceed [`max_delay`](Self::max_delay); a
 /// `Retry-After` of the service is kept up to [`max_retry_after`](Self::max_retry_after). The call as a whole ends with its
@@ -12,9 +12,9 @@ use std::time::Duration;
 /// use shared_inbox::retry::RetryPolicy;
 /// use std::time::Duration;
 ///
-/// let patient = RetryPolicy::default().attempts(10).max_delay(Duration::from_secs(60));
+/// let persistent = RetryPolicy::default().attempts(10).max_delay(Duration::from_secs(60));
 /// let once = RetryPolicy::never();
-/// # let _ = (patient, once);
+/// # let _ = (persistent, once);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {

@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use shared_inbox::{AssignTo, Certainty, MessageStatus, create::Verification};
 use shared_inbox_mock::{Effect, FaultRule, InboundMail, MockServer};
 
-use crate::hand_in_hand::{HandInHand, client};
+use crate::shared_clock::{SharedClock, client};
 
 #[tokio::test]
 async fn a_reply_whose_answer_is_lost_is_mailed_once() {
     let mock = MockServer::builder().manual_clock().start().await;
-    let clock = Arc::new(HandInHand::with(&mock));
+    let clock = Arc::new(SharedClock::with(&mock));
     let inbox = client(&mock, mock.live_key(), &clock);
     let control = mock.control();
     let mail = InboundMail::new("help@acme.example", "kim@example.com", "Where is it?");
@@ -45,7 +45,7 @@ async fn a_caller_who_wants_no_look_is_told_that_it_is_not_known() {
 #[tokio::test]
 async fn what_can_be_repeated_is_repeated_until_it_is_done() {
     let mock = MockServer::builder().manual_clock().start().await;
-    let clock = Arc::new(HandInHand::with(&mock));
+    let clock = Arc::new(SharedClock::with(&mock));
     let inbox = client(&mock, mock.live_key(), &clock);
     let id = inbox.conversations().await.unwrap()[0].id.clone();
     for effect in [Effect::status(500), Effect::drop_before(), Effect::drop_after(), Effect::truncate(3)] {

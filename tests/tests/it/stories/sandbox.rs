@@ -6,12 +6,12 @@ use shared_inbox::{MessageStatus, event::EventKind};
 use shared_inbox_mock::MockServer;
 
 use super::receiver::Listener;
-use crate::hand_in_hand::{HandInHand, client};
+use crate::shared_clock::{SharedClock, client};
 
 #[tokio::test]
 async fn a_simulated_customer_writes_is_answered_and_writes_back() {
     let mock = MockServer::builder().manual_clock().start().await;
-    let clock = Arc::new(HandInHand::with(&mock));
+    let clock = Arc::new(SharedClock::with(&mock));
     let sandbox = client(&mock, mock.test_key(), &clock);
     let control = mock.control();
     let tests = Listener::start(control, |new| new.test()).await;
@@ -38,7 +38,7 @@ async fn a_simulated_customer_writes_is_answered_and_writes_back() {
 #[tokio::test]
 async fn mail_to_the_bounce_address_fails_and_says_so() {
     let mock = MockServer::builder().manual_clock().start().await;
-    let clock = Arc::new(HandInHand::with(&mock));
+    let clock = Arc::new(SharedClock::with(&mock));
     let sandbox = client(&mock, mock.test_key(), &clock);
     let mail = sandbox.sandbox_inbound("bounce@customer.test", "Hello").await.unwrap();
     let thread = sandbox.conversation(&mail.conversation_id);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::acquire::{BulkQueue, Reservation, Slots, acquire};
-use super::schedule::{Answer, Rules, Schedule, Slot};
+use super::schedule::{Decision, Rules, Schedule, Slot};
 use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 
@@ -193,11 +193,11 @@ impl Slots for Arc<Shared> {
         let (mut state, now) = self.now();
         let left = millis(ends.saturating_duration_since(self.clock.now()));
         Ok(match state.schedule.reserve(request.priority, now, left) {
-            Answer::Reserved(slot) => {
+            Decision::Reserved(slot) => {
                 Reservation::Reserved(Held { limiter: Self::clone(self), slot: Some(slot) })
             }
-            Answer::TooLong { wait } => Reservation::TooLong { wait: Duration::from_millis(wait) },
-            Answer::ComeBack { after } => Reservation::ComeBack { after: Duration::from_millis(after) },
+            Decision::TooLong { wait } => Reservation::TooLong { wait: Duration::from_millis(wait) },
+            Decision::ComeBack { after } => Reservation::ComeBack { after: Duration::from_millis(after) },
         })
     }
 

@@ -69,7 +69,7 @@ pub enum Priority {
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
     /// Completes when the request may be sent; it is then counted, until its permit says otherwise.
     ///
-    /// If that takes longer than the [`max_wait`](AcquireRequest::max_wait), the answer is [`LimitError::Busy`] with the wait, as
+    /// If that takes longer than the [`max_wait`](AcquireRequest::max_wait), the result is [`LimitError::Busy`] with the wait, as
     /// early as it is known. A `max_wait` of zero never waits.
     fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>>;
 }

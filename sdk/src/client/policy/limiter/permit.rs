@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::{KeyFingerprint, Priority};
 
-/// What a permit is asked for.
+/// A request for a permit.
 ///
 /// ```
 /// use shared_inbox::{rate_limit::{AcquireRequest, Priority}};
 /// use std::time::Duration;
 ///
-/// let ask = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(60));
-/// assert_eq!(ask.priority, Priority::Bulk);
+/// let request = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(60));
+/// assert_eq!(request.priority, Priority::Bulk);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -69,15 +69,15 @@ impl AcquireRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PermitOutcome {
-    /// It was answered, or failed on the way. It had to connect first and may have reached the service as late as now, so
+    /// It has a response, or failed on the way. It had to connect first and may have reached the service as late as now, so
     /// one that took long is to be counted from now on.
     Finished,
     /// It was never sent: the place is free again.
     GivenUp,
-    /// It was answered with 429 although the limit was kept: others use the key too.
+    /// The service responded with 429 although the limit was kept: others use the key too.
     #[non_exhaustive]
     Throttled {
-        /// What the service asked for, if it did.
+        /// The `Retry-After` of the response, if it has one.
         retry_after: Option<Duration>,
     },
     /// Nobody said: the call was dropped on the way. It may have been sent, as late as now.
@@ -112,7 +112,7 @@ impl Permit {
         Self(Some(Box::new(on_end)))
     }
 
-    /// The request was answered, or failed on the way.
+    /// Ends the permit of a request that has a response, or failed on the way.
     pub fn finished(self) {
         self.end(PermitOutcome::Finished);
     }
@@ -122,7 +122,7 @@ impl Permit {
         self.end(PermitOutcome::GivenUp);
     }
 
-    /// The service answered 429; `retry_after` is what it asked for, if it did.
+    /// Ends the permit of a request to which the service responded with 429; `retry_after` is its `Retry-After`.
     pub fn throttled(self, retry_after: Option<Duration>) {
         self.end(PermitOutcome::Throttled { retry_after });
     }

@@ -104,7 +104,7 @@ pub(super) struct Slot {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Answer {
+pub(super) enum Decision {
     Reserved(Slot),
     /// Not within the time that the caller has; so long it would have to wait.
     TooLong {
@@ -200,7 +200,7 @@ impl Schedule {
     }
 
     /// Gives a slot to a caller who waits for `max_wait` at most.
-    pub(super) fn reserve(&mut self, priority: Priority, now: u64, max_wait: u64) -> Answer {
+    pub(super) fn reserve(&mut self, priority: Priority, now: u64, max_wait: u64) -> Decision {
         self.settle(now);
         let (span, near, lend) = (self.rules.span(), self.rules.near(), self.rules.lend());
         let open = now.max(self.closed_until);
@@ -233,17 +233,17 @@ impl Schedule {
                     let common = common.map(|slot| slot.at.saturating_sub(now + near));
                     let after = own.into_iter().chain(common).min().unwrap_or(wait).max(1);
                     return if after > max_wait {
-                        Answer::TooLong { wait }
+                        Decision::TooLong { wait }
                     } else {
-                        Answer::ComeBack { after }
+                        Decision::ComeBack { after }
                     };
                 }
                 reserved
             }
         };
-        let Some(slot) = slot else { return Answer::TooLong { wait: span } };
+        let Some(slot) = slot else { return Decision::TooLong { wait: span } };
         if slot.at > now.saturating_add(max_wait) {
-            return Answer::TooLong { wait: slot.at - now };
+            return Decision::TooLong { wait: slot.at - now };
         }
         if given_back == Some(slot) {
             self.given_back.pop_front();
@@ -255,7 +255,7 @@ impl Schedule {
                 self.queue_ends = slot.at;
             }
         }
-        Answer::Reserved(slot)
+        Decision::Reserved(slot)
     }
 
     fn settle(&mut self, now: u64) {

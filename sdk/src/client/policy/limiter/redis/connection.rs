@@ -34,7 +34,7 @@ pub enum StoreError {
         "the store's URL is not valid: write redis://[user:password@]host[:port][/db], or rediss:// for TLS"
     )]
     Url,
-    /// The URL asks for TLS.
+    /// The URL requires TLS.
     #[error("the store's URL asks for TLS: turn on the feature `redis-rustls`")]
     NoTls,
     /// The certificate that was given cannot be used.
@@ -53,7 +53,7 @@ pub enum StoreError {
     )]
     #[non_exhaustive]
     NoTime {
-        /// The first word of its answer.
+        /// The error code of its response.
         code: String,
     },
     /// The limit is not one that a store can keep.
@@ -72,7 +72,7 @@ pub enum StoreError {
     )]
     #[non_exhaustive]
     Refused {
-        /// The first word of its answer.
+        /// The error code of its response.
         code: String,
     },
 }
@@ -117,7 +117,7 @@ impl Connection {
         Ok(Self { client, timeout, open: tokio::sync::Mutex::default() })
     }
 
-    /// How long an answer is waited for.
+    /// How long to wait for a response.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }

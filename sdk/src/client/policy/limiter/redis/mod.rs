@@ -16,6 +16,7 @@ use super::schedule::Rules;
 use super::{AcquireRequest, KeyFingerprint, LimitError, Permit, RateLimiter};
 use crate::client::policy::clock::BoxFuture;
 use crate::limits;
+use crate::model::shows;
 
 use batcher::Batcher;
 pub use connection::StoreError;
@@ -38,7 +39,7 @@ use state::KeyState;
 /// ```
 ///
 /// It gives out slots as [`MemoryLimiter`](crate::rate_limit::MemoryLimiter) does, first come, first served among all processes: one script
-/// call reserves a slot, and nobody asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
+/// call reserves a slot, and no call asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
 ///
 /// The store keeps one string for each API key, named by a [hash](KeyFingerprint) of it. A limiter can be shared by clients with
 /// different keys (pass an `Arc`).
@@ -88,7 +89,7 @@ impl RedisLimiter {
         RedisLimiterBuilder::new(urls.into_iter().map(Into::into).collect(), true)
     }
 
-    /// Returns whether the store was away when it was last asked, for any key.
+    /// Returns whether the last request to the store failed, for any key.
     #[must_use]
     pub fn is_away(&self) -> bool {
         self.keys().states.values().any(|state| state.is_away())
@@ -191,7 +192,7 @@ impl RedisLimiterBuilder {
         self
     }
 
-    /// Sets how long to wait for an answer of the store before it counts as away, half a second by default; twice that for
+    /// Sets how long to wait for a response of the store before it counts as away, half a second by default; twice that for
     /// a connection.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -250,8 +251,4 @@ impl RedisLimiterBuilder {
     }
 }
 
-impl fmt::Debug for RedisLimiterBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisLimiterBuilder").field("limit", &self.limit).finish_non_exhaustive()
-    }
-}
+shows! { RedisLimiterBuilder: limit; }

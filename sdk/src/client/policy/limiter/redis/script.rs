@@ -1,4 +1,4 @@
-//! The script that reserves slots in the store: what it is told and what it answers.
+//! The script that reserves slots in the store: its input and its output.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};

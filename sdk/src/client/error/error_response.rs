@@ -1,11 +1,11 @@
-//! What an answered failure carries: status, headers, the service's sentence and what can be read from it.
+//! What an error response carries: status, headers, the service's message and what can be read from it.
 
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
-use super::blot::blot;
+use super::redact::redact;
 use crate::{Problems, Scope};
 
 /// Enough to recognise a proxy's error page by.
@@ -13,8 +13,8 @@ const EXCERPT: usize = 200;
 /// The longest sentence of the service that is kept.
 const SENTENCE: usize = 1_000;
 
-/// What the service (or something in front of it) answered.
-pub(crate) struct Answered {
+/// A response of the service, or of something in front of it.
+pub(crate) struct ErrorResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     /// The service's own sentence, when the body had its form.
@@ -26,7 +26,7 @@ pub(crate) struct Answered {
     pub(crate) excerpt: String,
 }
 
-impl Answered {
+impl ErrorResponse {
     pub(crate) fn unexpected(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
         let excerpt = excerpt(body);
         Self { status, headers, sentence: None, shown: None, problems: None, scope: None, excerpt }
@@ -40,24 +40,24 @@ impl Answered {
         scope: Option<&Scope>,
         sent: &[String],
     ) -> Self {
-        let mut answer = Self::unexpected(status, headers, body);
-        let Some(sentence) = sentence(body) else { return answer };
+        let mut response = Self::unexpected(status, headers, body);
+        let Some(sentence) = sentence(body) else { return response };
         if status == StatusCode::BAD_REQUEST {
-            answer.problems = Some(Problems::parse(&sentence));
+            response.problems = Some(Problems::parse(&sentence));
         }
         if status == StatusCode::FORBIDDEN {
             // There are other reasons for a 403, and scopes are everyday words: only the one that this call needs counts.
             let named = |scope: &&Scope| {
                 sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
             };
-            answer.scope = scope.filter(named).cloned();
+            response.scope = scope.filter(named).cloned();
         }
-        answer.shown = Some(blot(&sentence, sent));
-        answer.sentence = Some(sentence);
-        answer
+        response.shown = Some(redact(&sentence, sent));
+        response.sentence = Some(sentence);
+        response
     }
 
-    /// Whether the same request may be answered otherwise later.
+    /// Whether the same request may succeed later.
     pub(crate) fn can_pass(&self) -> bool {
         let is_failure = self.status.is_server_error() && self.status != StatusCode::NOT_IMPLEMENTED;
         is_failure || matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)

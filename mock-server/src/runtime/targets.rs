@@ -279,6 +279,3 @@ fn reserved_v6(ip: Ipv6Addr) -> Option<&'static str> {
         _ => Some("a reserved address"),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ const BLOT: &str = "[…]";
 
 /// The sentence without any run of a dozen characters that stands in `sent` too, and without whatever has the form of an
 /// address.
-pub(super) fn blot(sentence: &str, sent: &[String]) -> String {
+pub(super) fn redact(sentence: &str, sent: &[String]) -> String {
     let chars: Vec<char> = sentence.chars().collect();
     let plain: Vec<char> = chars.iter().copied().map(folded).collect();
     let mut hidden = vec![false; chars.len()];
@@ -63,21 +63,21 @@ fn hide_addresses(plain: &[char], hidden: &mut [bool]) {
 
 #[cfg(test)]
 mod tests {
-    use super::blot;
+    use super::redact;
 
     #[test]
-    fn a_dozen_characters_that_we_sent_are_blotted_out_and_fewer_are_not() {
+    fn a_dozen_characters_that_we_sent_are_redacted_and_fewer_are_not() {
         let sent = ["Your refund of 20 EUR\nis on its way.".to_owned()];
         assert_eq!(
-            blot("body: \"REFUND of 20 eur is on\" is not allowed", &sent),
+            redact("body: \"REFUND of 20 eur is on\" is not allowed", &sent),
             "body: \"[…]\" is not allowed"
         );
-        assert_eq!(blot("body: `your refund` is not allowed", &sent), "body: `your refund` is not allowed");
-        assert_eq!(blot("body: must be shorter", &[]), "body: must be shorter");
+        assert_eq!(redact("body: `your refund` is not allowed", &sent), "body: `your refund` is not allowed");
+        assert_eq!(redact("body: must be shorter", &[]), "body: must be shorter");
     }
 
     #[test]
-    fn what_has_the_form_of_an_address_is_blotted_out() {
+    fn what_has_the_form_of_an_address_is_redacted() {
         for address in [
             "kim@example.com",
             "Kim.O+x@EXAMPLE",
@@ -85,9 +85,9 @@ mod tests {
             "kim＠example.com",
             "köln@bücher.example",
         ] {
-            assert_eq!(blot(&format!("no mail to <{address}>, sorry"), &[]), "no mail to <[…]>, sorry");
-            assert_eq!(blot(address, &[]), "[…]");
+            assert_eq!(redact(&format!("no mail to <{address}>, sorry"), &[]), "no mail to <[…]>, sorry");
+            assert_eq!(redact(address, &[]), "[…]");
         }
-        assert_eq!(blot("mention people as @ name or @Anna", &[]), "mention people as @ name or @Anna");
+        assert_eq!(redact("mention people as @ name or @Anna", &[]), "mention people as @ name or @Anna");
     }
 }

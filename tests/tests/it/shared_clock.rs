@@ -13,24 +13,24 @@ use shared_inbox::{
 use shared_inbox_mock::{Control, MockServer};
 
 /// Whoever waits moves the time for all.
-pub(crate) struct HandInHand {
+pub(crate) struct SharedClock {
     control: Control,
     now: Mutex<Instant>,
 }
 
-impl HandInHand {
+impl SharedClock {
     pub(crate) fn with(mock: &MockServer) -> Self {
         Self { control: mock.control().clone(), now: Mutex::new(Instant::now()) }
     }
 }
 
-impl fmt::Debug for HandInHand {
+impl fmt::Debug for SharedClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HandInHand")
+        f.write_str("SharedClock")
     }
 }
 
-impl Clock for HandInHand {
+impl Clock for SharedClock {
     fn now(&self) -> Instant {
         *self.now.lock().unwrap()
     }
@@ -46,7 +46,7 @@ impl Clock for HandInHand {
 }
 
 /// A client of `mock` with this key whose waits move the mock's clock.
-pub(crate) fn client(mock: &MockServer, key: &str, clock: &std::sync::Arc<HandInHand>) -> Client {
+pub(crate) fn client(mock: &MockServer, key: &str, clock: &std::sync::Arc<SharedClock>) -> Client {
     Client::builder(mock.base_url(), key)
         .clock(clock.clone())
         .build()

@@ -2,14 +2,22 @@
 
 use std::time::Duration;
 
-use rmcp::model::{GetExtensions as _, RequestId};
+use rmcp::{
+    model::{GetExtensions as _, JsonRpcMessage, RequestId},
+    transport::Transport as _,
+};
 use serde_json::{Value, json};
+use shared_inbox_mcp::stdio::{QueueWait, Stdio};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split},
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split},
     time::timeout,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::*;
+/// How many requests are worked on at once, how many are queued, and how many run without a place in the queue.
+const MAX_RUNNING: usize = 32;
+const MAX_QUEUED: usize = 256;
+const MAX_UNQUEUED: usize = 16;
 
 type Pipe = Stdio<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
 
@@ -37,9 +45,15 @@ impl Client {
 }
 
 fn pair() -> (Client, Pipe) {
+    let (client, stdio, _) = connected();
+    (client, stdio)
+}
+
+fn connected() -> (Client, Pipe, CancellationToken) {
     let (ours, theirs) = duplex(1 << 16);
     let ((reader, writer), (read, write)) = (split(ours), split(theirs));
-    (Client { reader: BufReader::new(reader), writer }, Stdio::over(read, write))
+    let (stdio, closed) = Stdio::over(read, write);
+    (Client { reader: BufReader::new(reader), writer }, stdio, closed)
 }
 
 /// Returns the id of the next request that is to be worked on, and how long it waited.
@@ -119,7 +133,16 @@ async fn no_more_is_read_than_can_wait() {
     let reads = async { while stdio.receive().await.is_some() {} };
     let both = async { tokio::join!(flood, reads) };
     assert!(timeout(Duration::from_secs(1), both).await.is_err());
-    assert_eq!(stdio.in_flight.count(), MAX_RUNNING + in_flight::MAX_QUEUED);
+    // What was read is given up when it has waited for too long, and no more than that.
+    let (mut given_up, began) = (0, tokio::time::Instant::now());
+    while began.elapsed() < Duration::from_secs(50) {
+        tokio::select! {
+            refused = client.hears() => given_up += usize::from(refused["error"].is_object()),
+            _ = stdio.receive() => panic!("there is no place"),
+            () = tokio::time::sleep_until(began + Duration::from_secs(50)) => {}
+        }
+    }
+    assert_eq!(given_up, MAX_QUEUED);
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,12 +150,12 @@ async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
     let (mut client, mut stdio) = pair();
     fill(&mut client, &mut stdio).await;
     let listen = json!({ "notifications": { "toolsListChanged": true } });
-    for id in 0..in_flight::MAX_UNQUEUED + 2 {
+    for id in 0..MAX_UNQUEUED + 2 {
         let (method, params) =
             if id % 2 == 0 { ("ping", json!({})) } else { ("subscriptions/listen", listen.clone()) };
         client.says(json!({ "jsonrpc": "2.0", "id": 100 + id, "method": method, "params": params })).await;
     }
-    for _ in 0..in_flight::MAX_UNQUEUED {
+    for _ in 0..MAX_UNQUEUED {
         assert!(matches!(stdio.receive().await, Some(JsonRpcMessage::Request(_))));
     }
     assert!(timeout(Duration::from_secs(1), stdio.receive()).await.is_err(), "the others wait");
@@ -140,10 +163,10 @@ async fn pings_and_subscriptions_need_no_place_as_far_as_there_are_few() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_read_before_the_end_is_still_worked_on() {
-    let (mut client, mut stdio) = pair();
+    let (mut client, mut stdio, closed) = connected();
     client.asks(0..2).await;
     client.writer.shutdown().await.unwrap();
     assert_eq!(begun(&mut stdio).await.0, RequestId::Number(0));
     assert_eq!(begun(&mut stdio).await.0, RequestId::Number(1));
-    assert!(stdio.receive().await.is_none() && stdio.closed.is_cancelled());
+    assert!(stdio.receive().await.is_none() && closed.is_cancelled());
 }

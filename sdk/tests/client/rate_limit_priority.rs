@@ -1,0 +1,358 @@
+//! Who goes first under the rate limit, and what a call makes of it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::{Fault, Service, conversation_id};
+use shared_inbox::{
+    Certainty,
+    create::Verification,
+    rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter},
+    retry::{BoxFuture, RetryPolicy},
+};
+use tokio::time::{Instant, sleep};
+
+use super::rate_limit::{MINUTE, ask, paused, take, wait};
+
+#[test]
+fn interactive_calls_go_ahead_of_bulk_calls_that_waited_longer() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(24));
+        take(&limiter, Priority::ReadBack, 24).await;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        // Two of the bulk calls have the places that are theirs.
+        for (count, priority) in [(9, Priority::Bulk), (9, Priority::Interactive)] {
+            for _ in 0..count {
+                let (limiter, order) = (Arc::clone(&limiter), Arc::clone(&order));
+                tasks.push(tokio::spawn(async move {
+                    limiter.acquire(ask(priority)).await.unwrap().finished();
+                    order.lock().unwrap().push(priority);
+                }));
+                tokio::task::yield_now().await;
+            }
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let order = order.lock().unwrap();
+        let ahead = order.iter().take(11).filter(|priority| **priority == Priority::Interactive).count();
+        assert_eq!(ahead, 9, "{order:?}");
+    });
+}
+
+#[test]
+fn a_twelfth_of_the_limit_is_for_bulk_calls_however_many_interactive_ones_there_are() {
+    // Two a second, evenly spread, is more than there is room for; 300 that ask again at once come in bursts.
+    for (callers, every) in [(1, Duration::from_millis(500)), (300, Duration::ZERO)] {
+        paused(async move {
+            let limiter = Arc::new(MemoryLimiter::new(120));
+            let interactive = Arc::new(Mutex::new(Vec::new()));
+            let mut load = tokio::task::JoinSet::new();
+            for _ in 0..callers {
+                let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&interactive));
+                load.spawn(async move {
+                    loop {
+                        let (limiter, sent) = (Arc::clone(&limiter), Arc::clone(&sent));
+                        let call = async move {
+                            limiter.acquire(ask(Priority::Interactive)).await.unwrap().finished();
+                            sent.lock().unwrap().push(Instant::now());
+                        };
+                        if every.is_zero() {
+                            call.await;
+                        } else {
+                            tokio::spawn(call);
+                            sleep(every).await;
+                        }
+                    }
+                });
+            }
+            sleep(Duration::from_secs(121)).await;
+            let started = Instant::now();
+            let bulk = |_| {
+                let limiter = Arc::clone(&limiter);
+                tokio::spawn(async move {
+                    // As long as a call has, unless set otherwise.
+                    let ask = AcquireRequest::new(Priority::Bulk).max_wait(2 * MINUTE);
+                    limiter.acquire(ask).await.map(Permit::finished)
+                })
+            };
+            for task in (0..10).map(bulk).collect::<Vec<_>>() {
+                task.await.unwrap().unwrap();
+            }
+            assert!(started.elapsed() < 2 * MINUTE, "{:?}", started.elapsed());
+            let hour = Instant::now() + Duration::from_secs(3600);
+            let mut bulk = 0;
+            while Instant::now() < hour {
+                limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
+                bulk += 1;
+            }
+            // One at a time, each after half a minute.
+            assert!(bulk >= 55, "{bulk} in an hour");
+            let sent = interactive.lock().unwrap();
+            let later = sent.iter().filter(|at| **at > hour - Duration::from_secs(3600)).count();
+            assert!(later > 59 * 100, "{later} interactive calls in an hour");
+        });
+    }
+}
+
+#[test]
+fn a_bulk_call_is_not_refused_for_a_long_queue_of_interactive_ones() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let waiting = |_| {
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(
+                async move { limiter.acquire(ask(Priority::Interactive)).await.map(Permit::finished) },
+            )
+        };
+        let waiting: Vec<_> = (0..1_000).map(waiting).collect();
+        tokio::task::yield_now().await;
+        limiter.acquire(AcquireRequest::new(Priority::Bulk).max_wait(2 * MINUTE)).await.unwrap().finished();
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+}
+
+#[test]
+fn a_long_queue_of_bulk_calls_leaves_room_for_others_all_the_time() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let bulk = |_| {
+            let limiter = Arc::clone(&limiter);
+            tokio::spawn(async move {
+                limiter.acquire(ask(Priority::Bulk)).await.unwrap().finished();
+                Instant::now()
+            })
+        };
+        let mut sent = Vec::new();
+        for task in (0..600).map(bulk).collect::<Vec<_>>() {
+            sent.push(task.await.unwrap());
+        }
+        sent.sort();
+        for window in sent.windows(91) {
+            assert!(window[90] - window[0] >= MINUTE, "91 within {:?}", window[90] - window[0]);
+        }
+    });
+}
+
+#[test]
+fn capacity_is_kept_back_for_interactive_calls_and_for_read_backs() {
+    paused(async {
+        let limiter = MemoryLimiter::new(120);
+        take(&limiter, Priority::Bulk, 90).await;
+        wait(limiter.acquire(AcquireRequest::new(Priority::Bulk)).await);
+        take(&limiter, Priority::Interactive, 20).await;
+        wait(limiter.acquire(AcquireRequest::new(Priority::Interactive)).await);
+        take(&limiter, Priority::ReadBack, 10).await;
+        wait(limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await);
+    });
+}
+
+#[tokio::test]
+async fn clones_share_the_limit_and_no_wait_is_an_error_that_is_not_a_429() {
+    let service = Service::start().await;
+    let client = service.builder().rate_limit(3).build().unwrap();
+    for client in [client.clone(), client.clone(), client.clone()] {
+        client.me().no_wait().await.unwrap();
+    }
+    let error = client.me().no_wait().await.unwrap_err();
+    assert!(error.is_busy() && !error.is_rate_limited());
+    assert_eq!(error.status(), None);
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    assert!(error.retry_after().unwrap() > Duration::from_secs(59));
+    assert!(error.to_string().contains("try again in"), "{error}");
+    assert_eq!(service.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_429_of_the_service_teaches_the_limiter() {
+    let service = Service::start().await;
+    let client = service.client();
+    service.fail_gets([Fault::Header(429, "retry-after", "30")]);
+    let error = client.me().retry(RetryPolicy::never()).await.unwrap_err();
+    assert!(error.is_rate_limited() && !error.is_busy());
+    assert_eq!(error.certainty(), Certainty::Rejected);
+    let error = client.tags().no_wait().await.unwrap_err();
+    assert!(error.is_busy());
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(30)));
+}
+
+#[tokio::test]
+async fn a_create_that_looks_before_and_after_ends_under_the_smallest_limit() {
+    for verification in [Verification::ReadBack, Verification::ReadFirst] {
+        let service = Service::start().await;
+        service.fail_posts([Fault::DropBefore]);
+        let client = service.builder().rate_limit(2).deadline(Duration::from_secs(3600)).build().unwrap();
+        let thread = client.conversation(&conversation_id());
+        let reply = thread.reply("Done.").verification(verification).await.unwrap();
+        assert_eq!((reply.recovered(), service.items().len()), (false, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_create_does_not_wait_for_a_place_that_it_has_itself() {
+    for verification in [Verification::ReadBack, Verification::ReadFirst] {
+        let service = Service::start().await;
+        service.fail_posts([Fault::DropAfter]);
+        let client = service.builder().rate_limit(1).deadline(Duration::from_secs(3600)).build().unwrap();
+        let reply =
+            client.conversation(&conversation_id()).reply("Done.").verification(verification).await.unwrap();
+        assert!(reply.recovered(), "{verification:?}");
+        let waited: Duration = service.clock.slept().iter().sum();
+        assert!(waited < Duration::from_secs(200), "{verification:?}: {waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_read_back_gets_through_when_the_limit_is_used_up() {
+    let service = Service::start().await;
+    let client = service.builder().rate_limit(24).build().unwrap();
+    service.fail_posts([Fault::DropAfter]);
+    service.world.lock().unwrap().slow = Duration::from_secs(3);
+    for _ in 0..21 {
+        client.mailboxes().await.unwrap();
+    }
+    // The create itself uses up what interactive calls may.
+    let before = client.clone();
+    let reply = client.conversation(&conversation_id()).reply("Done.").await.unwrap();
+    assert!(reply.recovered());
+    assert!(before.mailboxes().no_wait().await.unwrap_err().is_busy());
+    assert!(
+        service.clock.slept().iter().all(|slept| *slept < Duration::from_secs(5)),
+        "nothing waited a minute"
+    );
+}
+
+/// Lets everyone through, and notes how it ended.
+#[derive(Debug, Default)]
+struct Doorman {
+    let_in: Mutex<u32>,
+    ended: Arc<Mutex<Vec<PermitOutcome>>>,
+}
+
+impl RateLimiter for Doorman {
+    fn acquire(&self, _: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        Box::pin(async {
+            *self.let_in.lock().unwrap() += 1;
+            let ended = Arc::clone(&self.ended);
+            Ok(Permit::new(move |ending| ended.lock().unwrap().push(ending)))
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_limiter_hears_how_every_request_ended_that_it_let_through() {
+    let service = Service::start().await;
+    let doorman = Arc::new(Doorman::default());
+    let client = service.builder().rate_limiter(Arc::clone(&doorman)).build().unwrap();
+    client.mailboxes().await.unwrap();
+    service.fail_gets([Fault::Before(500), Fault::Header(429, "retry-after", "3"), Fault::None, Fault::Hang]);
+    client.mailboxes().await.unwrap();
+    let given_up = tokio::spawn(client.mailboxes().into_future());
+    while service.count("GET") < 5 {
+        service.committed.notified().await;
+    }
+    assert_eq!(*doorman.let_in.lock().unwrap(), 5);
+    let ended = || doorman.ended.lock().unwrap().clone();
+    assert_eq!(ended().len(), 4);
+    assert_eq!(ended()[..2], [PermitOutcome::Finished, PermitOutcome::Finished]);
+    let PermitOutcome::Throttled { retry_after, .. } = ended()[2] else { panic!("{:?}", ended()) };
+    assert_eq!(retry_after, Some(Duration::from_secs(3)));
+    given_up.abort();
+    let _ = given_up.await;
+    assert_eq!(ended()[3..], [PermitOutcome::Finished, PermitOutcome::Dropped], "it may have been sent");
+}
+
+#[derive(Debug)]
+struct Elsewhere;
+
+impl RateLimiter for Elsewhere {
+    fn acquire(&self, _: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>> {
+        Box::pin(async { Err(LimitError::Unavailable("connection refused".into())) })
+    }
+}
+
+#[tokio::test]
+async fn a_limiter_that_cannot_be_reached_is_an_error_before_sending() {
+    let service = Service::start().await;
+    let client = service.builder().rate_limiter(Elsewhere).build().unwrap();
+    let error = client.me().await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::NotSent);
+    assert!(error.to_string().contains("rate limiter"), "{error}");
+    assert!(service.requests().is_empty());
+}
+
+#[test]
+fn of_many_callers_none_fails_after_it_has_waited_and_who_cannot_make_it_is_told_at_once() {
+    // All of 96 can be served in the time of a call, of 500 not all.
+    for (callers, all) in [(96, true), (500, false)] {
+        paused(async move {
+            let limiter = Arc::new(MemoryLimiter::new(120));
+            let (served, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let mut load = tokio::task::JoinSet::new();
+            for _ in 0..callers {
+                let (limiter, served, refused) = (limiter.clone(), served.clone(), refused.clone());
+                load.spawn(async move {
+                    loop {
+                        let begun = Instant::now();
+                        match limiter
+                            .acquire(AcquireRequest::new(Priority::Interactive).max_wait(2 * MINUTE))
+                            .await
+                        {
+                            Ok(permit) => {
+                                sleep(Duration::from_millis(80)).await;
+                                permit.finished();
+                                served.fetch_add(1, Ordering::Relaxed);
+                            }
+                            Err(error) => {
+                                assert_eq!(begun.elapsed(), Duration::ZERO, "{error}");
+                                refused.fetch_add(1, Ordering::Relaxed);
+                                sleep(Duration::from_secs(10)).await;
+                            }
+                        }
+                    }
+                });
+            }
+            sleep(10 * MINUTE).await;
+            load.abort_all();
+            let (served, refused) = (served.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
+            assert_eq!(refused == 0, all, "{refused} of {callers} callers were refused");
+            assert!(served >= 980, "{served} in ten minutes");
+        });
+    }
+}
+
+/// Eight processes with four callers each, every other one 50 ms from wherever the limit is kept, for four minutes.
+#[test]
+fn near_and_far_callers_go_in_turn_and_use_what_there_is() {
+    paused(async {
+        let limiter = Arc::new(MemoryLimiter::new(120));
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let begun = Instant::now();
+        let mut load = tokio::task::JoinSet::new();
+        for caller in 0..32 {
+            let (limiter, sent, process) = (Arc::clone(&limiter), Arc::clone(&sent), caller % 8);
+            let one_way = Duration::from_millis(if process % 2 == 0 { 0 } else { 50 });
+            load.spawn(async move {
+                loop {
+                    sleep(one_way).await;
+                    let permit = limiter.acquire(ask(Priority::Interactive)).await.unwrap();
+                    sleep(one_way).await;
+                    sent.lock().unwrap().push((begun.elapsed(), process));
+                    sleep(Duration::from_millis(10)).await;
+                    permit.finished();
+                }
+            });
+        }
+        sleep(4 * MINUTE).await;
+        load.abort_all();
+        let sent = sent.lock().unwrap();
+        assert!(sent.len() * 100 >= 4 * 110 * 95, "{} requests", sent.len());
+        // In the first minute all places are free, and whoever is quickest has them.
+        let later = |process| sent.iter().filter(|(at, of)| *at > MINUTE && *of == process).count();
+        let later: Vec<_> = (0..8).map(later).collect();
+        let sum: usize = later.iter().sum();
+        assert!(later.iter().all(|calls| (sum * 80..=sum * 120).contains(&(calls * 800))), "{later:?}");
+    });
+}
