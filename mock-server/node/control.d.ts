@@ -58,7 +58,7 @@ export type DocumentFields = { amount?: number | null; currency?: string | null;
 export type Done = { ok: boolean };
 /** What a client or a receiver sees instead of, or after, the proper thing. */
 export type Effect = { act?: Array<ControlCall> | null; body?: string | null; delayMs?: Latency | null; drop?: When | null; headers?: EffectHeaders; lateSeconds?: number | null; status?: number | null; swap?: boolean | null; truncate?: number | null; twice?: boolean | null; when?: When | null };
-/** Headers of the answer, such as `Retry-After`. */
+/** Headers of the response, such as `Retry-After`. */
 export type EffectHeaders = Record<string, string>;
 /** Every error has this one field. */
 export type Error = { error: string };
@@ -108,7 +108,7 @@ export type JournalEntry = { agentId: string | null; at: string; conversationId:
 export type JournalEntryResponseHeaders = Record<string, string> | null;
 /** A key in the list of the control API. */
 export type KeyEntry = { agentId: string; createdBy: string | null; livemode: boolean; name: string; revoked: boolean; scopes: Array<string> };
-/** How late an answer is. */
+/** How late a response is. */
 export type Latency = number | { max: number; min: number } | { median: number; p99: number };
 /** What led to something, and what it led to. */
 export type Line = { id: string; steps: Array<LineStep> };
@@ -184,7 +184,7 @@ export type SentMailHeaders = Record<string, string>;
 export type SentTry = { at: string; durationMs: number; error: string | null; headers: SentTryHeaders; responseBody: string | null; responseCut: boolean; responseHeaders: SentTryResponseHeaders; status: number | null };
 /** Its headers, as they were sent; none for a try of an older document. */
 export type SentTryHeaders = Record<string, string> | null;
-/** The headers that the receiver answered with; none without an answer of the receiver, or when they are no longer kept. */
+/** The headers that the receiver answered with; none without a response of the receiver, or when they are no longer kept. */
 export type SentTryResponseHeaders = Record<string, string> | null;
 /** The headers of a try that were made for it alone. */
 export type Signed = { signature: string; timestamp: string };

@@ -142,14 +142,14 @@ impl MockServerBuilder {
         no_rate_limit() => rate_limit = None;
         /// Where webhooks may go; this machine too, unless set.
         webhook_targets(targets: WebhookTargets) => targets = targets;
-        /// How long a webhook's receiver has for its answer, in real time whatever the clock; 10 seconds unless set.
+        /// How long a webhook's receiver has for its response, in real time whatever the clock; 10 seconds unless set.
         webhook_answer_time(time: Duration) => webhook_answer_time = time;
         /// The address to listen on; a free port of the loopback address unless set.
         listen(address: SocketAddr) => listen = address;
         /// What the control API then wants as its bearer token over HTTP.
         control_token(token: impl Into<String>) => control_token = Some(token.into());
         /// How long a slow client is waited for, in real time: for the head of a request, for its body (then it is
-        /// answered 408), for the next request on a connection that is kept, and to take its answer; 30 seconds unless set.
+        /// answered 408), for the next request on a connection that is kept, and to take its response; 30 seconds unless set.
         client_timeout(client_timeout: Duration) => client_timeout = client_timeout;
         /// One line on stderr for each request.
         log(log: bool) => log = log;

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// A text, borrowed from the JSON where that is possible.
+/// A text, borrowed from the JSON where that is possible. Transparent, because a value of a query is a bare string.
 #[derive(Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// Gives a type with `parse` the traits that read a text.

@@ -239,7 +239,7 @@ class Effect(TypedDict):
     twice: NotRequired[bool | None]
     when: NotRequired[When | None]
 
-# Headers of the answer, such as `Retry-After`.
+# Headers of the response, such as `Retry-After`.
 EffectHeaders: TypeAlias = 'dict[str, str]'
 
 class Error(TypedDict):
@@ -431,7 +431,7 @@ class KeyEntry(TypedDict):
     revoked: bool
     scopes: list[str]
 
-# How late an answer is.
+# How late a response is.
 Latency: TypeAlias = 'int | dict[str, Any]'
 
 class Line(TypedDict):
@@ -701,7 +701,7 @@ class SentTry(TypedDict):
 # Its headers, as they were sent; none for a try of an older document.
 SentTryHeaders: TypeAlias = 'dict[str, str] | None'
 
-# The headers that the receiver answered with; none without an answer of the receiver, or when they are no longer kept.
+# The headers that the receiver answered with; none without a response of the receiver, or when they are no longer kept.
 SentTryResponseHeaders: TypeAlias = 'dict[str, str] | None'
 
 class Signed(TypedDict):

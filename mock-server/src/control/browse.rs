@@ -56,9 +56,11 @@ impl Control {
         filter: RequestFilter,
         section: Section,
     ) -> Controlled<Page<JournalEntry>> {
-        const MANY: usize = 200;
+        const MAX_INLINE_REQUESTS: usize = 200;
         let requests = self.runtime.journal(|journal| journal.requests());
-        let mut page = self.apart(requests.len() > MANY, move || requests.browse(&filter, section)).await?;
+        let mut page = self
+            .apart(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
+            .await?;
         self.recognize(&mut page.items);
         Ok(page)
     }

@@ -1,4 +1,4 @@
-//! One call of the control API: how it is asked for, what it takes, what it answers, and what is done.
+//! One call of the control API: its method and path, its input, its output, and what it does.
 //!
 //! Each call is written down once, in `calls!` of its family. The routes, the methods of [`Control`], the reading of inputs and
 //! the OpenAPI document are all made from it.
@@ -42,7 +42,7 @@ pub(crate) struct Call {
     pub(crate) route: MethodRouter,
 }
 
-/// What a call answers, for the document.
+/// The response of a call, for the OpenAPI document.
 pub(super) struct OutputSchema {
     pub(super) status: u16,
     /// The content type and the schema, when there is a body.
@@ -175,8 +175,8 @@ where
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<G, Refusal>> + Send,
 {
-    let read = move |asked: &mut CallRequest| -> Result<Act, Refusal> {
-        let (act, taken) = (act.clone(), A::extract(asked)?);
+    let read = move |request: &mut CallRequest| -> Result<Act, Refusal> {
+        let (act, taken) = (act.clone(), A::extract(request)?);
         Ok(Box::new(move |control| {
             Box::pin(
                 async move { act(control, taken).await.map_or_else(Refusal::into_response, Output::respond) },
@@ -206,8 +206,8 @@ type Read = dyn Fn(&mut CallRequest) -> Result<Act, Refusal> + Send + Sync;
 /// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
 fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
     on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
-        let mut asked = asked(&ids, request);
-        let act = control.apart(asked.body().len() > LARGE_DOCUMENT, move || read(&mut asked)).await;
+        let mut call = call_request(&ids, request);
+        let act = control.apart(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
         match act {
             Ok(Ok(act)) => act(control).await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
@@ -249,11 +249,11 @@ where
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Result<Vec<T>, Refusal>> + Send,
 {
-    get(path, name, summary, move |it: Control, (asked, Search(wait)): (A, Search<Wait>)| {
+    get(path, name, summary, move |it: Control, (input, Search(wait)): (A, Search<Wait>)| {
         let act = act.clone();
         async move {
             let enough = wait.least.unwrap_or(1);
-            let look = || act(it.clone(), asked.clone());
+            let look = || act(it.clone(), input.clone());
             let found = match wait.span()? {
                 None => look().await?,
                 Some(span) => it.wait_for(span, look, |found| found.len() >= enough).await?,
@@ -277,11 +277,11 @@ where
     Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
 {
     type CallRequest<A> = (A, (Search<Section>, Search<Wait>));
-    get(path, name, summary, move |it: Control, (asked, (Search(part), Search(wait))): CallRequest<A>| {
+    get(path, name, summary, move |it: Control, (input, (Search(part), Search(wait))): CallRequest<A>| {
         let act = act.clone();
         async move {
             let enough = wait.least.unwrap_or(1);
-            let look = || act(it.clone(), asked.clone(), part);
+            let look = || act(it.clone(), input.clone(), part);
             let found = match wait.span()? {
                 None => look().await?,
                 Some(span) => it.wait_for(span, look, |found| found.items.len() >= enough).await?,
@@ -331,7 +331,7 @@ impl Wait {
     }
 }
 
-fn asked(ids: &RawPathParams, request: Request) -> CallRequest {
+fn call_request(ids: &RawPathParams, request: Request) -> CallRequest {
     let (parts, _) = request.into_parts();
     let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
     CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }

@@ -39,7 +39,7 @@ pub(super) struct InputSchema {
 /// Something that a call takes in.
 pub(super) trait Extract: Sized + Send + 'static {
     fn describe(_taken: &mut InputSchema, _generator: &mut SchemaGenerator) {}
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal>;
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal>;
 }
 
 impl Extract for () {
@@ -53,8 +53,8 @@ impl<A: Extract, B: Extract> Extract for (A, B) {
         A::describe(taken, generator);
         B::describe(taken, generator);
     }
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        Ok((A::extract(asked)?, B::extract(asked)?))
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        Ok((A::extract(request)?, B::extract(request)?))
     }
 }
 
@@ -63,8 +63,8 @@ impl<A: Extract, B: Extract> Extract for (A, B) {
 pub(super) struct Id(pub(super) String);
 
 impl Extract for Id {
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        asked.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        request.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
     }
 }
 
@@ -76,8 +76,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Search<T> {
     fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         taken.query.push(T::json_schema(generator));
     }
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        let Query(query) = Query::try_from_uri(&asked.uri).map_err(|rejection| {
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        let Query(query) = Query::try_from_uri(&request.uri).map_err(|rejection| {
             let text = rejection.body_text();
             Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
         })?;
@@ -100,8 +100,8 @@ impl Extract for Whole {
     fn describe(taken: &mut InputSchema, _: &mut SchemaGenerator) {
         taken.body = Some((world_document(), true));
     }
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        Ok(Self(asked.body()))
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        Ok(Self(request.body()))
     }
 }
 
@@ -120,8 +120,8 @@ pub(super) fn world_document() -> Schema {
 pub(crate) struct ControlDocument(pub(crate) fn() -> &'static Value);
 
 impl Extract for ControlDocument {
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        asked.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        request.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
     }
 }
 
@@ -129,8 +129,13 @@ impl Extract for ControlDocument {
 pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
 
 impl Extract for Stopping {
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        asked.extensions.get().cloned().map(Self).ok_or_else(|| Refusal::new(500, "The server is stopping."))
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        request
+            .extensions
+            .get()
+            .cloned()
+            .map(Self)
+            .ok_or_else(|| Refusal::new(500, "The server is stopping."))
     }
 }
 
@@ -142,8 +147,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Input<T> {
         let required = schemars::schema_for!(T).get("required").is_some();
         taken.body = Some((generator.subschema_for::<T>(), required));
     }
-    fn extract(asked: &mut CallRequest) -> Result<Self, Refusal> {
-        let body = asked.body();
+    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+        let body = request.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
         read(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
             Err(problems) => problems.into(),

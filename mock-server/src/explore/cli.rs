@@ -29,6 +29,10 @@ use super::{
 ///
 ///   shared-inbox-mock explore --scenario scenario.toml -- python app.py
 ///
+/// With `mode = "server"` in the scenario COMMAND is started once and stays. It listens on PORT, receives webhooks at
+/// `webhook_path` that are signed with SHARED_INBOX_WEBHOOK_SECRET, and is killed and started again. Webhooks come
+/// twice, late, out of order, or are lost.
+///
 /// When everything has calmed down, every customer must be answered, none twice, what people decided respected, and all
 /// else as without trouble. Status 0: nothing found; 1: something found; 2: it could not run.
 #[derive(Args)]

@@ -9,6 +9,7 @@
 
 mod app;
 mod calls;
+mod chance;
 mod cli;
 mod driver;
 mod explorer;

@@ -131,14 +131,6 @@ impl Session {
             (schedule, execution, broken) = found;
             again = self.repeat(&schedule, &broken).await?;
         }
-        if again == 0 && std::env::var("EXPLORE_DEBUG").is_ok() {
-            eprintln!(
-                "UNCONFIRMED {} {}\n{}",
-                schedule.token(),
-                broken.summary,
-                timeline(&schedule, &execution).join("\n")
-            );
-        }
         let reproduced = format!("{again} of {REPEATS}");
         Ok((again > 0).then(|| self.finding(steps, (schedule, execution, broken), reproduced)))
     }

@@ -1,4 +1,4 @@
-//! What goes wrong: with an answer, or with a webhook on its way.
+//! What goes wrong: with a response, or with a webhook on its way.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -46,7 +46,7 @@ pub(crate) enum Act {
     Swap,
     /// A webhook is sent so much later, on the world's clock.
     Late(Duration),
-    /// The proper answer, and control calls right before or after the request takes effect.
+    /// The proper response, and control calls right before or after the request takes effect.
     Control {
         calls: Vec<ControlCall>,
         when: When,
@@ -122,24 +122,24 @@ impl Effect {
         Self::of(Act::Drop(When::Before))
     }
 
-    /// The request took effect, then the connection closes without an answer. For a webhook: the receiver's answer is
+    /// The request took effect, then the connection closes without a response. For a webhook: the receiver's response is
     /// lost, so it comes again.
     pub fn drop_after() -> Self {
         Self::of(Act::Drop(When::After))
     }
 
-    /// The answer's headers and only the first bytes of its body, then the connection closes. For a webhook: its own body
+    /// The response's headers and only the first bytes of its body, then the connection closes. For a webhook: its own body
     /// is cut.
     pub fn truncate(bytes: usize) -> Self {
         Self::of(Act::Truncate(bytes))
     }
 
-    /// That text, with the status that the answer would have had.
+    /// That text, with the status that the response would have had.
     pub fn body(text: impl Into<String>) -> Self {
         Self::of(Act::Body(text.into()))
     }
 
-    /// The proper answer, late.
+    /// The proper response, late.
     pub fn delay(delay: Duration) -> Self {
         Self::of(Act::Answer).delayed(delay)
     }
@@ -159,12 +159,12 @@ impl Effect {
         Self::of(Act::Late(by))
     }
 
-    /// The proper answer; right before the request is handled, these control calls are made.
+    /// The proper response; right before the request is handled, these control calls are made.
     pub fn act_before(calls: impl IntoIterator<Item = ControlCall>) -> Self {
         Self::of(Act::Control { calls: calls.into_iter().collect(), when: When::Before })
     }
 
-    /// The proper answer; once the request took effect, and before it is answered, these control calls are made.
+    /// The proper response; once the request took effect, and before it is answered, these control calls are made.
     pub fn act_after(calls: impl IntoIterator<Item = ControlCall>) -> Self {
         Self::of(Act::Control { calls: calls.into_iter().collect(), when: When::After })
     }
@@ -180,7 +180,7 @@ impl Effect {
         self
     }
 
-    /// The same, with a header on the answer.
+    /// The same, with a header on the response.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
         self
@@ -226,7 +226,7 @@ struct Form {
     /// Only so many bytes of the body, then the connection closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     truncate: Option<usize>,
-    /// That text, with the status that the answer would have had.
+    /// That text, with the status that the response would have had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<String>,
     /// A webhook is sent twice.
@@ -244,13 +244,13 @@ struct Form {
     /// How late it is, in real time; goes with any of the others, or alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delay_ms: Option<Latency>,
-    /// Headers of the answer, such as `Retry-After`.
+    /// Headers of the response, such as `Retry-After`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     headers: BTreeMap<String, String>,
 }
 
 /// A year, on the world's clock.
-const LATEST_SECONDS: f64 = 31_557_600.0;
+const MAX_LATE_SECONDS: f64 = 31_557_600.0;
 
 impl TryFrom<Form> for Effect {
     type Error = &'static str;
@@ -267,7 +267,7 @@ impl TryFrom<Form> for Effect {
             form.twice.filter(|yes| *yes).map(|_| Act::Twice),
             form.swap.filter(|yes| *yes).map(|_| Act::Swap),
             form.late_seconds.map(|seconds| {
-                Act::Late(Duration::try_from_secs_f64(seconds.min(LATEST_SECONDS)).unwrap_or_default())
+                Act::Late(Duration::try_from_secs_f64(seconds.min(MAX_LATE_SECONDS)).unwrap_or_default())
             }),
             form.act.map(|calls| Act::Control { calls, when }),
         ]

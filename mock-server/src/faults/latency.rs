@@ -10,7 +10,7 @@ use crate::world::Ids;
 /// The longest delay.
 pub(super) const MAX_DELAY_MS: u64 = 3_600_000;
 
-/// How late an answer is.
+/// How late a response is.
 ///
 /// ```
 /// use std::time::Duration;

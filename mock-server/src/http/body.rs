@@ -15,7 +15,7 @@ pub(crate) const DOCUMENT_LIMIT: usize = 1 << 30;
 /// So much room is made before a body comes that says its length: growing to it would copy it again and again, and leave
 /// as much free memory behind.
 const MAX_RESERVED: u64 = 128 << 20;
-/// How many times the limit is read and thrown away, so that a client that is still sending hears the answer.
+/// How many times the limit is read and thrown away, so that a client that is still sending hears the response.
 const MAX_DRAINED: usize = 4;
 
 /// The whole body. A client that has not sent it when the patience ends has gone away, or means no good.

@@ -110,7 +110,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";
 
-/// The answer, when the path is the console's.
+/// The response, when the path is the console's.
 pub(crate) fn respond(method: &Method, path: &str) -> Option<Response<Bytes>> {
     let (text, kind) = file(path)?;
     if method != Method::GET && method != Method::HEAD {

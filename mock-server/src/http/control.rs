@@ -51,7 +51,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
     route(app, routes, control, parts, body).await
 }
 
-/// Makes a call in a world; the status of its answer.
+/// Makes a call in a world; the status of its response.
 pub(crate) async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, call: &ControlCall) -> u16 {
     let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
     let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };

@@ -59,7 +59,7 @@ pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes, Refu
             Err(_) => return unreadable(ErrorCode::PARSE_ERROR, "The body is not valid JSON."),
         }
     }
-    // The answer is JSON in any case, so a client that does not list both types can be served as well.
+    // The response is JSON in any case, so a client that does not list both types can be served as well.
     let both = HeaderValue::from_static("application/json, text/event-stream");
     request.headers_mut().insert(header::ACCEPT, both);
     request.extensions_mut().insert(caller);

@@ -8,7 +8,7 @@ use crate::world::Refusal;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// An answer of finished JSON.
+/// A response of finished JSON.
 pub(crate) fn json(status: u16, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -30,12 +30,12 @@ pub(crate) fn error(status: u16, message: &str) -> Response<Bytes> {
     response
 }
 
-/// The answer to what was refused.
+/// The response to what was refused.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<Bytes> {
     error(refusal.status, &refusal.message)
 }
 
-/// The whole answer to what could not be read as a request.
+/// The whole response to what could not be read as a request.
 pub(crate) fn unreadable(status: u16) -> Bytes {
     let message = match status {
         414 => "The address of this request is too long; the longest search has 200 characters.",
@@ -48,7 +48,7 @@ pub(crate) fn unreadable(status: u16) -> Bytes {
     format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
 }
 
-/// The answer of a path that exists, to a method that it does not know.
+/// The response of a path that exists, to a method that it does not know.
 pub(crate) fn wrong_method(allowed: &str) -> Response<Bytes> {
     let mut response = error(405, &format!("This path does not take this method; it takes {allowed}."));
     if let Ok(allowed) = HeaderValue::from_str(allowed) {

@@ -1,4 +1,4 @@
-//! The way of a request to the service, REST or MCP: its body is read, a fault may be applied, the answer is made, and
+//! The way of a request to the service, REST or MCP: its body is read, a fault may be applied, the response is made, and
 //! the journal and the log are told.
 
 use std::{
@@ -92,7 +92,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
                     record.answered(with_headers(response::of_status(status), &fault.headers))
                 }
                 Act::Truncate(bytes) => {
-                    // Cutting off nothing would be an answer like any other.
+                    // Cutting off nothing would be a response like any other.
                     let bytes = bytes.min(response.body().len().saturating_sub(1));
                     Reply::Truncated(record.keep(response, bytes), bytes)
                 }
@@ -106,7 +106,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     };
     act(app, routes, &record.runtime, &fault, When::After).await;
     if fault.delay > Duration::ZERO {
-        // A server that stops does not make anyone wait; one that is gone has no answer.
+        // A server that stops does not make anyone wait; one that is gone has no response.
         let mut stop = app.stop.clone();
         let _ = tokio::time::timeout(fault.delay, stopped(&mut stop)).await;
         if *stop.borrow() == Phase::Over {
@@ -161,7 +161,7 @@ async fn perform(
     AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::of_status(500))
 }
 
-/// The same answer with more headers.
+/// The same response with more headers.
 fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String>) -> Response<Bytes> {
     for (name, value) in headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {

@@ -53,7 +53,7 @@ pub struct ReceiverCase {
     pub sent: String,
     /// What a safe receiver answers.
     pub expected: String,
-    /// What came back for the request that decided the case; `None` for no answer.
+    /// What came back for the request that decided the case; `None` for no response.
     pub status: Option<u16>,
     /// Whether that was right.
     pub passed: bool,

@@ -12,8 +12,8 @@ use shared_inbox::{
 use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, World};
 
 /// Items of a page unless said otherwise, and at most.
-const PAGE: usize = 100;
-const MOST: usize = 1_000;
+const DEFAULT_PAGE: usize = 100;
+const MAX_PAGE: usize = 1_000;
 
 /// A part of a list, and how long the whole is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,7 @@ impl Section {
 
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         match self.limit {
-            Some(limit) if !(1..=MOST).contains(&limit) => {
+            Some(limit) if !(1..=MAX_PAGE).contains(&limit) => {
                 Err(Refusal::field("limit", "must be from 1 to 1000"))
             }
             _ => Ok(()),
@@ -79,7 +79,7 @@ impl Section {
     /// This part of a list; only what is in it is made ready to be shown.
     pub(crate) fn of<I, T>(&self, all: &[I], mut show: impl FnMut(&I) -> T) -> Page<T> {
         let from = self.offset.unwrap_or(0).min(all.len());
-        let to = from.saturating_add(self.limit.unwrap_or(PAGE)).min(all.len());
+        let to = from.saturating_add(self.limit.unwrap_or(DEFAULT_PAGE)).min(all.len());
         Page { items: all[from..to].iter().map(&mut show).collect(), total: all.len() }
     }
 }

@@ -13,7 +13,7 @@ use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
 use super::{Attempt, DeliveryOutcome, Item, Job, World};
 
 /// Steps kept; the oldest go first.
-const STEPS: usize = 50_000;
+const MAX_STEPS: usize = 50_000;
 
 /// What a step of a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -199,7 +199,7 @@ impl Clone for Traces {
 impl Traces {
     fn push(&mut self, step: Step) -> u64 {
         self.steps.push_back(step);
-        if self.steps.len() > STEPS {
+        if self.steps.len() > MAX_STEPS {
             self.steps.pop_front();
             self.gone += 1;
         }

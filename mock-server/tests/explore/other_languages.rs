@@ -10,6 +10,8 @@ use std::{
 use shared_inbox_mock::explore::{Explore, Finding, Oracle, Scenario};
 use shared_inbox_tests::peers;
 
+use crate::servers;
+
 /// An app: its name, the rule that it breaks, and a schedule that shows it.
 type App = (&'static str, Oracle, &'static str);
 
@@ -49,11 +51,10 @@ fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken"])
 }
 
-async fn replay(command: &[&str], oracle: Oracle, token: &str) -> Finding {
-    let report = Explore::command(scenario(), command.iter().copied()).replay(token).await;
-    let report = report.unwrap_or_else(|why| panic!("{}: {why}", command[2]));
-    let [finding] = &report.findings[..] else { panic!("{}: nothing found", command[2]) };
-    assert_eq!(finding.oracle, oracle, "{}: {report}", command[2]);
+async fn replay(explore: Explore, oracle: Oracle, token: &str) -> Finding {
+    let report = explore.replay(token).await.unwrap_or_else(|why| panic!("{token}: {why}"));
+    let [finding] = &report.findings[..] else { panic!("{token}: nothing found") };
+    assert_eq!(finding.oracle, oracle, "{token}: {report}");
     finding.clone()
 }
 
@@ -118,71 +119,86 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Runs the printed tests of all apps at once: all fail as they stand, and all pass with the correct app.
-fn fail_until_the_app_is_correct(
-    tests: &[(String, String)],
-    program: &str,
-    file: &str,
-    file_name: impl Fn(&str) -> String,
-    command: impl Fn(&str, &[&str]) -> String,
-    home: &Path,
-    run: impl Fn() -> Output,
-) {
-    for correct in [false, true] {
-        for (name, test) in tests {
-            let app = app(file);
-            let words = [program, app.as_str(), if correct { "correct" } else { name.as_str() }];
-            fs::write(home.join(file_name(name)), command(test, &words)).expect("a file");
-        }
-        let said = said(&run());
-        let counted = format!("{} {}", tests.len(), if correct { "passed" } else { "failed" });
-        let other = if correct { " failed" } else { " passed" };
-        assert!(said.contains(&counted) && !said.contains(other), "{counted}: {said}");
-        // They fail by what they claim, and not because something is missing.
-        assert!(correct || said.matches("AssertionError").count() >= tests.len(), "{said}");
-    }
+/// What was found in an app, and how it and the correct one are started.
+struct Found {
+    name: String,
+    finding: Finding,
+    faulty: Vec<String>,
+    corrected: Vec<String>,
 }
 
-async fn findings(program: &str, file: &str, apps: &[App]) -> Vec<(String, Finding)> {
+async fn found_in_jobs(program: &str, file: &str, apps: &[App]) -> Vec<Found> {
+    let command = |name: &str| vec![program.to_owned(), app(file), name.to_owned()];
     let mut found = Vec::new();
     for (name, oracle, token) in apps {
-        found.push(((*name).to_owned(), replay(&[program, &app(file), name], *oracle, token).await));
+        let finding = replay(Explore::command(scenario(), command(name)), *oracle, token).await;
+        let (name, faulty) = ((*name).to_owned(), command(name));
+        found.push(Found { name, finding, faulty, corrected: command("correct") });
     }
     found
 }
 
+async fn found_in_servers() -> Vec<Found> {
+    let mut found = Vec::new();
+    for servers::Planted(name, oracle, token, corrected) in &servers::PLANTED {
+        let (faulty, corrected) = (servers::command(name), servers::command(corrected));
+        let finding = replay(Explore::command(servers::scenario(), faulty.clone()), *oracle, token).await;
+        found.push(Found { name: format!("server_{name}"), finding, faulty, corrected });
+    }
+    found
+}
+
+/// The apps of each kind.
+async fn found() -> Vec<Found> {
+    let mut all = found_in_jobs("python3", "app.py", &PYTHON).await;
+    all.extend(found_in_jobs("node", "app.mjs", &NODE).await);
+    all.extend(found_in_servers().await);
+    all
+}
+
+/// Runs the printed tests of all apps at once: all fail as they stand, and all pass with the correct app.
+fn fail_until_the_app_is_correct(
+    found: &[Found],
+    write: impl Fn(&Found, &[String]) -> (String, String),
+    home: &Path,
+    run: impl Fn() -> Output,
+) {
+    for correct in [false, true] {
+        for it in found {
+            let (name, test) = write(it, if correct { &it.corrected } else { &it.faulty });
+            fs::write(home.join(name), test).expect("a file");
+        }
+        let said = said(&run());
+        let counted = format!("{} {}", found.len(), if correct { "passed" } else { "failed" });
+        let other = if correct { " failed" } else { " passed" };
+        assert!(said.contains(&counted) && !said.contains(other), "{counted}: {said}");
+        // They fail by what they claim, and not because something is missing.
+        let asserted = |line: &&str| line.contains("AssertionError") || line.starts_with("E       assert");
+        assert!(correct || said.lines().filter(asserted).count() >= found.len(), "{said}");
+    }
+}
+
 #[tokio::test]
-#[ignore = "needs Python"]
+#[ignore = "needs Python and Node"]
 async fn each_printed_python_test_fails_until_the_app_is_correct() {
     let Some(python) = peers::python(&["pytest==9.2.0"]) else { return };
-    for (program, file, apps) in [("python3", "app.py", &PYTHON[..]), ("node", "app.mjs", &NODE)] {
-        let found = findings(program, file, apps).await;
-        let home = tempfile::tempdir().expect("a folder");
-        let tests: Vec<_> = found.into_iter().map(|(name, it)| (name, it.tests.python)).collect();
-        let command = |test: &str, words: &[&str]| {
-            with_command(test, "COMMAND = ", &format!("COMMAND = {}", serde_json::json!(words)))
-        };
-        let run = || {
-            Command::new(&python)
-                .args([
-                    "-m",
-                    "pytest",
-                    "-q",
-                    "-p",
-                    "shared_inbox_mock.pytest_plugin",
-                    "-p",
-                    "no:cacheprovider",
-                ])
-                .env("PYTHONPATH", Path::new(env!("CARGO_MANIFEST_DIR")).join("python"))
-                .env("PYTHONDONTWRITEBYTECODE", "1")
-                .env("SHARED_INBOX_MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"))
-                .current_dir(home.path())
-                .output()
-                .expect("it starts")
-        };
-        let name = |name: &str| format!("test_{name}.py");
-        fail_until_the_app_is_correct(&tests, program, file, name, command, home.path(), run);
-    }
+    let home = tempfile::tempdir().expect("a folder");
+    let write = |it: &Found, words: &[String]| {
+        let line = format!("COMMAND = {}", serde_json::json!(words));
+        let test = with_command(&it.finding.tests.python, "COMMAND = ", &line);
+        (format!("test_{}.py", it.name), test)
+    };
+    let run = || {
+        Command::new(&python)
+            .args(["-m", "pytest", "-q", "-p", "shared_inbox_mock.pytest_plugin", "-p", "no:cacheprovider"])
+            .env("PYTHONPATH", Path::new(env!("CARGO_MANIFEST_DIR")).join("python"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("SHARED_INBOX_MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"))
+            .current_dir(home.path())
+            .output()
+            .expect("it starts")
+    };
+    fail_until_the_app_is_correct(&found().await, write, home.path(), run);
 }
 
 #[tokio::test]
@@ -192,40 +208,41 @@ async fn each_printed_typescript_test_fails_until_the_app_is_correct() {
     use std::os::unix::fs::symlink;
     let Some(node) = peers::node22() else { return };
     let Some(modules) = peers::npm(&["vitest@4.1.12"]) else { return };
-    for (program, file, apps) in [("python3", "app.py", &PYTHON[..]), ("node", "app.mjs", &NODE)] {
-        let found = findings(program, file, apps).await;
-        let home = tempfile::tempdir().expect("a folder");
-        let into = home.path().join("node_modules");
-        fs::create_dir_all(into.join("shared-inbox-mock")).expect("a folder");
-        for package in fs::read_dir(&modules).expect("packages").flatten() {
-            symlink(package.path(), into.join(package.file_name())).expect("a link");
-        }
-        for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("node")).expect("files").flatten()
-        {
-            fs::copy(file.path(), into.join("shared-inbox-mock").join(file.file_name())).expect("a copy");
-        }
-        fs::write(home.path().join("package.json"), r#"{"type": "module"}"#).expect("a file");
-        let tests: Vec<_> = found.into_iter().map(|(name, it)| (name, it.tests.typescript)).collect();
-        let command = |test: &str, words: &[&str]| {
-            let line = format!("const COMMAND: string[] = {};", serde_json::json!(words));
-            with_command(test, "const COMMAND", &line)
-        };
-        let run = || {
-            let mut vitest = Command::new(&node);
-            vitest.arg(modules.join("vitest/vitest.mjs")).args(["run", "--maxWorkers=1", "--no-isolate"]);
-            vitest.env("NO_COLOR", "1").env("SHARED_INBOX_MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"));
-            vitest.current_dir(home.path()).output().expect("Node starts")
-        };
-        let name = |name: &str| format!("{name}.test.ts");
-        fail_until_the_app_is_correct(&tests, program, file, name, command, home.path(), run);
+    let home = tempfile::tempdir().expect("a folder");
+    let into = home.path().join("node_modules");
+    fs::create_dir_all(into.join("shared-inbox-mock")).expect("a folder");
+    for package in fs::read_dir(&modules).expect("packages").flatten() {
+        symlink(package.path(), into.join(package.file_name())).expect("a link");
     }
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("node")).expect("files").flatten() {
+        fs::copy(file.path(), into.join("shared-inbox-mock").join(file.file_name())).expect("a copy");
+    }
+    fs::write(home.path().join("package.json"), r#"{"type": "module"}"#).expect("a file");
+    let write = |it: &Found, words: &[String]| {
+        let line = format!("const COMMAND: string[] = {};", serde_json::json!(words));
+        let test = with_command(&it.finding.tests.typescript, "const COMMAND", &line);
+        (format!("{}.test.ts", it.name), test)
+    };
+    let run = || {
+        let mut vitest = Command::new(&node);
+        vitest.arg(modules.join("vitest/vitest.mjs")).args(["run", "--maxWorkers=1", "--no-isolate"]);
+        vitest.env("NO_COLOR", "1").env("SHARED_INBOX_MOCK", env!("CARGO_BIN_EXE_shared-inbox-mock"));
+        vitest.current_dir(home.path()).output().expect("Node starts")
+    };
+    fail_until_the_app_is_correct(&found().await, write, home.path(), run);
 }
 
 /// The tests in Rust are those of the folder `printed`, where they are compiled and run.
 #[tokio::test]
 #[ignore = "needs Python"]
 async fn the_printed_rust_tests_are_those_that_are_run() {
-    for (name, finding) in findings("python3", "app.py", &PYTHON).await {
+    let mut found = found_in_jobs("python3", "app.py", &PYTHON).await;
+    let server = ["python3".to_owned(), app("server.py"), "no_dedupe".to_owned()];
+    let finding = Explore::command(servers::scenario(), server);
+    let finding = replay(finding, Oracle::NeverTwice, "1_1_twice@turn-changed.0").await;
+    let (faulty, corrected) = (Vec::new(), Vec::new());
+    found.push(Found { name: "no_dedupe".to_owned(), finding, faulty, corrected });
+    for Found { name, finding, .. } in found {
         let line = "const COMMAND: &[&str] = &[\"python3\", APP, NAME];";
         let test = with_command(&finding.tests.rust, "const COMMAND", line);
         // There, it is a part of a file, and another function is the test.

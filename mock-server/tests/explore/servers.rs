@@ -62,9 +62,14 @@ async fn nothing_is_found_in_a_server_that_reads_who_has_a_conversation() {
 }
 
 /// A fault: the app, the rule that it breaks, a schedule that shows it, and the corrected app.
-struct Planted(&'static str, Oracle, &'static str, &'static str);
+pub(crate) struct Planted(
+    pub(crate) &'static str,
+    pub(crate) Oracle,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+);
 
-const PLANTED: [Planted; 8] = [
+pub(crate) const PLANTED: [Planted; 8] = [
     Planted("no_dedupe", Oracle::NeverTwice, "1_1_twice@turn-changed.0", "correct"),
     Planted("by_message_id", Oracle::SameEnd, "1_1_late@draft-approved.0", "by_event_id"),
     Planted("in_memory", Oracle::NeverTwice, "1_1_kill@set_status.0", "correct"),

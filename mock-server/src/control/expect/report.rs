@@ -62,7 +62,7 @@ impl Expectation {
 
     /// What was expected, what there was, and what came nearest.
     pub(super) fn report(&self, items: &[Value], now: Timestamp) -> String {
-        const NEAREST: usize = 3;
+        const MAX_NEAREST: usize = 3;
         let (least, most) = self.range();
         let many = match (least, most) {
             (least, most) if least == most => format!("exactly {least}"),
@@ -92,7 +92,7 @@ impl Expectation {
                 0 => write!(report, "\nThere were no others."),
                 others => write!(report, "\nThe nearest of {others} others:"),
             };
-            for (misses, item) in judged.iter().take(NEAREST) {
+            for (misses, item) in judged.iter().take(MAX_NEAREST) {
                 let _ = write!(report, "\n- {}", self.describe(item));
                 for miss in misses {
                     let _ = write!(report, "\n    {miss}");

@@ -2,6 +2,7 @@
 
 mod python;
 mod rust;
+mod rust_helpers;
 mod typescript;
 
 use serde_json::{Value, json};

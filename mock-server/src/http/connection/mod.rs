@@ -1,7 +1,7 @@
 //! The serve loop: accepts connections, and makes sure that none of them can hold the server up.
 //!
 //! It stands on hyper itself because the faults need what frameworks hide: a connection that closes without an
-//! answer, and an answer that ends before its length.
+//! answer, and a response that ends before its length.
 
 mod stream;
 
@@ -55,11 +55,11 @@ impl Default for Limits {
 /// What becomes of a request.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// An answer.
+    /// A response.
     Answer(Response<Body>),
-    /// The head of this answer and only the first bytes of its body; then the connection closes.
+    /// The head of this response and only the first bytes of its body; then the connection closes.
     Truncated(Response<Bytes>, usize),
-    /// The connection closes without an answer.
+    /// The connection closes without a response.
     Drop,
 }
 
@@ -217,7 +217,7 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
     Response::from_parts(parts, Body::from_stream(body))
 }
 
-/// An answer whose body is at hand.
+/// A response whose body is at hand.
 impl From<Response<Bytes>> for Reply {
     fn from(response: Response<Bytes>) -> Self {
         Reply::Answer(response.map(Body::from))

@@ -1,4 +1,4 @@
-//! The bytes of one connection: gives up on a client that takes nothing, notices when an answer is written, and puts
+//! The bytes of one connection: gives up on a client that takes nothing, notices when a response is written, and puts
 //! the service's error body where hyper answers by itself.
 
 use std::{

@@ -55,7 +55,7 @@ pub struct JournalEntry {
     pub agent_id: Option<AgentId>,
     /// The trace that it is a part of (W3C `traceparent`): its header, or what an MCP call says in `_meta`.
     pub traceparent: Option<String>,
-    /// The status of the answer; `None` when the connection closed without one.
+    /// The status of the response; `None` when the connection closed without one.
     pub status: Option<u16>,
     /// How long it took.
     pub duration_ms: u64,
@@ -92,7 +92,7 @@ pub struct RequestFilter {
     /// Those with this method.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+    /// Those answered so: a status, a class such as `4xx`, or `none` for no response.
     #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Those with this text in the path, the query, the body or the `traceparent`.
@@ -125,7 +125,7 @@ impl RequestFilter {
         transport(transport: Transport) => transport = Some(transport);
         /// Those with this method.
         method(method: impl Into<String>) => method = Some(method.into());
-        /// Those answered so: a status, a class such as `4xx`, or `none` for no answer.
+        /// Those answered so: a status, a class such as `4xx`, or `none` for no response.
         status(status: impl Into<String>) => status = Some(status.into());
         /// Those with this text in the path, the query, the body or the `traceparent`.
         text(q: impl Into<String>) => q = Some(q.into());

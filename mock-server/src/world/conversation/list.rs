@@ -10,7 +10,7 @@ use super::{
 use crate::world::{ConversationFilter, Refusal, ServiceResponse, World};
 
 /// Characters of a snippet.
-const SNIPPET: usize = 140;
+const SNIPPET_CHARS: usize = 140;
 
 /// What a list is narrowed by, beside view and words.
 struct Narrowed {
@@ -107,7 +107,8 @@ impl World {
             &self.mailbox_of(at).name,
             record.last_message_at(),
         );
-        summary.snippet = latest.map_or("", |message| start(&message.text, SNIPPET).trim_end()).to_owned();
+        summary.snippet =
+            latest.map_or("", |message| start(&message.text, SNIPPET_CHARS).trim_end()).to_owned();
         summary.message_count = record.messages().count() as u64;
         summary.assignee = record.assignee.as_ref().map(|who| self.assignee(who));
         summary.tags.clone_from(&record.tags);

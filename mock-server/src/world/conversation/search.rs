@@ -18,9 +18,9 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use crate::world::store::Shared;
 
 /// A word that so many have tells nothing: the list is walked.
-const COMMON: usize = 4_096;
+const MAX_POSTINGS: usize = 4_096;
 /// So few are read at once, wherever someone searches first.
-const FEW: usize = 1_000;
+const MAX_READ_INLINE: usize = 1_000;
 
 /// The words of a text: runs of letters and digits, folded.
 pub(in crate::world) fn words(text: &str) -> impl Iterator<Item = String> {
@@ -113,7 +113,7 @@ impl Query {
 type Postings = Vec<u32>;
 
 fn list(postings: &mut Postings, number: u32) {
-    if postings.len() <= COMMON && postings.last() != Some(&number) {
+    if postings.len() <= MAX_POSTINGS && postings.last() != Some(&number) {
         postings.push(number);
     }
 }
@@ -197,7 +197,7 @@ impl<T: Searched> Words<T> {
 
     /// What is still to be read, if it takes a while.
     pub(in crate::world) fn unread(&self) -> Option<Weak<Base<T>>> {
-        let unread = self.base.things.len() > FEW && self.base.read.get().is_none();
+        let unread = self.base.things.len() > MAX_READ_INLINE && self.base.read.get().is_none();
         unread.then(|| Arc::downgrade(&self.base))
     }
 
@@ -252,7 +252,7 @@ impl<T: Searched> Words<T> {
         let begins = |(word, _): &(&str, &Postings)| word.starts_with(beginning);
         let mut found = Vec::new();
         for (_, postings) in started.take_while(begins).chain(since.take_while(begins)) {
-            if postings.len() > COMMON || found.len() + postings.len() > most {
+            if postings.len() > MAX_POSTINGS || found.len() + postings.len() > most {
                 return None;
             }
             found.extend_from_slice(postings);

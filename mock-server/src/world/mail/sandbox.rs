@@ -13,7 +13,7 @@ use super::{
 use crate::world::{Job, Refusal, World, conversation::Item, documents::InboundFile, people::SERVICE};
 
 /// About how long a magic recipient takes to answer.
-const ANSWER_AFTER: std::time::Duration = std::time::Duration::from_secs(5);
+const REPLY_DELAY: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// What a recipient does with mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,14 +108,10 @@ impl World {
                 self.append(at, event);
             }
             Magic::Reply => {
-                self.later(
-                    now + ANSWER_AFTER,
-                    Job::SandboxReply { message: id.clone(), invoice: false },
-                    now,
-                );
+                self.later(now + REPLY_DELAY, Job::SandboxReply { message: id.clone(), invoice: false }, now);
             }
             Magic::Docs => {
-                self.later(now + ANSWER_AFTER, Job::SandboxReply { message: id.clone(), invoice: true }, now);
+                self.later(now + REPLY_DELAY, Job::SandboxReply { message: id.clone(), invoice: true }, now);
             }
             Magic::OutOfOffice => {
                 let text = "I am out of the office and will answer when I am back.";

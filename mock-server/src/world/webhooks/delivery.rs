@@ -39,7 +39,7 @@ pub struct Attempt {
     pub at: Timestamp,
     /// The status it was answered with.
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// Why there was no response.
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
@@ -167,7 +167,7 @@ impl Delivery {
     }
 }
 
-/// Tells one try from every other in this process, so that an answer cannot be taken for that of another try: the
+/// Tells one try from every other in this process, so that a response cannot be taken for that of another try: the
 /// world may have been reset or replaced while the try was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token(u64);
@@ -224,7 +224,7 @@ impl AttemptOutcome {
         )
     }
 
-    /// The try made for `request` at `at` got no answer.
+    /// The try made for `request` at `at` got no response.
     pub fn unanswered(
         request: &AttemptRequest,
         at: Timestamp,
@@ -235,7 +235,7 @@ impl AttemptOutcome {
         Self::of(request, Attempt { at, status: None, error, duration_ms, signed: None, response: None })
     }
 
-    /// The same, because the time for an answer was over.
+    /// The same, because the time for a response was over.
     pub fn timed_out(
         request: &AttemptRequest,
         at: Timestamp,

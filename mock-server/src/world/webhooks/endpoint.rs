@@ -61,7 +61,7 @@ pub(super) struct Endpoint {
     pub(super) keys: Keys,
     /// The first failure since the last success.
     pub(super) failing_since: Option<Timestamp>,
-    /// Whether the last try got no answer in time; such endpoints share a lane of their own.
+    /// Whether the last try got no response in time; such endpoints share a lane of their own.
     #[serde(default)]
     pub(super) slow: bool,
 }

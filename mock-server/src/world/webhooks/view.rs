@@ -10,7 +10,7 @@ use super::{Attempt, DeliveryOutcome, HookScope, HookState, TimestampSource};
 use crate::world::empty_as_none;
 
 /// The longest address of a receiver.
-const URL: usize = 2_048;
+const MAX_URL_CHARS: usize = 2_048;
 
 /// A webhook to add.
 ///
@@ -103,8 +103,8 @@ impl CreateWebhook {
         });
         if !web {
             problems.push("url", "must start with https://");
-        } else if self.url.chars().count() > URL {
-            problems.push("url", format!("must be at most {URL} characters"));
+        } else if self.url.chars().count() > MAX_URL_CHARS {
+            problems.push("url", format!("must be at most {MAX_URL_CHARS} characters"));
         }
         if self.scope == HookScope::Private && self.owner.is_none() {
             problems.push("owner", "is required for the scope private");
@@ -256,13 +256,13 @@ pub struct AttemptSent {
     pub at: Timestamp,
     /// The status it was answered with.
     pub status: Option<u16>,
-    /// Why there was no answer.
+    /// Why there was no response.
     pub error: Option<String>,
     /// How long it took, in real milliseconds.
     pub duration_ms: u64,
     /// Its headers, as they were sent; none for a try of an older document.
     pub headers: Option<BTreeMap<String, String>>,
-    /// The headers that the receiver answered with; none without an answer of the receiver, or when they are no longer
+    /// The headers that the receiver answered with; none without a response of the receiver, or when they are no longer
     /// kept.
     pub response_headers: Option<BTreeMap<String, String>>,
     /// The body that the receiver answered with, as text; at most its first 4 KiB.
