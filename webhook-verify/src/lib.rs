@@ -152,17 +152,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "actix-web")]
-mod actix;
-#[cfg(feature = "axum")]
-mod axum;
 mod clock;
 mod diagnose;
 mod error;
+mod frameworks;
 mod headers;
 mod key;
-#[cfg(feature = "tower")]
-mod layer;
 #[cfg(any(feature = "http", feature = "actix-web"))]
 mod receiver;
 pub mod replay;
@@ -170,22 +165,20 @@ pub mod replay;
 mod request;
 #[cfg(all(feature = "tokio", any(feature = "http", feature = "actix-web")))]
 mod sampled;
-mod secret;
-mod signatures;
 mod signer;
 mod verified;
 mod verifier;
 
 pub use diagnose::{Diagnosis, Hint, SignatureForm, diagnose};
 pub use error::{Header, VerifyError};
+#[cfg(feature = "tower")]
+pub use frameworks::layer::{VerifyLayer, VerifyService};
 pub use headers::{RawHeaders, WebhookHeaders};
 #[doc(hidden)]
 pub use key::Backend;
-#[cfg(feature = "tower")]
-pub use layer::{VerifyLayer, VerifyService};
+pub use key::secret::{Secret, SecretError};
 #[cfg(any(feature = "http", feature = "actix-web"))]
 pub use receiver::{Receiver, RejectedRequest, Rejection, Webhook};
-pub use secret::{Secret, SecretError};
 pub use shared_inbox::event::{self, Event, EventKind};
 pub use signer::{SignedHeaders, Signer};
 pub use verified::{MatchedSignature, ParseError, Verified, VerifiedBody};

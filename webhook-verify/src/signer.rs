@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::error::{Header, VerifyError};
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::secret::Secret;
 use crate::key::{Backend, Key};
-use crate::secret::Secret;
 
 /// Signs requests with one secret, or with two while a rotation lasts.
 ///

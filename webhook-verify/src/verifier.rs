@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::clock;
 use crate::error::VerifyError;
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::secret::Secret;
+use crate::key::signatures::Signatures;
 use crate::key::{Backend, Hashing, Key};
-use crate::secret::Secret;
-use crate::signatures::Signatures;
 use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, by default.

@@ -11,9 +11,9 @@ use std::{
 
 use clap::Args;
 
-use super::{
+use crate::explore::{
     explorer::{Explore, Progress},
-    report::{Report, Verdict},
+    findings::report::{Report, Verdict},
     scenario::Scenario,
 };
 
@@ -81,7 +81,7 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
 impl ExploreCli {
     /// The exit status, or why it could not run.
     pub(crate) fn run(self) -> Result<ExitCode, String> {
-        let Some(file) = &self.scenario else { return super::pipe::explore() };
+        let Some(file) = &self.scenario else { return crate::explore::under_test::pipe::explore() };
         let text = fs::read_to_string(file);
         let file = file.display();
         let text = text.map_err(|error| format!("--scenario {file}: cannot be read: {error}"))?;

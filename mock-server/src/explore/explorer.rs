@@ -9,19 +9,19 @@ use std::{
 
 use futures_util::{StreamExt, stream::FuturesOrdered};
 
-use super::{
-    app::{App, AppContext},
-    driver::Driver,
-    functions::Functions,
-    generator::Generator,
-    oracles::Broken,
-    record::Execution,
-    report::{Finding, Report, Verdict},
+use crate::explore::{
+    findings::report::{Finding, Report, Verdict},
+    plan::generator::Generator,
+    plan::schedule::Schedule,
+    run::driver::Driver,
+    run::record::Execution,
+    run::session::{MIN_WORKERS, Session},
+    run::world::Server,
     scenario::Scenario,
-    schedule::Schedule,
-    session::{MIN_WORKERS, Session},
-    state_dir::remove_leftovers,
-    world::Server,
+    under_test::app::{App, AppContext},
+    under_test::functions::Functions,
+    under_test::state_dir::remove_leftovers,
+    verdict::oracles::Broken,
 };
 
 /// Schedules that run side by side, at most.
@@ -129,7 +129,7 @@ impl Explore {
     }
 
     /// An app that is a function of the process that started this one.
-    pub(super) fn functions(scenario: Scenario, functions: Arc<Functions>) -> Self {
+    pub(crate) fn functions(scenario: Scenario, functions: Arc<Functions>) -> Self {
         Self::new(scenario, App::Piped(functions))
     }
 

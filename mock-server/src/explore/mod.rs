@@ -4,39 +4,20 @@
 //! edits, a customer who writes again, a kill, at each place and in combination. When the trouble has ended it compares:
 //! every customer answered, nobody twice, what people decided respected, everything else as without trouble.
 //!
-//! Inside, `driver` runs a schedule, `generator` decides what is tried, `oracles` say what is wrong, `shrink` leaves out what is not
-//! needed, and `write_test` writes the test.
+//! Inside, `plan` decides what is tried and makes it smaller, `run` runs a schedule, `verdict` says what is wrong, `findings` writes the
+//! report and the test, and `under_test` is the app.
 
-mod app;
-mod calls;
-mod chance;
 mod cli;
-mod driver;
 mod explorer;
-mod functions;
-mod gateway;
-mod generator;
-mod judge;
-mod observe;
-mod op;
-mod oracles;
-mod people;
-mod pipe;
-mod record;
-mod report;
+mod findings;
+mod plan;
+mod run;
 mod scenario;
-mod schedule;
-mod server;
-mod session;
-mod shrink;
-mod state_dir;
-mod step;
-mod timeline;
-mod world;
-mod write_test;
+mod under_test;
+mod verdict;
 
-pub use app::AppContext;
 pub(crate) use cli::ExploreCli;
 pub use explorer::{Explore, OpenWorld, Progress};
-pub use report::{Finding, Oracle, Report, Tests, Verdict};
+pub use findings::report::{Finding, Oracle, Report, Tests, Verdict};
 pub use scenario::Scenario;
+pub use under_test::app::AppContext;

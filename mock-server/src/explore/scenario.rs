@@ -6,7 +6,7 @@ use toml_edit::{DocumentMut, Item, TableLike};
 
 /// How the app runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// It runs to its end, again and again.
     Job,
     /// It is started once and stays.
@@ -27,14 +27,14 @@ pub(super) enum Mode {
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Scenario {
-    pub(super) mode: Mode,
-    pub(super) mails: Vec<Mail>,
+    pub(crate) mode: Mode,
+    pub(crate) mails: Vec<Mail>,
     /// Whether people approve drafts.
-    pub(super) people_approve: bool,
-    pub(super) scopes: Vec<String>,
-    pub(super) webhook_path: String,
-    pub(super) ignore: Vec<String>,
-    pub(super) expect: Vec<Value>,
+    pub(crate) people_approve: bool,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) webhook_path: String,
+    pub(crate) ignore: Vec<String>,
+    pub(crate) expect: Vec<Value>,
 }
 
 impl std::fmt::Debug for Scenario {
@@ -49,12 +49,12 @@ impl std::fmt::Debug for Scenario {
 
 /// A customer's mail.
 #[derive(Clone, PartialEq)]
-pub(super) struct Mail {
-    pub(super) from: String,
-    pub(super) subject: Option<String>,
-    pub(super) text: String,
+pub(crate) struct Mail {
+    pub(crate) from: String,
+    pub(crate) subject: Option<String>,
+    pub(crate) text: String,
     /// What else the control call for a mail takes.
-    pub(super) more: Map<String, Value>,
+    pub(crate) more: Map<String, Value>,
 }
 
 impl Mail {
@@ -64,7 +64,7 @@ impl Mail {
     }
 
     /// The body of the control call that brings it.
-    pub(super) fn inbound(&self, to: &str) -> Value {
+    pub(crate) fn inbound(&self, to: &str) -> Value {
         let mut body = self.more.clone();
         body.insert("to".to_owned(), json!(to));
         body.insert("from".to_owned(), json!(self.from));
@@ -77,7 +77,7 @@ impl Mail {
 }
 
 /// The parts that "same-end" compares.
-pub(super) const PARTS: [&str; 6] = ["outbox", "notes", "tags", "status", "assignee", "documents"];
+pub(crate) const PARTS: [&str; 6] = ["outbox", "notes", "tags", "status", "assignee", "documents"];
 const KEYS: [&str; 7] = ["mode", "mails", "people", "scopes", "webhook_path", "ignore", "expect"];
 const SCOPES: [&str; 5] = ["read", "write", "draft", "send", "record"];
 /// More mails than this make every run long and find nothing new.
@@ -143,7 +143,7 @@ impl Scenario {
     }
 
     /// Reads a scenario's keys.
-    pub(super) fn read(keys: &Map<String, Value>) -> Result<Self, String> {
+    pub(crate) fn read(keys: &Map<String, Value>) -> Result<Self, String> {
         if let Some(key) = keys.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!("{key}: is no key of a scenario; there are {}", KEYS.join(", ")));
         }
@@ -188,7 +188,7 @@ impl Scenario {
     }
 
     /// What only the whole shows.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         if let Some(unknown) = self.ignore.iter().find(|part| !PARTS.contains(&part.as_str())) {
             return Err(format!("ignore: {unknown} is none of {}", PARTS.join(", ")));
         }

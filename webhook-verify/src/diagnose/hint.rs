@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::VerifyError;
-use crate::secret::SecretError;
+use crate::key::secret::SecretError;
 
 /// What was found out about one request.
 #[derive(Clone, Debug, PartialEq, Eq)]

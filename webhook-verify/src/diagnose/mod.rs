@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 use crate::error::VerifyError;
 use crate::headers::{RawHeaders, WebhookHeaders};
+use crate::key::secret::{PREFIX, Secret};
+use crate::key::signatures::{MAC, Signatures};
 use crate::key::{Backend, Key};
-use crate::secret::{PREFIX, Secret};
-use crate::signatures::{MAC, Signatures};
 use crate::verifier::Verifier;
 
 pub use hint::{Diagnosis, Hint, SignatureForm};

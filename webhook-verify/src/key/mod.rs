@@ -2,10 +2,12 @@
 
 #[cfg(feature = "ring")]
 mod ring_backend;
+pub(crate) mod secret;
 mod sha2_backend;
+pub(crate) mod signatures;
 
-use crate::secret::Secret;
-use crate::signatures::MAC;
+use crate::key::secret::Secret;
+use crate::key::signatures::MAC;
 
 /// Who computes HMAC-SHA256. Not a part of the API: for this crate's tests and benchmarks.
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use ring::hmac::{Context, HMAC_SHA256, Key as Prepared};
 
-use crate::signatures::MAC;
+use crate::key::signatures::MAC;
 
 /// Bytes that are put together before the first call into the hash, which then copies none of them.
 const FIRST: usize = 256;

@@ -9,7 +9,7 @@ use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
-use crate::signatures::MAC;
+use crate::key::signatures::MAC;
 
 /// Bytes that the hash takes in one go.
 const BLOCK: usize = 64;

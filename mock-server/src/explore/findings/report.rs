@@ -1,0 +1,170 @@
+//! What was found, for people and as JSON.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The rule that was broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Oracle {
+    /// Conversations end as in the run without trouble.
+    SameEnd,
+    /// No customer gets the same text twice, and no note stands twice.
+    NeverTwice,
+    /// Every mail that the run without trouble answered is answered.
+    NobodyForgotten,
+    /// What a person decided counts.
+    PersonsWord,
+    /// No request that the service refuses, no flood of requests, no endless loop, no crash.
+    WellBehaved,
+    /// What the scenario expects.
+    Expect,
+}
+
+impl fmt::Display for Oracle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SameEnd => "same-end",
+            Self::NeverTwice => "never-twice",
+            Self::NobodyForgotten => "nobody-forgotten",
+            Self::PersonsWord => "persons-word",
+            Self::WellBehaved => "well-behaved",
+            Self::Expect => "expect",
+        })
+    }
+}
+
+/// Whether anything was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Nothing was found.
+    Held,
+    /// Something was found.
+    Broken,
+    /// The explorer could not run.
+    CouldNotRun,
+}
+
+/// What an exploration did and found.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Report {
+    /// Whether anything was found.
+    pub verdict: Verdict,
+    /// What the chance started from.
+    pub seed: u64,
+    /// Schedules that were run.
+    pub schedules: u64,
+    /// Distinct states that they reached.
+    pub states: usize,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why it could not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+
+/// A schedule under which the app breaks a rule.
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Finding {
+    /// The rule.
+    pub oracle: Oracle,
+    /// What went wrong, in a sentence.
+    pub summary: String,
+    /// Who did what, in order.
+    pub timeline: Vec<String>,
+    /// The steps of the schedule.
+    pub steps: Vec<Value>,
+    /// How many steps the schedule had when it was found.
+    pub shrunk_from: usize,
+    /// The token for `--replay`.
+    pub replay: String,
+    /// How often it happened again, such as `5 of 5`.
+    pub reproduced: String,
+    /// Tests to paste.
+    pub tests: Tests,
+}
+
+/// A test that fails for the same reason without the explorer, in three languages.
+#[derive(Clone, Serialize)]
+#[non_exhaustive]
+pub struct Tests {
+    /// For pytest.
+    pub python: String,
+    /// For vitest.
+    pub typescript: String,
+    /// For `cargo test`.
+    pub rust: String,
+}
+
+impl fmt::Debug for Finding {
+    /// Without what quotes mails.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finding")
+            .field("oracle", &self.oracle)
+            .field("replay", &self.replay)
+            .field("reproduced", &self.reproduced)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Report {
+    /// Whether nothing was found.
+    pub fn held(&self) -> bool {
+        self.verdict == Verdict::Held
+    }
+
+    /// How much was run and found, in a line.
+    pub(crate) fn summary(&self) -> String {
+        let Self { schedules, states, seconds, seed, .. } = self;
+        let found = match self.findings.len() {
+            0 => "nothing found".to_owned(),
+            1 => "1 finding".to_owned(),
+            more => format!("{more} findings"),
+        };
+        format!("{found}: {schedules} schedules, {states} states, {seconds:.0} s, seed {seed}")
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        match &self.why {
+            Some(why) => writeln!(f, "could not run: {why}"),
+            None => writeln!(f, "{}", self.summary()),
+        }
+    }
+}
+
+impl Finding {
+    /// What happened, without a test.
+    pub(crate) fn told(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        writeln!(f, "BROKEN {}: {}", self.oracle, self.summary)?;
+        for line in &self.timeline {
+            writeln!(f, "  {line}")?;
+        }
+        let (steps, before) = (self.steps.len(), self.shrunk_from);
+        writeln!(f, "  steps: {steps}, shrunk from {before}; it happened again {} times", self.reproduced)?;
+        Ok(())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.told(f)?;
+        writeln!(f, "  again: --replay {}", self.replay)?;
+        writeln!(f, "\nA test to paste (--json has it in TypeScript and Rust too):\n\n{}", self.tests.python)
+    }
+}

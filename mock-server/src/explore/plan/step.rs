@@ -1,0 +1,265 @@
+//! A step of a schedule: what goes wrong or what somebody does, and where.
+
+use serde_json::{Value, json};
+
+use crate::explore::plan::op::{Delivery, Request};
+
+/// A quiet moment, in which a job does not run and a server has nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Moment {
+    /// Right before a run of the app.
+    Run,
+    /// Right after a run, before people look at its drafts.
+    End,
+    /// Right after people have looked at its drafts, in the undo window.
+    People,
+}
+
+pub(crate) const MOMENTS: [(Moment, &str); 3] =
+    [(Moment::Run, "run"), (Moment::End, "end"), (Moment::People, "people")];
+
+/// Where a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    /// Right before the service handles a request.
+    Before(Request),
+    /// Right after a request took effect.
+    After(Request),
+    /// At a delivery of a webhook.
+    Delivery(Delivery),
+    /// In a quiet moment of a round, from 0.
+    Quiet(Moment, u32),
+}
+
+/// How a request fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Failure {
+    Refused,
+    LostBefore,
+    LostAfter,
+    Busy,
+    FailedBefore,
+    FailedAfter,
+    Slow,
+    CutOff,
+}
+
+/// All of them, the simplest first.
+pub(crate) const FAILURES: [(Failure, &str); 8] = [
+    (Failure::LostAfter, "lost-after"),
+    (Failure::LostBefore, "lost-before"),
+    (Failure::FailedBefore, "failed-before"),
+    (Failure::FailedAfter, "failed-after"),
+    (Failure::Refused, "refused"),
+    (Failure::Busy, "busy"),
+    (Failure::CutOff, "cut-off"),
+    (Failure::Slow, "slow"),
+];
+
+impl Failure {
+    /// Whether the request took effect nevertheless.
+    pub(crate) fn takes_effect(self) -> bool {
+        matches!(self, Self::LostAfter | Self::FailedAfter | Self::Slow | Self::CutOff)
+    }
+
+    /// The effect of a fault rule.
+    pub(crate) fn effect(self, slow_ms: u64) -> Value {
+        match self {
+            Self::Refused => json!({ "status": 503 }),
+            Self::LostBefore => json!({ "drop": "before" }),
+            Self::LostAfter => json!({ "drop": "after" }),
+            Self::Busy => json!({ "status": 429, "headers": { "Retry-After": "1" } }),
+            Self::FailedBefore => json!({ "status": 500 }),
+            Self::FailedAfter => json!({ "status": 500, "when": "after" }),
+            Self::Slow => json!({ "delayMs": slow_ms }),
+            Self::CutOff => json!({ "truncate": 20 }),
+        }
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Refused => "was refused with 503",
+            Self::LostBefore => "was lost on its way; nothing happened",
+            Self::LostAfter => "was taken, then the response was lost",
+            Self::Busy => "was refused with 429 and Retry-After: 1",
+            Self::FailedBefore => "failed with 500; nothing happened",
+            Self::FailedAfter => "was taken, then answered with 500",
+            Self::Slow => "was taken; the response came too late",
+            Self::CutOff => "was taken; the response was cut off",
+        }
+    }
+}
+
+/// What becomes of a webhook on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Trouble {
+    Twice,
+    Unanswered,
+    Lost,
+    Late,
+    Swapped,
+}
+
+/// All of them, the simplest first.
+pub(crate) const TROUBLES: [(Trouble, &str); 5] = [
+    (Trouble::Twice, "twice"),
+    (Trouble::Unanswered, "unanswered"),
+    (Trouble::Lost, "lost"),
+    (Trouble::Late, "late"),
+    (Trouble::Swapped, "swapped"),
+];
+
+/// How late a webhook is: it comes in the next round.
+const LATE_SECONDS: u64 = 900;
+
+impl Trouble {
+    /// The effect of a fault rule.
+    pub(crate) fn effect(self) -> Value {
+        match self {
+            Self::Twice => json!({ "twice": true }),
+            Self::Unanswered => json!({ "drop": "after" }),
+            Self::Lost => json!({ "drop": "before" }),
+            Self::Late => json!({ "lateSeconds": LATE_SECONDS }),
+            Self::Swapped => json!({ "swap": true }),
+        }
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Twice => "is delivered twice",
+            Self::Unanswered => "is delivered, but the response is lost",
+            Self::Lost => "is lost on its way",
+            Self::Late => "comes 15 minutes late",
+            Self::Swapped => "comes after the next one",
+        }
+    }
+}
+
+/// What a person, a customer or time does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Act {
+    Approve,
+    Edit,
+    Stop,
+    Discard,
+    Assign,
+    Answer,
+    Mail,
+    NewMail,
+    Risk,
+    AutoReply,
+    Advance,
+    Overlap,
+}
+
+pub(crate) const ACTS: [(Act, &str); 12] = [
+    (Act::Mail, "mail"),
+    (Act::NewMail, "new-mail"),
+    (Act::Assign, "assign"),
+    (Act::Answer, "answer"),
+    (Act::Risk, "risk"),
+    (Act::Discard, "discard"),
+    (Act::Stop, "stop"),
+    (Act::Edit, "edit"),
+    (Act::Approve, "approve"),
+    (Act::AutoReply, "auto-reply"),
+    (Act::Advance, "advance"),
+    (Act::Overlap, "overlap"),
+];
+
+impl Act {
+    /// Whether it needs a message of the app.
+    pub(crate) fn needs_message(self) -> bool {
+        matches!(self, Self::Approve | Self::Edit | Self::Stop | Self::Discard)
+    }
+
+    /// Whether a person decides something that the app has to respect.
+    pub(crate) fn is_persons_word(self) -> bool {
+        matches!(self, Self::Edit | Self::Stop | Self::Discard | Self::Assign | Self::Answer)
+    }
+
+    /// Whether it is about the conversation of a mail, not a conversation of its own or none.
+    pub(crate) fn touches(self) -> bool {
+        !matches!(self, Self::NewMail | Self::Risk) && !self.moves_clock()
+    }
+
+    /// Whether nothing but time passes.
+    pub(crate) fn moves_clock(self) -> bool {
+        matches!(self, Self::Advance | Self::Overlap)
+    }
+}
+
+/// What happens in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    /// The request fails.
+    Fail(Failure),
+    /// The app is killed.
+    Kill,
+    /// The webhook does not come as it should.
+    Deliver(Trouble),
+    /// Someone does something, in the conversation of this mail of the scenario.
+    Act(Act, usize),
+}
+
+/// One thing that goes wrong, or that somebody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) place: Place,
+    pub(crate) what: What,
+}
+
+impl Step {
+    pub(crate) fn act(&self) -> Option<(Act, usize)> {
+        if let What::Act(act, mail) = self.what { Some((act, mail)) } else { None }
+    }
+
+    pub(crate) fn request(&self) -> Option<Request> {
+        match self.place {
+            Place::Before(request) | Place::After(request) => Some(request),
+            Place::Delivery(_) | Place::Quiet(..) => None,
+        }
+    }
+
+    pub(crate) fn delivery(&self) -> Option<Delivery> {
+        if let Place::Delivery(delivery) = self.place { Some(delivery) } else { None }
+    }
+
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.what {
+            What::Fail(failure) => name_in(&FAILURES, failure),
+            What::Kill => "kill",
+            What::Deliver(trouble) => name_in(&TROUBLES, trouble),
+            What::Act(act, _) => name_in(&ACTS, act),
+        }
+    }
+
+    /// The step for the report.
+    pub(crate) fn json(&self) -> Value {
+        let mut json = match self.place {
+            Place::Before(it) => json!({ "when": "before", "request": it.op.to_string(), "nth": it.nth + 1 }),
+            Place::After(it) => json!({ "when": "after", "request": it.op.to_string(), "nth": it.nth + 1 }),
+            Place::Delivery(it) => json!({ "event": it.event, "nth": it.nth + 1 }),
+            Place::Quiet(moment, round) => json!({ "when": match moment {
+                Moment::Run => "before the run",
+                Moment::End => "after the run",
+                Moment::People => "after people looked at the drafts",
+            }, "run": round + 1 }),
+        };
+        json["kind"] = json!(self.kind());
+        if let What::Act(act, mail) = self.what
+            && !act.moves_clock()
+        {
+            json["mail"] = json!(mail + 1);
+        }
+        json
+    }
+}
+
+pub(crate) fn name_in<T: PartialEq + Copy>(names: &[(T, &'static str)], wanted: T) -> &'static str {
+    names.iter().find(|(it, _)| *it == wanted).map_or("", |(_, name)| name)
+}
+
+pub(crate) fn find_in<T: Copy>(names: &[(T, &str)], wanted: &str) -> Option<T> {
+    names.iter().find(|(_, name)| *name == wanted).map(|(it, _)| *it)
+}

@@ -1,0 +1,136 @@
+//! What steps are in terms of the control API: fault rules, and the calls of people, customers and time.
+
+use serde_json::{Value, json};
+
+use crate::explore::{
+    plan::schedule::Schedule,
+    plan::step::{Act, Place, Step, What},
+    scenario::Scenario,
+};
+
+/// How much time passes between two runs of a job: more than the undo window.
+pub(crate) const ROUND_SECONDS: u64 = 660;
+/// How much time passes before a job that failed is run again, by its supervisor. Nobody looks at drafts meanwhile.
+pub(crate) const RETRY_SECONDS: u64 = 60;
+/// How much time passes until a delivery that was not answered is made again, about 30 seconds later.
+pub(crate) const OVERLAP_SECONDS: u64 = 45;
+/// What an edited draft says.
+const EDITED: &str = "We looked into it ourselves, and will write again tomorrow.";
+/// What a person answers by hand.
+const BY_HAND: &str = "I have taken care of it myself.";
+const OUT_OF_OFFICE: &str = "I am out of the office until Monday.";
+
+/// The fault rules of the steps at requests and deliveries, each with the number of its step.
+pub(crate) fn rules(
+    schedule: &Schedule,
+    slow_ms: u64,
+    call: impl Fn(Act, usize) -> Option<(String, Value)>,
+) -> Vec<(usize, Value)> {
+    let mut rules = Vec::new();
+    let target = |(n, step): (usize, &Step)| -> Option<(usize, Step, Value, u32)> {
+        let (rule, nth) = match step.place {
+            Place::Before(request) | Place::After(request) => (request.op.rule(), request.nth),
+            Place::Delivery(delivery) => (delivery.rule(), delivery.nth),
+            Place::Quiet(..) => return None,
+        };
+        Some((n, *step, rule, nth))
+    };
+    let mut steps: Vec<_> = schedule.steps.iter().enumerate().filter_map(target).collect();
+    steps.sort_by_key(|(_, step, _, nth)| (step.act().is_none(), *nth));
+    let mut failing = Vec::new();
+    for (n, step, mut rule, nth) in steps {
+        let effect = match step.what {
+            What::Act(act, mail) => {
+                let Some((path, body)) = call(act, mail) else { continue };
+                let mut effect = json!({ "act": [{ "method": "POST", "path": path, "body": body }] });
+                if matches!(step.place, Place::After(_)) {
+                    effect["when"] = json!("after");
+                }
+                effect
+            }
+            // The app is killed while it waits.
+            What::Kill if matches!(step.place, Place::After(_)) => {
+                json!({ "drop": "after", "delayMs": 60_000 })
+            }
+            What::Kill => json!({ "drop": "before", "delayMs": 60_000 }),
+            What::Fail(failure) => failure.effect(slow_ms),
+            What::Deliver(trouble) => trouble.effect(),
+        };
+        let mut skip = u64::from(nth);
+        if step.act().is_none() {
+            // A rule does not see what one before it has struck.
+            let struck = failing.iter().filter(|other| **other == rule).count();
+            skip -= u64::try_from(struck).unwrap_or(0).min(skip);
+            failing.push(rule.clone());
+        }
+        if skip > 0 || step.act().is_some() {
+            rule["skip"] = json!(skip);
+        }
+        rule["effect"] = effect;
+        rules.push((n, rule));
+    }
+    rules
+}
+
+/// The control call of a step: its path and its body.
+pub(crate) fn control_call(
+    act: Act,
+    scenario: &Scenario,
+    mail: usize,
+    conversation: &str,
+    inbox: &str,
+    person: &str,
+) -> Option<(String, Value)> {
+    let of = scenario.mails.get(mail)?;
+    let message = |what: &str, body: Value| Some((format!("/messages/{conversation}/{what}"), body));
+    let mut inbound = json!({ "to": inbox, "from": of.from, "text": of.text });
+    if let Some(subject) = &of.subject {
+        inbound["subject"] = json!(subject);
+    }
+    match act {
+        Act::Approve => return message("approve", json!({})),
+        Act::Edit => return message("approve", json!({ "body": EDITED })),
+        Act::Stop => return message("stop", json!({})),
+        Act::Discard => return message("discard", json!({})),
+        Act::Assign => {
+            let body = json!({ "to": format!("user:{person}") });
+            return Some((format!("/conversations/{conversation}/assign"), body));
+        }
+        Act::Answer => {
+            return Some((format!("/conversations/{conversation}/replies"), json!({ "body": BY_HAND })));
+        }
+        Act::Advance => return Some(("/clock".to_owned(), json!({ "advanceSeconds": ROUND_SECONDS }))),
+        Act::Overlap => return Some(("/clock".to_owned(), json!({ "advanceSeconds": OVERLAP_SECONDS }))),
+        Act::Mail => {
+            inbound["text"] = json!(format!("Me again. {}", of.text));
+            inbound["conversationId"] = json!(conversation);
+        }
+        Act::AutoReply => {
+            inbound["text"] = json!(OUT_OF_OFFICE);
+            inbound["conversationId"] = json!(conversation);
+            inbound["autoReply"] = json!(true);
+        }
+        Act::NewMail => inbound["from"] = json!(another(mail)),
+        Act::Risk => {
+            inbound["from"] = json!(stranger(mail));
+            inbound["risk"] = json!("phishing");
+            inbound["held"] = json!(true);
+        }
+    }
+    Some(("/inbound".to_owned(), inbound))
+}
+
+/// The customer of a `new-mail` step.
+pub(crate) fn another(mail: usize) -> String {
+    format!("another{}@customer.example", mail + 1)
+}
+
+/// The sender of a `risk` step.
+fn stranger(mail: usize) -> String {
+    format!("stranger{}@customer.example", mail + 1)
+}
+
+/// Whether a text is one that comes with a step and is no customer's question.
+pub(crate) fn is_auto_reply(text: &str) -> bool {
+    text == OUT_OF_OFFICE
+}

@@ -1,0 +1,9 @@
+//! Runs one schedule in a world, and records what happened.
+
+pub(super) mod calls;
+pub(super) mod driver;
+pub(super) mod observe;
+pub(super) mod people;
+pub(super) mod record;
+pub(super) mod session;
+pub(super) mod world;

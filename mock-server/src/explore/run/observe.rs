@@ -1,0 +1,166 @@
+//! What a run looks at in its world: requests, rules that have fired, conversations.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shared_inbox::Timestamp;
+
+use crate::explore::{
+    plan::schedule::Schedule,
+    plan::step::{Place, What},
+    run::driver::{POLL_INTERVAL, Run},
+    run::record::{AppRequest, DeliveryTry, End, Event, Execution, Fired, time},
+    run::world::{World, text},
+    under_test::app::App,
+};
+
+/// How long a request that was cut short may take to be in the journal.
+const JOURNAL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many of the kills among these rules are due or done.
+pub(crate) async fn fired_kills(world: &World, schedule: &Schedule, rules: &[(usize, String)]) -> u32 {
+    let faults = world.faults().await;
+    let fired = |(n, id): &&(usize, String)| {
+        schedule.steps[*n].what == What::Kill
+            && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
+    };
+    u32::try_from(rules.iter().filter(fired).count()).unwrap_or(u32::MAX)
+}
+
+impl Run<'_> {
+    pub(crate) async fn fired_kills(&self) -> u32 {
+        fired_kills(&self.world, self.schedule, &self.rules).await
+    }
+
+    /// Whether an armed step has not come yet.
+    pub(crate) async fn rules_wait(&self) -> bool {
+        self.world.faults().await.iter().any(|fault| fault.fired == 0)
+    }
+
+    /// Reads what the rules did, and takes them away.
+    pub(crate) async fn end_trouble(&mut self) -> Result<(), String> {
+        let faults = self.world.faults().await;
+        for (n, id) in &self.rules {
+            let Some(fault) = faults.iter().find(|fault| fault.id == *id) else { continue };
+            let effective = fault.fired != 0 && fault.acted.iter().all(|status| *status < 400);
+            self.fired[*n] = Fired { at: None, effective };
+        }
+        self.world.clear_faults().await;
+        if !self.schedule.steps.is_empty() {
+            self.note(Event::TroubleEnds).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until those requests are in the journal that were cut short.
+    pub(crate) async fn all_requests(&self) -> Result<(), String> {
+        let began = Instant::now();
+        while self.is_waiting().await && began.elapsed() < JOURNAL_TIMEOUT {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        Ok(())
+    }
+
+    /// Whether a request at which something happens has not come to its end.
+    pub(crate) async fn is_waiting(&self) -> bool {
+        if self.rules.is_empty() {
+            return false;
+        }
+        let faults = self.world.faults().await;
+        let requests = self.world.requests().await;
+        let open = |(n, id): &(usize, String)| {
+            let request = self.schedule.steps[*n].request();
+            request.is_some_and(|request| AppRequest::find(&requests, request).is_none())
+                && faults.iter().any(|fault| fault.id == *id && fault.fired != 0)
+        };
+        self.rules.iter().any(open)
+    }
+
+    /// What the world is like, without its clock.
+    pub(crate) async fn fingerprint(&self) -> Result<String, String> {
+        let ends = self.ends().await?;
+        Ok(format!("{ends:?} {}", self.world.outbox().await.len()))
+    }
+
+    /// How each conversation is, the scenario's first, then those of others.
+    pub(crate) async fn ends(&self) -> Result<Vec<End>, String> {
+        let outbox = self.world.outbox().await;
+        let mut ends = Vec::new();
+        for view in self.world.conversations().await? {
+            let mail =
+                self.conversations.iter().find(|(_, id)| view["id"] == id.as_str()).map(|(mail, _)| *mail);
+            ends.push(End::read(mail, &view, &outbox, &self.world.agent));
+        }
+        ends.sort_by_key(|end| (end.mail.is_none(), end.mail));
+        Ok(ends)
+    }
+
+    pub(crate) async fn finish(&mut self, settled: bool, rounds: u32) -> Result<Execution, String> {
+        let journal = self.world.requests().await;
+        for (n, _) in &self.rules {
+            let step = &self.schedule.steps[*n];
+            let Some(index) = step.request().and_then(|request| AppRequest::find(&journal, request)) else {
+                continue;
+            };
+            if self.fired[*n].effective {
+                let after = matches!(step.place, Place::After(_)) && step.act().is_some();
+                self.fired[*n].at = Some(index + usize::from(after));
+            }
+        }
+        let mut expectations = Vec::new();
+        for expectation in &self.driver.scenario.expect {
+            let (status, body) = self.world.call("/expect", expectation).await?;
+            expectations.push((status >= 400).then(|| text(&body["error"])));
+        }
+        if let App::Piped(functions) = &self.driver.app
+            && functions.has_check
+        {
+            expectations.push(functions.check(&self.context.ready, &self.context.state_dir).await?);
+        }
+        let requests: Vec<AppRequest> = journal.iter().map(AppRequest::read).collect();
+        let mut events = std::mem::take(&mut self.events);
+        let first_from = |at: Timestamp| requests.iter().take_while(|request| request.at < at).count();
+        for mail in self.world.outbox().await.iter().filter(|mail| mail["kind"] != "notice") {
+            let at = time(&mail["at"]);
+            let sent = Event::Sent { to: text(&mail["to"]), text: text(&mail["text"]) };
+            events.push((first_from(at), at, sent));
+        }
+        let tries = self.tries(&journal).await?;
+        for (n, attempt) in tries.iter().enumerate() {
+            // What the app or a step at its request brought about comes after that request.
+            let acts = self.schedule.steps.iter().zip(&self.fired).filter(|(step, _)| step.act().is_some());
+            let acts = acts.filter_map(|(_, fired)| fired.at);
+            let acts = acts.filter(|index| requests.get(*index).is_some_and(|it| it.at == attempt.at));
+            let cause = attempt.cause.or_else(|| acts.max());
+            let cause = cause
+                .filter(|cause| requests.get(cause.saturating_sub(1)).is_some_and(|it| it.at == attempt.at));
+            events.push((first_from(attempt.at).max(cause.unwrap_or(0)), attempt.at, Event::Try(n)));
+        }
+        events.sort_by_key(|(requests, at, _)| (*requests, *at));
+        Ok(Execution {
+            requests,
+            tries,
+            server: self.is_server(),
+            troubled_rounds: self.troubled_rounds,
+            events: events.into_iter().map(|(requests, _, event)| (requests, event)).collect(),
+            fired: std::mem::take(&mut self.fired),
+            runs: std::mem::take(&mut self.runs),
+            ends: self.ends().await?,
+            expectations,
+            settled,
+            rounds,
+        })
+    }
+
+    /// Every try to deliver a webhook, in order.
+    async fn tries(&self, journal: &[Value]) -> Result<Vec<DeliveryTry>, String> {
+        let mut tries = Vec::new();
+        if self.is_server() {
+            for delivery in self.world.deliveries(&self.webhook).await? {
+                tries.extend(DeliveryTry::read(&delivery, journal));
+            }
+        }
+        tries.sort_by_key(|attempt| attempt.at);
+        Ok(tries)
+    }
+}

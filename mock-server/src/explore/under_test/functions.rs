@@ -1,0 +1,144 @@
+//! Functions of the process that started this one: called over stdout, answered on stdin.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, MutexGuard, mpsc};
+
+use crate::Ready;
+use crate::explore::{run::world::text, under_test::gateway::Gateway};
+
+/// How long a function may go on when its requests fail, since it cannot be killed.
+const GRACE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long requests are passed on for which a function did not wait.
+const LINGER_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The functions of the other process.
+pub(crate) struct Functions {
+    link: Mutex<Link>,
+    pub(crate) has_check: bool,
+    pub(crate) function: Option<Function>,
+}
+
+/// Where a function can be imported from.
+pub(crate) struct Function {
+    pub(crate) module: String,
+    pub(crate) name: String,
+}
+
+/// The two streams.
+struct Link {
+    answers: mpsc::UnboundedReceiver<Value>,
+    /// The number of the last call.
+    number: u64,
+    under_way: bool,
+}
+
+impl Link {
+    fn call(&mut self, kind: &str, world: &Value) -> Result<(), String> {
+        self.number += 1;
+        self.under_way = true;
+        write(&json!({ kind: self.number, "world": world }))
+    }
+
+    /// How the call ended that is under way.
+    async fn ended(&mut self) -> Result<Result<(), String>, String> {
+        let answer = self.answers.recv().await.ok_or("the process that has the function has ended")?;
+        self.under_way = false;
+        if answer["done"] == self.number {
+            return Ok(Ok(()));
+        }
+        if answer["failed"] == self.number {
+            return Ok(Err(text(&answer["error"])));
+        }
+        Err(format!("stdin: neither \"done\" nor \"failed\" of call {}", self.number))
+    }
+
+    /// Waits for the end of a run that was cut off from the service.
+    async fn rest(&mut self) -> Result<(), String> {
+        if !self.under_way {
+            return Ok(());
+        }
+        let ended = tokio::time::timeout(GRACE_TIMEOUT, self.ended()).await;
+        ended.map_err(|_| "the function goes on and on, though each of its requests fails")?.map(drop)
+    }
+}
+
+pub(crate) fn write(line: &Value) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    let written = writeln!(out, "{line}").and_then(|()| out.flush());
+    written.map_err(|error| format!("stdout: {error}"))
+}
+
+impl Functions {
+    pub(crate) fn new(
+        answers: mpsc::UnboundedReceiver<Value>,
+        has_check: bool,
+        function: Option<Function>,
+    ) -> Self {
+        Self { link: Mutex::new(Link { answers, number: 0, under_way: false }), has_check, function }
+    }
+
+    /// Begins a run of the function.
+    pub(crate) async fn begin(&self, ready: &Ready, state_dir: &Path) -> Result<Run<'_>, String> {
+        let mut link = self.link.lock().await;
+        link.rest().await?;
+        let origin = ready.base_url.trim_end_matches("/api/v1");
+        let service = origin.trim_start_matches("http://").parse();
+        let service = service.map_err(|_| format!("{origin}: is no address"))?;
+        let gateway = Gateway::open(service).await.map_err(|error| format!("cannot listen: {error}"))?;
+        let mut world = world(ready, state_dir);
+        for url in ["base_url", "mcp_url"] {
+            world[url] = json!(text(&world[url]).replace(origin, &gateway.origin));
+        }
+        link.call("run", &world)?;
+        Ok(Run { link, gateway })
+    }
+
+    /// Why the user's own check does not hold.
+    pub(crate) async fn check(&self, ready: &Ready, state_dir: &Path) -> Result<Option<String>, String> {
+        let mut link = self.link.lock().await;
+        link.rest().await?;
+        link.call("check", &world(ready, state_dir))?;
+        let ended = tokio::time::timeout(GRACE_TIMEOUT, link.ended()).await;
+        Ok(ended.map_err(|_| "check: does not end")??.err())
+    }
+}
+
+/// A run of the function. It cannot be killed: when this value is gone, all that it asks for fails.
+pub(crate) struct Run<'f> {
+    link: MutexGuard<'f, Link>,
+    gateway: Gateway,
+}
+
+impl Run<'_> {
+    /// How it ended.
+    pub(crate) async fn ended(&mut self) -> Result<Result<(), String>, String> {
+        self.link.ended().await
+    }
+
+    /// Passes on what a function that has ended did not wait for.
+    pub(crate) fn linger(self) {
+        let gateway = self.gateway;
+        tokio::spawn(async move {
+            tokio::time::sleep(LINGER_INTERVAL).await;
+            drop(gateway);
+        });
+    }
+
+    /// Cuts it off from the service, and waits for its end.
+    pub(crate) async fn cut_off(mut self) -> Result<(), String> {
+        drop(self.gateway);
+        self.link.rest().await
+    }
+}
+
+fn world(ready: &Ready, state_dir: &Path) -> Value {
+    let mut world = serde_json::to_value(ready).unwrap_or_default();
+    world["state_dir"] = json!(state_dir);
+    world
+}

@@ -1,0 +1,8 @@
+//! The app under test: a program, a server, or a function.
+
+pub(super) mod app;
+pub(super) mod functions;
+pub(super) mod gateway;
+pub(super) mod pipe;
+pub(super) mod server;
+pub(super) mod state_dir;

@@ -1,0 +1,186 @@
+//! An app that stays up: it is killed at its requests and restarted, and has to come to rest before anything else happens.
+
+use std::{
+    future::pending,
+    net::{Ipv4Addr, TcpListener},
+    sync::atomic::{AtomicU16, Ordering},
+    time::{Duration, Instant},
+};
+
+use tokio::net::TcpStream;
+
+use crate::explore::{
+    run::driver::{POLL_INTERVAL, Run},
+    run::observe::fired_kills,
+    run::record::Event,
+    under_test::app::{App, AppContext, RunEnd, Running},
+};
+
+/// Without a request for so long, the app is at rest.
+const IDLE_INTERVAL: Duration = Duration::from_millis(25);
+/// Jobs of the world that are run one by one while time passes.
+const MAX_JOBS: u32 = 50;
+
+/// A port of 127.0.0.1 that nobody listens on. It is not one of those that are given to clients, so that none takes it
+/// while the app is down.
+fn free_port() -> Result<u16, String> {
+    const FIRST: u16 = 15_000;
+    const COUNT: u16 = 16_000;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % u32::from(COUNT)).unwrap_or(0);
+    for _ in 0..COUNT {
+        let offset = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;
+        let port = FIRST + (start + offset) % COUNT;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err("there is no free port for the app".to_owned())
+}
+
+/// Starts a server and waits until it accepts connections; if it does not, how it ended.
+async fn start(
+    app: &App,
+    context: &AppContext,
+    timeout: Duration,
+) -> Result<Result<Running, RunEnd>, String> {
+    let mut running = app.start(context)?;
+    let address = (Ipv4Addr::LOCALHOST, context.port.unwrap_or_default());
+    let accepts = async {
+        while TcpStream::connect(address).await.is_err() {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    };
+    let end = tokio::select! {
+        () = accepts => return Ok(Ok(running)),
+        end = running.ended() => end,
+        () = tokio::time::sleep(timeout) => RunEnd::TimedOut,
+    };
+    running.kill().await;
+    Ok(Err(end))
+}
+
+impl Run<'_> {
+    pub(crate) fn is_server(&self) -> bool {
+        self.context.port.is_some()
+    }
+
+    /// Whether the app is a server that has ended by itself.
+    pub(crate) fn has_exited(&self) -> bool {
+        self.is_server() && self.running.is_none()
+    }
+
+    /// Adds the webhook of the server, and starts it.
+    pub(crate) async fn prepare_server(&mut self) -> Result<(), String> {
+        let port = free_port()?;
+        let url = format!("http://127.0.0.1:{port}{}", self.driver.scenario.webhook_path);
+        let (webhook, secret) = self.world.add_webhook(url).await?;
+        self.webhook = webhook;
+        (self.context.port, self.context.webhook_secret) = (Some(port), Some(secret));
+        self.start_server().await
+    }
+
+    async fn start_server(&mut self) -> Result<(), String> {
+        self.starts += 1;
+        self.note(Event::RunStarts(self.starts)).await?;
+        match start(&self.driver.app, &self.context, self.driver.app_timeout).await? {
+            Ok(running) => self.running = Some(running),
+            Err(end) => self.server_ended(end).await?,
+        }
+        Ok(())
+    }
+
+    async fn server_ended(&mut self, end: RunEnd) -> Result<(), String> {
+        self.running = None;
+        self.note(Event::RunEnds(self.starts, end.clone())).await?;
+        self.runs.push(end);
+        Ok(())
+    }
+
+    /// Kills the server and starts it again.
+    async fn restart(&mut self) -> Result<(), String> {
+        if let Some(running) = self.running.take() {
+            running.kill().await;
+        }
+        self.all_requests().await?;
+        self.server_ended(RunEnd::Killed).await?;
+        self.start_server().await
+    }
+
+    /// Awaits something that happens in the world, and watches the server meanwhile.
+    async fn watched<T>(&mut self, happens: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        let mut happens = std::pin::pin!(happens);
+        loop {
+            let ended = async {
+                match &mut self.running {
+                    Some(running) => running.ended().await,
+                    None => pending().await,
+                }
+            };
+            let killed = self.killed.get();
+            let (world, schedule, rules) = (&self.world, self.schedule, &self.rules);
+            let struck = async {
+                while fired_kills(world, schedule, rules).await <= killed {
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                end = ended => self.server_ended(end).await?,
+                () = struck => {
+                    self.killed.set(killed + 1);
+                    self.restart().await?;
+                }
+                happened = &mut happens => return happened,
+            }
+        }
+    }
+
+    /// Waits until no delivery is under way and the server makes no request any more, within bounds.
+    pub(crate) async fn rest(&mut self) -> Result<(), String> {
+        if !self.is_server() {
+            return Ok(());
+        }
+        let until = Instant::now() + 2 * self.driver.app_timeout;
+        loop {
+            let before = self.world.count_requests().await?;
+            let world = self.world.clone();
+            self.watched(world.advance(0)).await?;
+            let began = Instant::now();
+            self.watched(async {
+                tokio::time::sleep(IDLE_INTERVAL).await;
+                Ok(())
+            })
+            .await?;
+            // On a busy machine the app may not have had its turn.
+            let had_its_turn = began.elapsed() < 2 * IDLE_INTERVAL;
+            let idle = self.world.count_requests().await? == before && !self.is_waiting().await;
+            if (idle && had_its_turn) || Instant::now() > until {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Time passes. The server comes to rest after each thing that falls due.
+    pub(crate) async fn pass(&mut self, seconds: u64) -> Result<(), String> {
+        if !self.is_server() {
+            return self.world.advance(seconds).await;
+        }
+        let end = self.world.now().await + Duration::from_secs(seconds);
+        for _ in 0..MAX_JOBS {
+            if self.world.next_job().await.is_none_or(|due| due > end) {
+                break;
+            }
+            self.run_next_job().await?;
+        }
+        let world = self.world.clone();
+        self.watched(world.advance_to(end)).await
+    }
+
+    /// Time passes until the next thing falls due.
+    pub(crate) async fn run_next_job(&mut self) -> Result<(), String> {
+        let world = self.world.clone();
+        self.watched(world.run_next_job()).await?;
+        self.rest().await
+    }
+}

@@ -1,0 +1,156 @@
+//! What a run shows: who interfered, what the app had read, what took effect.
+
+use shared_inbox::{Operation, Timestamp};
+
+use crate::explore::{
+    plan::op::Op,
+    plan::schedule::Schedule,
+    plan::step::{Act, Place, Step, What},
+    run::record::{AppRequest, End, Event, Execution},
+    scenario::Scenario,
+};
+
+/// What a schedule is held against.
+pub(crate) struct Judge<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) execution: &'a Execution,
+    pub(crate) reference: &'a Execution,
+    /// The same interference in quiet moments, without any failure; empty when it was not run yet.
+    pub(crate) calm: &'a [Execution],
+}
+
+impl Judge<'_> {
+    /// Steps that somebody did and that had an effect: what, for which mail, and the first request after it.
+    pub(crate) fn interference(&self) -> impl Iterator<Item = (Act, usize, usize)> + '_ {
+        let steps = self.schedule.steps.iter().zip(&self.execution.fired);
+        steps.filter_map(|(step, fired)| {
+            let (act, mail) = step.act().filter(|_| fired.effective)?;
+            Some((act, mail, fired.at?))
+        })
+    }
+
+    pub(crate) fn requests(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (usize, &AppRequest)> + ExactSizeIterator {
+        self.execution.requests.iter().enumerate()
+    }
+
+    /// Whether a request took effect.
+    pub(crate) fn took_effect(&self, index: usize) -> bool {
+        let struck = self.schedule.steps.iter().zip(&self.execution.fired).find_map(|(step, fired)| {
+            (fired.at == Some(index) && step.act().is_none() && fired.effective).then_some(step)
+        });
+        match struck.map(|step| (step.what, step.place)) {
+            Some((What::Fail(failure), _)) => failure.takes_effect(),
+            Some((What::Kill, place)) => matches!(place, Place::After(_)),
+            _ => self.execution.requests[index].succeeded(),
+        }
+    }
+
+    /// Messages that the app wrote in a conversation from a request on.
+    pub(crate) fn written_from<'s>(
+        &'s self,
+        conversation: &'s str,
+        from: usize,
+    ) -> impl Iterator<Item = usize> + 's {
+        let writes = move |request: &AppRequest| {
+            request.op.is_some_and(Op::writes_mail) && request.conversation.as_deref() == Some(conversation)
+        };
+        let requests = self.requests().skip(from).filter(move |(_, request)| writes(request));
+        requests.map(|(index, _)| index).filter(|index| self.took_effect(*index))
+    }
+
+    /// Whether the app could know of a mail that came before the request number `from`: a server is told of it.
+    pub(crate) fn could_know(run: &Execution, conversation: &str, from: usize) -> bool {
+        run.server || run.requests.iter().skip(from).any(|request| request.shows(conversation))
+    }
+
+    /// Whether the app assigned the conversation between two requests.
+    pub(crate) fn took_over(&self, conversation: &str, from: usize, to: usize) -> bool {
+        let assigns = |(index, request): (usize, &AppRequest)| {
+            request.op.is_some_and(|op| op.operation == Operation::AssignConversation)
+                && request.conversation.as_deref() == Some(conversation)
+                && self.took_effect(index)
+        };
+        self.requests().take(to).skip(from).any(assigns)
+    }
+
+    /// The first request from `from` on in which the app read the conversation.
+    pub(crate) fn seen_from(&self, conversation: &str, from: usize) -> Option<usize> {
+        let shows =
+            |(index, request): &(usize, &AppRequest)| request.shows(conversation) && !self.is_check(*index);
+        self.requests().skip(from).find(shows).map(|(index, _)| index)
+    }
+
+    /// Whether a read looks for what became of a request that failed, as a client does by itself.
+    pub(crate) fn is_check(&self, index: usize) -> bool {
+        let Some(conversation) = &self.execution.requests[index].conversation else { return false };
+        let write = |(_, request): &(usize, &AppRequest)| {
+            request.conversation.as_ref() == Some(conversation) && request.op.is_some_and(|op| !op.is_read())
+        };
+        let last = self.requests().take(index).rev().find(write);
+        last.is_some_and(|(at, request)| {
+            request.op.is_some_and(Op::creates)
+                && !request.succeeded()
+                && self.work_of(at) == self.work_of(index)
+        })
+    }
+
+    /// Which piece of work a request is a part of: a run of a job, or what a server does at one time of the world's clock.
+    /// Where that clock moves between two requests, all of a server is one.
+    pub(crate) fn work_of(&self, index: usize) -> (usize, Option<Timestamp>) {
+        let started =
+            |(before, event): &&(usize, Event)| matches!(event, Event::RunStarts(_)) && *before <= index;
+        let moves =
+            |step: &Step| step.request().is_some() && step.act().is_some_and(|(act, _)| act.moves_clock());
+        let one = !self.execution.server || self.schedule.steps.iter().any(moves);
+        let at = (!one).then(|| self.execution.requests[index].at);
+        (self.execution.events.iter().filter(started).count(), at)
+    }
+
+    /// Whether the app knew of a message that it had written before.
+    pub(crate) fn knew_message(&self, conversation: &str, before: usize) -> bool {
+        let written = self.written_from(conversation, 0).filter(|index| *index < before).last();
+        let Some(written) = written else { return false };
+        let answered = self.execution.requests[written].succeeded();
+        let read = |(index, request): (usize, &AppRequest)| {
+            index < before
+                && request.conversation.as_deref() == Some(conversation)
+                && request.shows(conversation)
+        };
+        answered || self.requests().skip(written + 1).any(read)
+    }
+
+    /// Whether a request repeats one that the same run had begun before somebody interfered.
+    pub(crate) fn was_begun(&self, index: usize, interfered: usize) -> bool {
+        let request = &self.execution.requests[index];
+        let same = |(at, it): (usize, &AppRequest)| {
+            at < interfered
+                && it.op == request.op
+                && it.conversation == request.conversation
+                && it.body == request.body
+                && self.work_of(at) == self.work_of(index)
+        };
+        self.requests().any(same)
+    }
+
+    /// The same conversation in another run.
+    pub(crate) fn same_in<'e>(&self, other: &'e Execution, end: &End) -> Option<&'e End> {
+        match end.mail {
+            Some(mail) => other.end_of(mail),
+            None => other.end_by(&end.customer),
+        }
+    }
+
+    /// Whether the app answers the last mail when nothing goes wrong and it reads that mail.
+    pub(crate) fn answers_when_calm(&self, end: &End) -> bool {
+        let answers = |run: &Execution| -> Option<bool> {
+            let there = self.same_in(run, end)?;
+            let came = run.fired.iter().filter_map(|fired| fired.at).max()?;
+            Self::could_know(run, &there.id, came).then_some(there.last_is_answered)
+        };
+        let answers: Vec<bool> = self.calm.iter().filter_map(answers).collect();
+        self.calm.is_empty() || (!answers.is_empty() && answers.iter().all(|answered| *answered))
+    }
+}

@@ -1,0 +1,4 @@
+//! Whether a run broke a rule.
+
+pub(super) mod judge;
+pub(super) mod oracles;

@@ -1,0 +1,344 @@
+//! The oracles: whether what happened in a schedule is what should have happened.
+//!
+//! What nobody could see is no finding: what someone does between the app's last read of a conversation and its request
+//! is not held against the app.
+
+use crate::explore::{
+    findings::report::Oracle,
+    plan::op::Op,
+    plan::schedule::Schedule,
+    plan::step::Act,
+    run::calls::another,
+    run::record::{AppRequest, End, Execution},
+    scenario::{PARTS, Scenario},
+    under_test::app::RunEnd,
+    verdict::judge::Judge,
+};
+
+/// A rule that does not hold, and what a test has to claim.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Broken {
+    pub(crate) oracle: Oracle,
+    pub(crate) summary: String,
+    pub(crate) claim: Claim,
+}
+
+/// What must be true at the end, in a test.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Claim {
+    /// A text is in the messages to a customer at most so often.
+    TextAtMost { customer: String, text: String, times: usize },
+    /// A note stands at most so often in the conversation with a customer.
+    NoteAtMost { customer: String, text: String, times: usize },
+    /// The app has written at most so many messages to a customer.
+    MessagesAtMost { customer: String, times: usize },
+    /// The last mail of a customer is answered.
+    Answered { customer: String },
+    /// A part of the conversation with a customer is this.
+    Part { customer: String, part: &'static str, values: Vec<String> },
+    /// No request is answered so.
+    NoResponse { status: u16 },
+    /// The last run ends well; a server stays up.
+    EndsWell,
+    /// The last run changes nothing.
+    Settles,
+    /// An expectation of the scenario, by number.
+    Expectation(usize),
+}
+
+/// What is wrong with a run without trouble, in which no rule may be broken.
+pub(crate) fn judge_reference(scenario: &Scenario, run: &Execution) -> Option<Broken> {
+    let schedule = Schedule::calm(Vec::new());
+    let judge = Judge { scenario, schedule: &schedule, execution: run, reference: run, calm: &[] };
+    let responses =
+        run.requests.iter().filter_map(|request| request.status).find(|status| matches!(status, 401 | 429));
+    let refused = responses.map(|status| Broken {
+        oracle: Oracle::WellBehaved,
+        summary: format!("a request was answered with {status}"),
+        claim: Claim::NoResponse { status },
+    });
+    let unanswered = run.tries.iter().find(|attempt| !attempt.delivered).map(|attempt| Broken {
+        oracle: Oracle::WellBehaved,
+        summary: match attempt.status {
+            Some(status) => format!("the app answered the webhook {} with {status}", attempt.event),
+            None => format!("the app did not answer the webhook {}: {}", attempt.event, attempt.error),
+        },
+        claim: Claim::EndsWell,
+    });
+    judge.ended().or(unanswered).or(refused).or_else(|| judge.twice()).or_else(|| judge.expectations())
+}
+
+impl Judge<'_> {
+    /// The first rule that does not hold.
+    pub(crate) fn judge(&self) -> Option<Broken> {
+        self.persons_word()
+            .or_else(|| self.twice())
+            .or_else(|| self.ended())
+            .or_else(|| self.forgotten())
+            .or_else(|| self.responses())
+            .or_else(|| self.same_end())
+            .or_else(|| self.expectations())
+    }
+
+    fn persons_word(&self) -> Option<Broken> {
+        for (act, mail, at) in self.interference().filter(|(act, ..)| act.is_persons_word()) {
+            let end = self.execution.end_of(mail)?;
+            let Some(seen) = self.seen_from(&end.id, at) else { continue };
+            // A further mail asks for a further answer; who has taken over answers that one too.
+            let wrote_again = self.interference().any(|(it, of, _)| matches!(it, Act::Mail) && of == mail);
+            if act != Act::Assign && wrote_again {
+                continue;
+            }
+            // Whoever has not heard of a message cannot know what became of it.
+            if act.needs_message() && !self.knew_message(&end.id, at) {
+                continue;
+            }
+            // Who has taken the conversation without seeing that a person had, reads that it is theirs.
+            if act == Act::Assign && self.took_over(&end.id, at, seen) {
+                continue;
+            }
+            let again = |index: &usize| !self.was_begun(*index, at);
+            let written: Vec<usize> = self.written_from(&end.id, seen + 1).filter(again).collect();
+            if written.is_empty() {
+                continue;
+            }
+            let customer = end.customer.clone();
+            let did = match act {
+                Act::Edit => "edited and approved a draft",
+                Act::Stop => "stopped a message",
+                Act::Discard => "discarded a draft",
+                Act::Assign => "took over the conversation",
+                _ => "answered by hand",
+            };
+            let times = end.messages.len().saturating_sub(written.len());
+            return Some(Broken {
+                oracle: Oracle::PersonsWord,
+                summary: format!(
+                    "A person {did} in the conversation with {customer}; the app read that, and wrote to the customer all the same."
+                ),
+                claim: Claim::MessagesAtMost { customer, times },
+            });
+        }
+        self.risk()
+    }
+
+    fn risk(&self) -> Option<Broken> {
+        let risky = |end: &&End| end.risk && end.is_answered();
+        if self.reference.ends.iter().any(|end| risky(&end)) {
+            return None;
+        }
+        let end = self.execution.ends.iter().find(risky)?;
+        let customer = end.customer.clone();
+        Some(Broken {
+            oracle: Oracle::PersonsWord,
+            summary: format!("The mail of {customer} is held and marked as a risk, and the app answered it."),
+            claim: Claim::MessagesAtMost { customer, times: 0 },
+        })
+    }
+
+    fn twice(&self) -> Option<Broken> {
+        for end in &self.execution.ends {
+            let reference = self.same_in(self.reference, end);
+            let allowed = |of: fn(&End) -> &Vec<String>, text: &String| {
+                let before = reference.map_or(0, |it| count(of(it), text));
+                before.max(end.mails)
+            };
+            let customer = end.customer.clone();
+            let often = |list: &[String], limit: &dyn Fn(&String) -> usize| {
+                list.iter().find(|text| count(list, text) > limit(text)).cloned()
+            };
+            if let Some(text) = often(&end.messages, &|text| allowed(|it| &it.messages, text)) {
+                let (times, stands) = (allowed(|it| &it.messages, &text), count(&end.messages, &text));
+                return Some(Broken {
+                    oracle: Oracle::NeverTwice,
+                    summary: format!(
+                        "{customer} wrote {} and got the same text {stands} times: {}",
+                        mails(end.mails),
+                        quoted(&text)
+                    ),
+                    claim: Claim::TextAtMost { customer, text, times },
+                });
+            }
+            if let Some(text) = often(&end.notes, &|text| allowed(|it| &it.notes, text)) {
+                let (times, stands) = (allowed(|it| &it.notes, &text), count(&end.notes, &text));
+                return Some(Broken {
+                    oracle: Oracle::NeverTwice,
+                    summary: format!(
+                        "In the conversation with {customer} the same note stands {stands} times: {}",
+                        quoted(&text)
+                    ),
+                    claim: Claim::NoteAtMost { customer, text, times },
+                });
+            }
+        }
+        None
+    }
+
+    /// Whether the last run ended, and well.
+    fn ended(&self) -> Option<Broken> {
+        let broken = |summary: String, claim| Some(Broken { oracle: Oracle::WellBehaved, summary, claim });
+        let server = self.execution.server;
+        match self.execution.runs.last() {
+            _ if self.execution.settled => None,
+            Some(RunEnd::Failed(how)) if server => {
+                broken(format!("The server ends by itself: {how}."), Claim::EndsWell)
+            }
+            Some(RunEnd::Succeeded) if server => {
+                broken("The server ends by itself: exit status 0.".into(), Claim::EndsWell)
+            }
+            Some(RunEnd::TimedOut) if server => {
+                broken("The server does not accept connections on its port.".into(), Claim::EndsWell)
+            }
+            Some(RunEnd::Failed(how)) => {
+                broken(format!("The app still fails when all trouble has ended: {how}."), Claim::EndsWell)
+            }
+            Some(RunEnd::TimedOut) => {
+                broken("The app does not end, though all trouble has ended.".into(), Claim::EndsWell)
+            }
+            _ => broken("The app never comes to rest: every run changes something.".into(), Claim::Settles),
+        }
+    }
+
+    fn forgotten(&self) -> Option<Broken> {
+        for end in &self.execution.ends {
+            let all: Vec<_> = self.interference().collect();
+            let about = |(act, mail, _): &&(Act, usize, usize)| act.touches() && Some(*mail) == end.mail;
+            // An automatic reply hides the mail before it from whoever looks at the last one.
+            let excused = |act: &Act| act.is_persons_word() || *act == Act::AutoReply;
+            if end.risk || all.iter().filter(about).any(|(act, ..)| excused(act)) {
+                continue;
+            }
+            // The last mail that came, and how it is answered when nothing goes wrong.
+            let came = match end.mail {
+                Some(mail) => all.iter().filter(|it| it.0 == Act::Mail && it.1 == mail).map(|it| it.2).max(),
+                None => {
+                    all.iter().find(|it| it.0 == Act::NewMail && another(it.1) == end.customer).map(|it| it.2)
+                }
+            };
+            let would = match came {
+                None => {
+                    end.mail.is_some()
+                        && self.same_in(self.reference, end).is_some_and(|it| it.last_is_answered)
+                }
+                Some(_) => self.answers_when_calm(end),
+            };
+            let seen = self.execution.server || came.is_none_or(|at| self.seen_from(&end.id, at).is_some());
+            let answered = if came.is_some() { end.last_is_answered } else { end.is_answered() };
+            if would && seen && !answered {
+                let customer = end.customer.clone();
+                return Some(Broken {
+                    oracle: Oracle::NobodyForgotten,
+                    summary: format!("{customer} wrote, and the app never answered."),
+                    claim: Claim::Answered { customer },
+                });
+            }
+        }
+        None
+    }
+
+    /// Responses that the run without trouble did not get.
+    fn responses(&self) -> Option<Broken> {
+        let same = |request: &AppRequest, op: Option<Op>, status: u16| {
+            request.op == op && request.status == Some(status)
+        };
+        let injected = |index: usize| {
+            let steps = self.schedule.steps.iter().zip(&self.execution.fired);
+            steps.filter(|(step, _)| step.act().is_none()).any(|(_, fired)| fired.at == Some(index))
+        };
+        let known = |op: Option<Op>, status: u16| {
+            let runs = std::iter::once(self.reference).chain(self.calm);
+            runs.flat_map(|run| &run.requests).any(|request| same(request, op, status))
+        };
+        let found = self.requests().find_map(|(index, request)| {
+            let status = request.status.filter(|status| matches!(status, 400 | 401 | 403 | 404 | 429))?;
+            (!injected(index) && !known(request.op, status)).then_some((request, status))
+        });
+        let (request, status) = found?;
+        let summary = match status {
+            429 => "The app made more than 120 requests in a minute.".to_owned(),
+            _ => {
+                format!(
+                    "The service answered {} with {status}, as it does not without trouble.",
+                    request.line
+                )
+            }
+        };
+        Some(Broken { oracle: Oracle::WellBehaved, summary, claim: Claim::NoResponse { status } })
+    }
+
+    fn same_end(&self) -> Option<Broken> {
+        for end in &self.execution.ends {
+            let touched = self.interference().any(|(act, mail, _)| act.touches() && Some(mail) == end.mail);
+            let invited =
+                end.mail.is_some() || self.interference().any(|(_, mail, _)| another(mail) == end.customer);
+            if touched || !invited {
+                continue;
+            }
+            let runs: Vec<&Execution> = std::iter::once(self.reference).chain(self.calm).collect();
+            let others: Vec<&End> = runs.iter().filter_map(|run| self.same_in(run, end)).collect();
+            let Some(wanted) = others.first() else { continue };
+            // A conversation that a step started: was it seen at all?
+            if end.mail.is_none() && self.seen_from(&end.id, 0).is_none() {
+                continue;
+            }
+            let parts = PARTS.into_iter().filter(|part| !self.scenario.ignore.iter().any(|it| it == part));
+            for part in parts {
+                let is = end.part(part);
+                if others.iter().any(|other| other.part(part) == is) {
+                    continue;
+                }
+                let (customer, values) = (end.customer.clone(), wanted.part(part));
+                let words = |values: &[String]| match values {
+                    [] => "nothing".to_owned(),
+                    values => values.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", "),
+                };
+                let named = if part == "outbox" { "what was written" } else { part };
+                return Some(Broken {
+                    oracle: Oracle::SameEnd,
+                    summary: format!(
+                        "The conversation with {customer} ends otherwise than without trouble: {named} is {} instead of {}.",
+                        words(&is),
+                        words(&values),
+                    ),
+                    claim: Claim::Part { customer, part, values },
+                });
+            }
+        }
+        None
+    }
+
+    fn expectations(&self) -> Option<Broken> {
+        let own = self.execution.expectations.iter().enumerate();
+        for (n, unmet) in own {
+            let Some(why) = unmet else { continue };
+            let explained = self.calm.iter().any(|run| run.expectations.get(n).is_some_and(Option::is_some));
+            if !explained {
+                let first = why.lines().next().unwrap_or_default();
+                let is_check = n >= self.scenario.expect.len();
+                let named = if is_check { "check".to_owned() } else { format!("expect[{n}]") };
+                return Some(Broken {
+                    oracle: Oracle::Expect,
+                    summary: format!("{named} does not hold: {first}"),
+                    claim: Claim::Expectation(n),
+                });
+            }
+        }
+        None
+    }
+}
+
+fn count(list: &[String], text: &str) -> usize {
+    list.iter().filter(|it| *it == text).count()
+}
+
+fn mails(number: usize) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{number} times") }
+}
+
+/// A text in quotes, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    let line = text.replace('\n', " ");
+    let cut: String = line.chars().take(MAX_CHARS).collect();
+    if cut == line { format!("\"{line}\"") } else { format!("\"{cut}…\"") }
+}
