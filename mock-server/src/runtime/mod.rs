@@ -349,7 +349,7 @@ impl WorldRuntime {
 impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let world = mem::replace(&mut state.world, World::default());
+        let world = mem::take(&mut state.world);
         if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
             state.worker.take_down(*world);
         }

@@ -106,10 +106,8 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use crate::explore::{
-        crate::explore::plan::step::{Failure, Moment, Trouble},
-        *,
-    };
+    use super::*;
+    use crate::explore::plan::step::{Failure, Moment, Trouble};
 
     #[test]
     fn a_token_is_the_schedule() {
