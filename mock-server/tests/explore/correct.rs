@@ -167,9 +167,9 @@ fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken", "Hello there"])
 }
 
-/// Schedules of each app; the variable is for a long run by hand.
+/// Schedules of each app; the variable is for a longer run.
 fn schedules() -> u64 {
-    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
+    std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(10)
 }
 
 pub(crate) async fn holds(explore: Explore) {
