@@ -154,6 +154,7 @@ function soon(all) {
 live.addEventListener('change', () => soon(true));
 live.addEventListener('stale', () => {
 	api.get('/ready').then((ready) => (context.ready = ready), () => {});
+	called().then(() => soon(true), () => {});
 	soon(true);
 });
 live.addEventListener('request', () => {
@@ -171,13 +172,17 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
 	main.focus();
 });
 
+/** Finds out whether an app has called yet; while the stream is opened, its first call would go unnoticed. */
+async function called() {
+	context.called = (await api.page('/requests', { limit: 1, responses: false })).total > 0;
+}
+
 async function start() {
 	top();
 	nav();
 	while (!context.ready) {
 		try {
-			const [ready, calls] = await Promise.all([api.get('/ready'), api.page('/requests', { limit: 1, responses: false })]);
-			context.called = calls.total > 0;
+			const [ready] = await Promise.all([api.get('/ready'), called()]);
 			context.ready = ready;
 		} catch (error) {
 			const { status, message } = error;
