@@ -1,7 +1,12 @@
 //! What a call comes to: an answer, or a refusal with a status and a sentence.
 
+use std::cell::RefCell;
+
 use serde::Serialize;
 use shared_inbox::{Problem, Problems, Scope};
+
+/// What is kept of the buffer that responses are written to, in bytes.
+const MAX_BUFFER: usize = 256 << 10;
 
 /// What a call answers.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,10 +23,18 @@ redacted_debug!(ServiceResponse { status });
 impl ServiceResponse {
     /// An answer with this body.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
-        // Most answers fit.
-        let mut bytes = Vec::with_capacity(4 << 10);
-        serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
-        Ok(Self { status, body: bytes })
+        thread_local! {
+            /// Written to again and again, so that a response is copied once and is as large as it has to be: the journal
+            /// keeps thousands.
+            static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        BUFFER.with_borrow_mut(|buffer| {
+            buffer.clear();
+            serde_json::to_writer(&mut *buffer, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
+            let body = buffer.as_slice().into();
+            buffer.shrink_to(MAX_BUFFER);
+            Ok(Self { status, body })
+        })
     }
 }
 
