@@ -1,4 +1,4 @@
-//! What kind of failure it was, and whether it can pass.
+//! The kind of a failure, and whether it can pass.
 
 use std::borrow::Cow;
 
@@ -57,8 +57,50 @@ pub enum ErrorKind {
     Undelivered,
 }
 
+macro_rules! predicates {
+    ($($(#[$doc:meta])* $name:ident = $kind:ident;)*) => {
+        impl Error {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> bool {
+                self.kind() == ErrorKind::$kind
+            }
+        )*}
+    };
+}
+
+predicates! {
+    /// Returns whether the client could not be built: a bad key, base URL or environment variable.
+    is_config = Config;
+    /// Returns whether the input breaks a rule, found before sending or by the service (400).
+    is_invalid_input = InvalidInput;
+    /// Returns whether the key is wrong or revoked (401).
+    is_unauthorized = Unauthorized;
+    /// Returns whether the key lacks a scope, found before sending or by the service (403).
+    is_forbidden = Forbidden;
+    /// Returns whether there is no such conversation, or the key cannot see it (404).
+    is_not_found = NotFound;
+    /// Returns whether the service says that the key made too many requests (429).
+    is_rate_limited = RateLimited;
+    /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
+    /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
+    is_busy = Busy;
+    /// Returns whether the service failed (5xx).
+    is_server_error = Server;
+    /// Returns whether no connection could be made; nothing was sent.
+    is_connect = Connect;
+    /// Returns whether time ran out: an attempt's, the call's, or that of a wait.
+    is_timeout = Timeout;
+    /// Returns whether the connection broke before the whole response was there.
+    is_dropped = Dropped;
+    /// Returns whether the response was malformed: not JSON, another shape, too large, or a redirect.
+    is_unreadable = Unreadable;
+    /// Returns whether a message that was waited for could not be delivered, or is gone.
+    is_undelivered = Undelivered;
+}
+
 impl Error {
-    /// The kind of this failure.
+    /// Returns the kind of this failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0.cause {
