@@ -17,12 +17,6 @@ use shared_inbox::Timestamp;
 use crate::consent::{AskMethod, Decision};
 
 /// The audit file, open for appending.
-///
-/// ```
-/// # let folder = tempfile::tempdir()?;
-/// let audit = shared_inbox_mcp::audit::Audit::open(&folder.path().join("audit.jsonl"))?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Audit {
     file: Mutex<fs::File>,

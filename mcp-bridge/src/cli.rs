@@ -43,12 +43,6 @@ What customers wrote comes to the model marked, without hidden characters and li
 after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
-///
-/// ```
-/// use clap::Parser;
-/// let cli = shared_inbox_mcp::cli::Cli::parse_from(["shared-inbox-mcp", "--read-only"]);
-/// assert!(cli.options.settings().filter.read_only);
-/// ```
 #[derive(Debug, Parser)]
 #[command(name = "shared-inbox-mcp", version, about = ABOUT, long_about = ABOUT, after_help = MORE, max_term_width = 110)]
 pub struct Cli {

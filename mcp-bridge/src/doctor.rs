@@ -40,18 +40,6 @@ impl Report {
 }
 
 /// Checks everything that must be right for the bridge to work.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// use shared_inbox_mcp::{doctor, settings::Settings};
-/// let mut settings = Settings::default();
-/// settings.access.base_url = Some("http://inbox.example/api/v1".into());
-/// settings.access.key_file = Some("no-such-file".into());
-/// let report = doctor::examine(&settings).await;
-/// assert!(!report.works && report.text.contains("--api-key-file"));
-/// # }
-/// ```
 pub async fn examine(settings: &Settings) -> Report {
     let mut report = Report { text: String::new(), works: true };
     match settings.access.connect() {

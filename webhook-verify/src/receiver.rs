@@ -90,17 +90,6 @@ impl Receiver {
     /// A diagnosis hashes a body dozens of times, which whoever can send requests can make happen. So it is made on a
     /// thread of its own, for no more than one request in `every`, and on bodies of up to 64 KiB: some 5 ms of CPU at the
     /// worst. [`Diagnosis::bytes_hashed`](crate::Diagnosis::bytes_hashed) says what it took.
-    ///
-    #[cfg_attr(feature = "tokio", doc = "```")]
-    #[cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-    /// use std::time::Duration;
-    /// # use shared_inbox_webhooks::{Receiver, Secret, Verifier};
-    /// # let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
-    /// let receiver = Receiver::new(Verifier::new([secret]))
-    ///     .diagnose_refused(Duration::from_secs(60), |diagnosis| eprintln!("webhook refused: {diagnosis}"));
-    /// # let _ = receiver;
-    /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
-    /// ```
     #[cfg(feature = "tokio")]
     #[must_use]
     pub fn diagnose_refused(

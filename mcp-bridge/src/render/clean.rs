@@ -3,13 +3,6 @@
 use std::fmt;
 
 /// What cleaning a text took out or broke.
-///
-/// ```
-/// use shared_inbox_mcp::render::{SanitizeReport, clean};
-/// let mut tally = SanitizeReport::default();
-/// clean("See www.evil.example", &mut tally);
-/// assert_eq!(tally.to_string(), "1 link or image marks defused");
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SanitizeReport {

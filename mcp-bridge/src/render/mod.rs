@@ -55,11 +55,6 @@ impl Rendered {
 }
 
 /// How to render one result.
-///
-/// ```
-/// use shared_inbox_mcp::render::{self, Fence, RenderOptions};
-/// assert_eq!(render::tags(&RenderOptions::new(Fence::new(), 50_000), &[]).text, "0 tags.\n");
-/// ```
 pub struct RenderOptions {
     fence: Fence,
     max_chars: usize,

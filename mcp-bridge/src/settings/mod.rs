@@ -27,12 +27,6 @@ pub const DEFAULT_MAX_CHARS: usize = 50_000;
 const CALL_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// How the bridge was started.
-///
-/// ```
-/// use shared_inbox_mcp::settings::{SendPolicy, Settings};
-/// let settings = Settings::default();
-/// assert_eq!(settings.send, SendPolicy::Ask);
-/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
@@ -182,15 +176,6 @@ pub fn variable(name: &str) -> Option<String> {
 }
 
 /// Which tools are shown, of those that the key allows.
-///
-/// ```
-/// use shared_inbox::{Operation, Scope};
-/// use shared_inbox_mcp::settings::{ToolFilter, ToolHidden};
-/// let mut filter = ToolFilter::default();
-/// filter.read_only = true;
-/// assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read, Scope::Write]), Some(ToolHidden::ReadOnly));
-/// assert_eq!(filter.hides(Operation::ListTags, &[Scope::Read]), None);
-/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ToolFilter {

@@ -21,10 +21,6 @@ use crate::{
 };
 
 /// The two methods that the service uses.
-///
-/// ```
-/// assert_eq!(shared_inbox::Method::Get.as_str(), "GET");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -45,12 +41,6 @@ impl Method {
 }
 
 /// What it means to make the same request twice.
-///
-/// ```
-/// use shared_inbox::{Operation, Idempotency};
-/// assert_eq!(Operation::SetStatus.idempotency(), Idempotency::Harmless);
-/// assert_eq!(Operation::Reply.idempotency(), Idempotency::Verify);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Idempotency {

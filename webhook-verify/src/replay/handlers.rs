@@ -115,13 +115,6 @@ impl<G> Handlers<G> {
 
     /// Sets what becomes of an event while the guard's store is away; refused unless set. Holds for [`once`](Self::once): a
     /// transaction cannot do without its store.
-    ///
-    /// ```
-    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard, OnStoreError};
-    ///
-    /// let handlers = Handlers::new(MemoryGuard::new()).on_store_error(OnStoreError::LetThrough);
-    /// # let _ = handlers;
-    /// ```
     #[must_use]
     pub fn on_store_error(mut self, away: OnStoreError) -> Self {
         self.away = away;
@@ -132,14 +125,6 @@ impl<G> Handlers<G> {
     /// claim is given back ([`HandleError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
     /// that never ends would have its claim renewed for ever: every try gets 409, and after a day of that the service
     /// pauses the webhook.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
-    ///
-    /// let handlers = Handlers::new(MemoryGuard::new()).max_run_time(Duration::from_secs(300));
-    /// # let _ = handlers;
-    /// ```
     #[must_use]
     pub fn max_run_time(mut self, time: Duration) -> Self {
         self.max_run_time = time;

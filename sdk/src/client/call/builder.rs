@@ -119,15 +119,6 @@ impl<I, O> Request<I, O> {
 
 impl<I, O> Request<I, O> {
     /// Sends the request and returns the value together with status, headers and number of attempts.
-    ///
-    /// ```no_run
-    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// let tags = inbox.tags().with_details().await?;
-    /// println!("{} tags after {} attempts", tags.len(), tags.attempts());
-    /// println!("{:?}", tags.headers().and_then(|headers| headers.get("x-request-id")));
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn with_details(self) -> Result<Response<O>> {
         let label = label(self.operation);
         let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;

@@ -29,12 +29,6 @@ pub struct ApiKey {
 }
 
 /// The text is not an API key. Says what is wrong with it without repeating it.
-///
-/// ```
-/// use shared_inbox::{ApiKey, InvalidApiKey};
-///
-/// assert_eq!(ApiKey::parse("hunter2").unwrap_err(), InvalidApiKey::Prefix);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidApiKey {

@@ -24,17 +24,6 @@ use crate::{Conversation, ConversationId};
 /// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
 /// still take effect, and nothing else will happen. If you may drop it, get
 /// [`unconfirmed`](Self::unconfirmed) before awaiting it.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// let thread = inbox.conversation(&id);
-/// let conversation = thread.get().await?;
-/// if conversation.tags.iter().any(|tag| tag == "refund") {
-///     thread.reply("Your refund is on its way.").await?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 #[must_use = "a call is made by awaiting it"]
 pub struct CreateRequest<I> {

@@ -14,14 +14,6 @@ use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, TimelineItem};
 
 /// What the conversation shows of a create.
-///
-/// ```
-/// use shared_inbox::create::Lookup;
-///
-/// fn may_be_sent_again(lookup: &Lookup) -> bool {
-///     matches!(lookup, Lookup::NotFound)
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Lookup {

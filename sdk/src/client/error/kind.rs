@@ -128,15 +128,6 @@ impl Error {
 
     /// Whether the same call can be made again and may succeed then: the failure can pass, and nothing can happen twice.
     /// A create of unknown outcome is not one to make again; see [`unconfirmed`](Self::unconfirmed).
-    ///
-    /// ```no_run
-    /// # async fn run(inbox: shared_inbox::Client) {
-    /// if let Err(error) = inbox.tags().await {
-    ///     let next = if error.is_retryable() { "later" } else { "never" };
-    ///     println!("{error}; trying again: {next}");
-    /// }
-    /// # }
-    /// ```
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.can_pass() && (self.0.certainty != Certainty::Unknown || self.0.is_repeatable)

@@ -22,22 +22,9 @@ pub use unconfirmed::UnconfirmedCreate;
 pub(crate) use unconfirmed::{Before, Expected, SentWindow};
 
 /// The result of a call.
-///
-/// ```no_run
-/// async fn subject(inbox: &shared_inbox::Client, id: &str) -> Result<String, Box<dyn std::error::Error>> {
-///     let read: shared_inbox::Result<_> = inbox.conversation(&id.parse()?).get().await;
-///     Ok(read?.subject)
-/// }
-/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What is known about the effect of a call that failed, from the surest to the least sure.
-///
-/// ```
-/// use shared_inbox::Certainty;
-///
-/// assert!(Certainty::NotSent < Certainty::Rejected && Certainty::Rejected < Certainty::Unknown);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Certainty {

@@ -47,14 +47,6 @@ pub enum Change {
 }
 
 /// What may have been missed.
-///
-/// ```
-/// use shared_inbox::follow::Change;
-///
-/// fn must_look_through_all(change: &Change) -> bool {
-///     matches!(change, Change::Gap(gap) if gap.mail)
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissedWindow {

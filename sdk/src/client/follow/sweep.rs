@@ -19,12 +19,6 @@ use crate::model::shows;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
 /// A part of the list of conversations, as the service can list it.
-///
-/// ```
-/// fn is_closed(slice: &shared_inbox::follow::Slice) -> bool {
-///     slice.view == shared_inbox::View::Closed
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slice {

@@ -124,16 +124,6 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
 
 /// The goal of a wait for the customer to write: the first inbound message after the given one. Automatic ones (out of
 /// office) count, since the API does not tell them apart.
-///
-/// ```no_run
-/// # async fn run(thread: shared_inbox::ConversationHandle, sent: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{follow::{ReplyWait, Wait}};
-///
-/// let wait: Wait<ReplyWait> = thread.wait_for_reply(&sent);
-/// println!("they wrote {} characters", wait.await?.text.len());
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ReplyWait {
     conversation: ConversationId,
@@ -160,16 +150,6 @@ impl Wait<ReplyWait> {
 /// The goal of a wait for a reply to app mail: the conversation that carries the app's reference, in whatever status.
 ///
 /// A reference says which address was written to, not who wrote: look at the contact before you act on it.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::{ConversationSummary, follow::{ReferenceWait, Wait}};
-///
-/// let wait: Wait<ReferenceWait, ConversationSummary> = inbox.wait_for_reference("order-1042");
-/// println!("{} is about the order", wait.await?.id);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ReferenceWait {
     input: ListConversations,
@@ -189,16 +169,6 @@ impl Wait<ReferenceWait, ConversationSummary> {
 
 /// The goal of a wait for a message to go out: its status is `sent`. One that failed, or was removed and stayed away for
 /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
-///
-/// ```no_run
-/// # async fn run(thread: shared_inbox::ConversationHandle, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{follow::{SentWait, Wait}};
-///
-/// let wait: Wait<SentWait> = thread.wait_until_sent(&id);
-/// println!("went out at {}", wait.await?.at);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct SentWait {
     conversation: ConversationId,

@@ -225,12 +225,6 @@ impl ClientBuilder {
 impl Client {
     /// A client for the service at `base_url` (it ends in `/api/v1`) with this key. Nothing is checked before
     /// [`build`](ClientBuilder::build).
-    ///
-    /// ```
-    /// # let key = format!("rk_test_{}", "a1".repeat(24));
-    /// let inbox = shared_inbox::Client::builder("https://inbox.example/api/v1", &key).build()?;
-    /// # Ok::<(), shared_inbox::Error>(())
-    /// ```
     pub fn builder<K>(base_url: impl Into<String>, key: K) -> ClientBuilder
     where
         K: TryInto<ApiKey>,

@@ -8,14 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A boxed future that can move between threads.
-///
-/// ```
-/// use shared_inbox::retry::BoxFuture;
-///
-/// fn later() -> BoxFuture<'static, u32> {
-///     Box::pin(async { 7 })
-/// }
-/// ```
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Tells the time and waits.
@@ -63,11 +55,6 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 }
 
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.
-///
-/// ```
-/// use shared_inbox::{rate_limit::MemoryLimiter, retry::TokioClock};
-/// let limiter = MemoryLimiter::with_clock(60, std::sync::Arc::new(TokioClock));
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;
 

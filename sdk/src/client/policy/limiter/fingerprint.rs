@@ -5,16 +5,6 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 /// A hash of an API key: tells keys apart and tells nothing of them. Written as 32 hexadecimal digits.
-///
-/// ```
-/// use shared_inbox::ApiKey;
-///
-/// let key = ApiKey::parse(format!("rk_test_{}", "a1".repeat(24)))?;
-/// let name = key.fingerprint().to_string();
-/// assert_eq!(name.len(), 32);
-/// assert_eq!(name, key.fingerprint().to_string());
-/// # Ok::<(), shared_inbox::InvalidApiKey>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyFingerprint([u8; 16]);
 

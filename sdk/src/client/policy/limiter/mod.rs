@@ -22,12 +22,6 @@ pub use permit::{AcquireRequest, Permit, PermitOutcome};
 pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 
 /// How urgent a request is, most urgent first.
-///
-/// ```
-/// use shared_inbox::rate_limit::Priority;
-///
-/// assert!(Priority::ReadBack < Priority::Interactive && Priority::Interactive < Priority::Bulk);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Priority {
@@ -81,14 +75,6 @@ impl<L: RateLimiter + ?Sized> RateLimiter for Arc<L> {
 }
 
 /// Why no request may be sent now.
-///
-/// ```
-/// use shared_inbox::rate_limit::LimitError;
-/// use std::time::Duration;
-///
-/// let busy = LimitError::busy(Duration::from_secs(2));
-/// assert_eq!(busy.to_string(), "the rate limit is used up; try again in 2000 ms");
-/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitError {

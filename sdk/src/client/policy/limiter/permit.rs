@@ -7,14 +7,6 @@ use std::time::Duration;
 use super::{KeyFingerprint, Priority};
 
 /// A request for a permit.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{AcquireRequest, Priority}};
-/// use std::time::Duration;
-///
-/// let request = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(60));
-/// assert_eq!(request.priority, Priority::Bulk);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AcquireRequest {
@@ -59,13 +51,6 @@ impl AcquireRequest {
 }
 
 /// How the request of a permit ended.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{PermitOutcome, Permit}};
-///
-/// let permit = Permit::new(|ending| assert_eq!(ending, PermitOutcome::Finished));
-/// permit.finished();
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PermitOutcome {
