@@ -7,14 +7,15 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::identity::check_scope;
+use super::list::List;
 use super::options::call_options;
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
 use crate::client::engine::{Core, HttpResponse, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
-use crate::input::Input;
-use crate::{Conversation, ConversationId, Method, Operation, Problems};
+use crate::input::{Input, ListConversations};
+use crate::{Conversation, ConversationId, ConversationSummary, Method, Operation, Problems};
 
 /// A call that is made by awaiting it. `I` is its input, `O` what it gives.
 ///
@@ -90,6 +91,14 @@ impl<I: Input, O> Request<I, O> {
     pub fn input(mut self, input: I) -> Self {
         self.input = input;
         self
+    }
+}
+
+impl Request<ListConversations, List<ConversationSummary>> {
+    pub(crate) fn conversations(core: &Arc<Core>, input: ListConversations) -> Self {
+        Self::reading(core, Operation::ListConversations, None, input, |input, response| {
+            List::read(input.limit, response)
+        })
     }
 }
 

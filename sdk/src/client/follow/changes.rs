@@ -10,13 +10,13 @@ use futures_util::Stream;
 
 use super::backoff;
 use super::memory::{Change, Memory};
-use crate::client::call::{Request, call_options, list_filters};
+use crate::client::call::{List, Request, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::model::shows;
-use crate::{ConversationSummary, Operation, limits};
+use crate::{ConversationSummary, limits};
 
 const EVERY: Duration = Duration::from_secs(30);
 
@@ -55,7 +55,7 @@ pub struct Changes {
     with_existing: bool,
     options: Options,
     memory: Memory,
-    look: Option<BoxFuture<'static, Result<Vec<ConversationSummary>>>>,
+    look: Option<BoxFuture<'static, Result<List<ConversationSummary>>>>,
     /// Whether anyone has asked yet.
     asked: bool,
     /// Whether anyone has seen the list yet.
@@ -112,10 +112,10 @@ impl Changes {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    fn look(&self) -> BoxFuture<'static, Result<Vec<ConversationSummary>>> {
+    fn look(&self) -> BoxFuture<'static, Result<List<ConversationSummary>>> {
         let core = Arc::clone(&self.core);
         let wait = if self.asked { self.every.max(self.pause) } else { Duration::ZERO };
-        let mut call = Request::new(&core, Operation::ListConversations, None, self.input.clone());
+        let mut call = Request::conversations(&core, self.input.clone());
         call.options = self.options.clone();
         Box::pin(async move {
             if !wait.is_zero() {
@@ -125,14 +125,14 @@ impl Changes {
         })
     }
 
-    fn take(&mut self, page: Vec<ConversationSummary>) {
-        let full = page.len() >= self.input.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
-        let tell = self.looked || self.with_existing;
+    fn take(&mut self, page: List<ConversationSummary>) {
+        let with_all = self.looked || self.with_existing;
         let now = self.core.clock.now();
         let now = self.core.service_clock.reading().map(|reading| reading.latest(now));
-        let changes = self.memory.compare(page, full, now);
-        self.ready
-            .extend(changes.into_iter().filter(|change| tell || matches!(change, Change::Gap(_))).map(Ok));
+        let (is_full, page) = (page.is_cut(), page.into_vec());
+        let mut changes = self.memory.compare(page, is_full, now);
+        changes.retain(|change| with_all || matches!(change, Change::Gap(_)));
+        self.ready.extend(changes.into_iter().map(Ok));
         self.looked = true;
     }
 }

@@ -91,11 +91,11 @@ pub struct Sweep {
 
 #[derive(Clone)]
 enum Step {
-    /// Ask for a slice.
+    /// Reads a slice, and divides it if it is longer than a page.
     Look(Slice),
-    /// Ask for a slice once more, for what came into it meanwhile: that stands on top.
+    /// Reads a slice once more, for what came into it meanwhile: that is on top.
     LookAgain(Slice),
-    /// Ask which inboxes there are, to divide a slice by them.
+    /// Reads which inboxes there are, to divide a slice by them.
     Inboxes(Slice),
 }
 
@@ -182,8 +182,7 @@ impl Sweep {
                     limit: Some(limits::LIST_MAX),
                     ..self.input.clone()
                 };
-                let mut call =
-                    Request::reading(&self.core, Operation::ListConversations, None, input, List::read);
+                let mut call = Request::conversations(&self.core, input);
                 call.options = self.options.clone();
                 self.after_pause(async { call.await.map(Found::Page) })
             }
@@ -209,33 +208,26 @@ impl Sweep {
     }
 
     fn take(&mut self, step: Step, found: Found) {
-        match (step, found) {
-            (Step::Look(slice), Found::Page(page)) => {
-                let cut = page.is_cut();
-                self.tell(&slice.view, page);
-                if cut {
-                    self.divide(slice);
-                }
+        let divides = !matches!(step, Step::LookAgain(_));
+        let (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice)) = step;
+        let is_cut = match found {
+            Found::Page(page) => {
+                let is_cut = page.is_cut();
+                let new = page.into_iter().filter(|summary| self.seen.insert(summary.id.clone()));
+                self.ready.extend(new.map(|summary| Ok((slice.view.clone(), summary))));
+                is_cut
             }
-            (Step::LookAgain(slice) | Step::Inboxes(slice), Found::Page(page)) => {
-                self.tell(&slice.view, page)
-            }
-            (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice), Found::Inboxes(all)) => {
+            Found::Inboxes(all) => {
                 self.mailboxes = Some(all.into_iter().map(|mailbox| mailbox.id).collect());
-                self.divide(slice);
+                true
             }
+        };
+        if is_cut && divides {
+            self.divide(slice);
         }
     }
 
-    fn tell(&mut self, view: &View, page: List<ConversationSummary>) {
-        for summary in page {
-            if self.seen.insert(summary.id.clone()) {
-                self.ready.push_back(Ok((view.clone(), summary)));
-            }
-        }
-    }
-
-    /// What to ask for next when a slice is longer than a page.
+    /// Plans the next steps for a slice that is longer than a page.
     fn divide(&mut self, slice: Slice) {
         let steps = self.steps.get_or_insert_default();
         if slice.mailbox.is_none() {
@@ -259,7 +251,7 @@ impl Sweep {
                 steps.push_front(Step::Look(Slice { assigned: Some(assigned), ..slice.clone() }));
             }
         }
-        // Those that others have cannot be asked for.
+        // The API cannot list those that others have.
         self.cut.push(slice);
     }
 }

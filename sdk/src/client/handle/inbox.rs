@@ -23,8 +23,7 @@ impl Client {
     /// Conversations, newest first: the open ones, at most 25, unless set otherwise.
     /// The list says whether it [may be cut](List::is_cut); [`sweep`](Self::sweep) gives all of them.
     pub fn conversations(&self) -> Request<ListConversations, List<ConversationSummary>> {
-        let input = ListConversations::default();
-        Request::reading(&self.core, Operation::ListConversations, None, input, List::read)
+        Request::conversations(&self.core, ListConversations::default())
     }
 
     /// One conversation, to read it or do something with it. Sends nothing by itself.
@@ -75,8 +74,10 @@ impl Client {
     /// Documents, newest first: at most 25 unless set otherwise.
     /// The list says whether it [may be cut](List::is_cut).
     pub fn documents(&self) -> Request<SearchDocuments, List<Document>> {
-        let input = SearchDocuments::default();
-        Request::reading(&self.core, Operation::SearchDocuments, None, input, List::read)
+        let (operation, input) = (Operation::SearchDocuments, SearchDocuments::default());
+        Request::reading(&self.core, operation, None, input, |input, response| {
+            List::read(input.limit, response)
+        })
     }
 
     /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the reference.
