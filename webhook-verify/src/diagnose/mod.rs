@@ -62,15 +62,16 @@ pub fn diagnose<'a>(secret: &str, headers: impl WebhookHeaders<'a>, body: &[u8])
             !text.is_empty() && work.fits_any(&[Key::of(text.as_bytes(), Backend::fastest())], parts, body)
         };
         if !work.fits_any(&verifier.keys, parts, body) && as_text.iter().any(fits) {
-            diagnosis.replace_fallback(Hint::SecretNotDecoded);
+            diagnosis.drop_fallback();
+            diagnosis.hints.push(Hint::SecretNotDecoded);
         }
     }
-    diagnosis.cost(work.0.get());
+    diagnosis.bytes_hashed = work.0.get();
     if let Err(error) = parsed {
         if verifier.keys.is_empty() {
             diagnosis.drop_fallback();
         }
-        diagnosis.put_first(Hint::Secret(error));
+        diagnosis.hints.insert(0, Hint::Secret(error));
     }
     diagnosis
 }
@@ -93,7 +94,7 @@ impl Verifier {
             Ok(parts) => examine(self, parts, body, &work),
             Err(error) => Diagnosis::new(Err(error), vec![Hint::Headers(error)]),
         };
-        diagnosis.cost(work.0.get());
+        diagnosis.bytes_hashed = work.0.get();
         diagnosis
     }
 }

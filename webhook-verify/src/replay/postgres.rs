@@ -8,9 +8,8 @@ use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIME, granted, in_time};
+use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, store_settings};
 use super::transaction::{Mark, TransactionalInbox};
-use super::{LEASE, RETRY_WINDOW};
 
 mod statements;
 
@@ -46,10 +45,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct PostgresGuard {
     pool: PgPool,
-    namespace: Arc<str>,
-    lease: Duration,
-    retention: Duration,
-    time: Duration,
+    settings: StoreSettings,
     swept: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -67,7 +63,7 @@ impl PostgresGuard {
     /// # Errors
     /// When the address is not one, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
-        let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIME);
+        let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIMEOUT);
         // A connection that has just been used is there; one that has been idle may have been cut.
         let options = options.test_before_acquire(false).before_acquire(|connection, meta| {
             Box::pin(async move {
@@ -77,46 +73,16 @@ impl PostgresGuard {
                 Ok(true)
             })
         });
-        Ok(Self::new(in_time(STORE_TIME, options.connect(url)).await?))
+        Ok(Self::new(in_time(STORE_TIMEOUT, options.connect(url)).await?))
     }
 
     /// A guard on a pool of yours.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
-        let (namespace, swept) = ("".into(), Arc::default());
-        Self { pool, namespace, lease: LEASE, retention: RETRY_WINDOW, time: STORE_TIME, swept }
+        Self { pool, settings: StoreSettings::new(""), swept: Arc::default() }
     }
 
-    /// Sets a name for this app's marks; none unless set. Two apps that share a database need two.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
-        self.namespace = namespace.into();
-        self
-    }
-
-    /// Sets how long a claim lasts unless it is renewed, and how long a transaction may stand idle before the store ends it;
-    /// a minute unless set ([`LEASE`]).
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
-
-    /// Sets how long a handled event is remembered; 28 hours unless set ([`RETRY_WINDOW`]). Older marks are removed in the
-    /// background, a minute or so after their time, by whichever process is at work.
-    #[must_use]
-    pub fn retention(mut self, retention: Duration) -> Self {
-        self.retention = retention;
-        self
-    }
-
-    /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for a response, and an event takes two steps. A handler's own statements are not steps.
-    #[must_use]
-    pub fn timeout(mut self, time: Duration) -> Self {
-        self.time = time;
-        self
-    }
+    store_settings!();
 
     /// The pool, for what else the app keeps there.
     #[must_use]
@@ -140,12 +106,12 @@ impl PostgresGuard {
             sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
             transaction.commit().await.map(Ok)
         };
-        in_time(self.time, creating).await?.map_err(GuardError::new)
+        in_time(self.settings.timeout, creating).await?.map_err(GuardError::new)
     }
 
     /// What the store answers, or what to do where its table is not of our version.
     async fn ask<T>(&self, step: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, GuardError> {
-        in_time(self.time, step).await.map_err(|error| {
+        in_time(self.settings.timeout, step).await.map_err(|error| {
             let database = error.cause::<sqlx::Error>().and_then(|error| error.as_database_error());
             // Undefined table, undefined column, no such key.
             match database.and_then(|error| error.code()).as_deref() {
@@ -162,7 +128,7 @@ impl PostgresGuard {
         fence: Option<FencingToken>,
         time: Duration,
     ) -> Result<bool, GuardError> {
-        let query = sqlx::query(statement).bind(&*self.namespace);
+        let query = sqlx::query(statement).bind(&*self.settings.namespace);
         let query = query.bind(delivery.endpoint()).bind(delivery.event());
         let query = fence.into_iter().fold(query, |query, fence| query.bind(number(fence)));
         let done: PgQueryResult = self.ask(query.bind(seconds(time)).execute(&self.pool)).await?;
@@ -185,7 +151,7 @@ impl PostgresGuard {
         store: impl sqlx::PgExecutor<'_>,
         delivery: &Delivery,
     ) -> Result<bool, GuardError> {
-        let query = sqlx::query_scalar(statements::IS_DONE).bind(&*self.namespace);
+        let query = sqlx::query_scalar(statements::IS_DONE).bind(&*self.settings.namespace);
         self.ask(query.bind(delivery.endpoint()).bind(delivery.event()).fetch_one(store)).await
     }
 
@@ -198,7 +164,7 @@ impl PostgresGuard {
             }
             *swept = Some(Instant::now());
         }
-        let (pool, retention) = (self.pool.clone(), self.retention);
+        let (pool, retention) = (self.pool.clone(), self.settings.retention);
         tokio::spawn(async move {
             // A few at a time, so that nobody waits for it. What fails is tried again in a minute.
             let sweep = async || -> Result<u64, sqlx::Error> {
@@ -240,14 +206,14 @@ fn number(fence: FencingToken) -> i64 {
 
 impl ReplayGuard for PostgresGuard {
     fn lease_time(&self) -> Duration {
-        self.lease
+        self.settings.lease
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query_as(statements::CLAIM).bind(&*self.namespace);
-            let query = query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.lease));
+            let query = sqlx::query_as(statements::CLAIM).bind(&*self.settings.namespace);
+            let query = query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.settings.lease));
             Ok(match self.ask(query.fetch_optional(&self.pool)).await? {
                 Some((fence, taken_over)) => granted(delivery, fence, taken_over),
                 None if self.is_done(&self.pool, delivery).await? => Claim::Done,
@@ -257,27 +223,23 @@ impl ReplayGuard for PostgresGuard {
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::RENEW, delivery, fence, self.lease))
+        Box::pin(self.held(statements::RENEW, delivery, fence, self.settings.lease))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::COMMIT, delivery, fence, self.retention))
+        Box::pin(self.held(statements::COMMIT, delivery, fence, self.settings.retention))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::RELEASE, delivery, fence, self.retention))
+        Box::pin(self.held(statements::RELEASE, delivery, fence, self.settings.retention))
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        Box::pin(self.step(statements::FORGET, delivery, None, self.retention))
+        Box::pin(self.step(statements::FORGET, delivery, None, self.settings.retention))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
-        let (guard, delivery) = (self.clone(), delivery.clone());
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // A claim that cannot be given back runs out.
-            runtime.spawn(async move { guard.release(&delivery, fence).await });
-        }
+        release_later(self.clone(), delivery, fence);
     }
 }
 
@@ -285,7 +247,7 @@ impl TransactionalInbox for PostgresGuard {
     type Transaction = Transaction<'static, Postgres>;
 
     fn begin(&self) -> GuardFuture<'_, Self::Transaction> {
-        Box::pin(in_time(self.time, self.pool.begin()))
+        Box::pin(in_time(self.settings.timeout, self.pool.begin()))
     }
 
     fn mark<'a>(
@@ -296,9 +258,9 @@ impl TransactionalInbox for PostgresGuard {
         let connection: &mut PgConnection = transaction;
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query(statements::MARK).bind(&*self.namespace);
+            let query = sqlx::query(statements::MARK).bind(&*self.settings.namespace);
             let query = query.bind(delivery.endpoint()).bind(delivery.event());
-            let query = query.bind(seconds(self.retention)).bind(self.lease.as_millis().max(1).to_string());
+            let query = query.bind(seconds(self.settings.retention)).bind(self.settings.lease.as_millis().max(1).to_string());
             let marked = self.ask(query.execute(&mut *connection)).await?;
             Ok(match marked.rows_affected() {
                 1 => Mark::New,
@@ -309,17 +271,12 @@ impl TransactionalInbox for PostgresGuard {
     }
 
     fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()> {
-        Box::pin(in_time(self.time, transaction.commit()))
+        Box::pin(in_time(self.settings.timeout, transaction.commit()))
     }
 }
 
 impl fmt::Debug for PostgresGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresGuard")
-            .field("namespace", &self.namespace)
-            .field("lease", &self.lease)
-            .field("retention", &self.retention)
-            .field("timeout", &self.time)
-            .finish_non_exhaustive()
+        f.debug_struct("PostgresGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -9,8 +9,7 @@ use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Script, ServerErrorKind};
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIME, granted, in_time};
-use super::{LEASE, RETRY_WINDOW};
+use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, store_settings};
 
 /// One key for each delivery, so that any of them can lie in any slot of a cluster, and one script for every step, so that
 /// each is one atomic step. What happens to most events costs the store less: the claim of one that nobody knows is a `SET`
@@ -44,10 +43,7 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("red
 #[derive(Clone)]
 pub struct RedisGuard<C = ConnectionManager> {
     connection: C,
-    namespace: Arc<str>,
-    lease: Duration,
-    retention: Duration,
-    time: Duration,
+    settings: StoreSettings,
     /// Whether the store compares values by itself, for all that is known.
     compares: Arc<AtomicBool>,
 }
@@ -68,10 +64,10 @@ impl RedisGuard {
         let config = ConnectionManagerConfig::new()
             .set_number_of_retries(1)
             .set_max_delay(Duration::from_millis(250))
-            .set_connection_timeout(Some(STORE_TIME / 2))
-            .set_response_timeout(Some(STORE_TIME));
+            .set_connection_timeout(Some(STORE_TIMEOUT / 2))
+            .set_response_timeout(Some(STORE_TIMEOUT));
         let connecting = ConnectionManager::new_with_config(client, config);
-        Ok(Self::new(in_time(STORE_TIME, connecting).await?))
+        Ok(Self::new(in_time(STORE_TIMEOUT, connecting).await?))
     }
 }
 
@@ -89,59 +85,28 @@ impl<C> RedisGuard<C> {
     pub fn new(connection: C) -> Self {
         Self {
             connection,
-            namespace: "shared-inbox:webhook".into(),
-            lease: LEASE,
-            retention: RETRY_WINDOW,
-            time: STORE_TIME,
+            settings: StoreSettings::new("shared-inbox:webhook"),
             compares: Arc::new(AtomicBool::new(true)),
         }
     }
 
-    /// Sets a name for this app's marks, with which its keys begin; `shared-inbox:webhook` unless set. Two apps that share a
-    /// server need two.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
-        self.namespace = namespace.into();
-        self
-    }
-
-    /// Sets how long a claim lasts unless it is renewed; a minute unless set ([`LEASE`]).
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
-
-    /// Sets how long a handled event is remembered; 28 hours unless set ([`RETRY_WINDOW`]). The store removes it by itself.
-    #[must_use]
-    pub fn retention(mut self, retention: Duration) -> Self {
-        self.retention = retention;
-        self
-    }
-
-    /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for a response, and an event takes two steps.
-    #[must_use]
-    pub fn timeout(mut self, time: Duration) -> Self {
-        self.time = time;
-        self
-    }
+    store_settings!();
 }
 
 impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
     fn key(&self, delivery: &Delivery) -> String {
         let (endpoint, event) = (delivery.endpoint(), delivery.event());
         // The length tells where the endpoint ends, whatever it is called.
-        format!("{}:{}:{endpoint}:{event}", self.namespace, endpoint.len())
+        format!("{}:{}:{endpoint}:{event}", self.settings.namespace, endpoint.len())
     }
 
     /// Claims an event of which the store knows nothing.
     async fn first_claim(&self, delivery: &Delivery, fence: u64) -> Result<bool, GuardError> {
-        let life = milliseconds(self.lease) + milliseconds(self.retention);
+        let life = milliseconds(self.settings.lease) + milliseconds(self.settings.retention);
         let mut call = redis::cmd("SET");
         call.arg(self.key(delivery)).arg(self.value("claimed", fence)).arg("NX").arg("PX").arg(life);
         let mut connection = self.connection.clone();
-        in_time(self.time, call.query_async(&mut connection)).await
+        in_time(self.settings.timeout, call.query_async(&mut connection)).await
     }
 
     /// Marks an event that was claimed like this, if the store can compare.
@@ -151,7 +116,7 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
         }
         let mut call = redis::cmd("SET");
         call.arg(self.key(delivery)).arg(self.value("done", fence));
-        call.arg("IFEQ").arg(self.value("claimed", fence)).arg("PX").arg(milliseconds(self.retention));
+        call.arg("IFEQ").arg(self.value("claimed", fence)).arg("PX").arg(milliseconds(self.settings.retention));
         let mut connection = self.connection.clone();
         let marking = async {
             let marked = call.query_async(&mut connection).await;
@@ -162,19 +127,19 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
             }
             marked
         };
-        in_time(self.time, marking).await
+        in_time(self.settings.timeout, marking).await
     }
 
     /// As the script writes it.
     fn value(&self, state: &str, fence: u64) -> String {
-        format!("{state} {fence} {}", milliseconds(self.retention))
+        format!("{state} {fence} {}", milliseconds(self.settings.retention))
     }
 
     async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
         let mut call = SCRIPT.key(self.key(delivery));
-        call.arg(step).arg(fence).arg(milliseconds(self.lease)).arg(milliseconds(self.retention));
+        call.arg(step).arg(fence).arg(milliseconds(self.settings.lease)).arg(milliseconds(self.settings.retention));
         let mut connection = self.connection.clone();
-        in_time(self.time, call.invoke_async(&mut connection)).await
+        in_time(self.settings.timeout, call.invoke_async(&mut connection)).await
     }
 
     async fn held(
@@ -201,7 +166,7 @@ fn first_fence() -> u64 {
 
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGuard<C> {
     fn lease_time(&self) -> Duration {
-        self.lease
+        self.settings.lease
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
@@ -240,21 +205,12 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
-        let (guard, delivery) = (self.clone(), delivery.clone());
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // A claim that cannot be given back runs out.
-            runtime.spawn(async move { guard.release(&delivery, fence).await });
-        }
+        release_later(self.clone(), delivery, fence);
     }
 }
 
 impl<C> fmt::Debug for RedisGuard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisGuard")
-            .field("namespace", &self.namespace)
-            .field("lease", &self.lease)
-            .field("retention", &self.retention)
-            .field("timeout", &self.time)
-            .finish_non_exhaustive()
+        f.debug_struct("RedisGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
