@@ -181,20 +181,13 @@ impl Inboxes {
         id: &ConversationId,
         priority: ReadPriority,
     ) -> Result<Conversation, Denied> {
-        match priority.of(client.conversation(id).get()).await {
-            Ok(conversation) if self.all() => Ok(conversation),
-            Ok(conversation) => {
-                let here = self.has(&conversation.mailbox);
-                remember(&mut self.known(), id, here);
-                if here { Ok(conversation) } else { Err(Denied::NotHere) }
-            }
-            // The same answer as for what is in another inbox.
-            Err(error) if !self.all() && error.is_not_found() => {
-                self.known().remove(id);
-                Err(Denied::NotHere)
-            }
-            Err(error) => Err(error.into()),
+        let conversation = self.admitted(id, priority.of(client.conversation(id).get()).await)?;
+        if self.all() {
+            return Ok(conversation);
         }
+        let here = self.has(&conversation.mailbox);
+        remember(&mut self.known(), id, here);
+        if here { Ok(conversation) } else { Err(Denied::NotHere) }
     }
 
     /// Fails when the conversation is not to be touched. Costs a request only when it is not known which inbox it is in.
@@ -207,9 +200,8 @@ impl Inboxes {
         }
     }
 
-    /// Returns what became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
-    /// another.
-    pub(super) fn changed<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
+    /// Returns the result of a request about a conversation. One that is gone is denied like one in another inbox.
+    pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
         match result {
             Err(error) if !self.all() && error.is_not_found() => {
                 self.known().remove(id);

@@ -16,7 +16,7 @@ use rmcp::{
     model::{CallToolResponse, CallToolResult},
     service::RequestContext,
 };
-use shared_inbox::{ConversationId, Idempotency, Operation, retry::Clock};
+use shared_inbox::{ConversationId, Idempotency, Operation, Timestamp, retry::Clock};
 
 use crate::{
     audit::{Audit, AuditRecord, Consent},
@@ -184,13 +184,20 @@ impl CallRecord {
 
     fn write(&self, outcome: &str, result: Option<&CallToolResult>) -> std::io::Result<()> {
         let Some(audit) = &self.audit else { return Ok(()) };
-        let mut line = AuditRecord::new(&self.call, self.tool, outcome, self.lock().consent);
-        line.client = self.client.as_deref();
-        line.conversation = self.conversation.as_deref();
-        line.message = result.and_then(AuditRecord::message_of);
+        let (asked, answer) = self.lock().consent.map_or((None, None), Consent::names);
         let took = self.clock.now().saturating_duration_since(self.begun);
-        line.ms = (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        audit.write(&line)
+        audit.write(&AuditRecord {
+            at: Timestamp::now(),
+            call: &self.call,
+            client: self.client.as_deref(),
+            tool: self.tool,
+            conversation: self.conversation.as_deref(),
+            message: result.and_then(AuditRecord::message_of),
+            outcome,
+            asked,
+            answer,
+            ms: (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

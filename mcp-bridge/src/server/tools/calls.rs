@@ -120,7 +120,7 @@ impl Bridge {
                 admit(&id).await?;
                 let status = input.status.clone();
                 let done = thread(&id).set_status(status.clone()).await;
-                self.inboxes.changed(&id, done).map_err(denied)?;
+                self.inboxes.admitted(&id, done).map_err(denied)?;
                 changed(&format!("{id} is {status} now."), json!({ "ok": true, "status": status }), None)
             }
             Operation::TagConversation => {
@@ -130,7 +130,7 @@ impl Bridge {
                 }
                 admit(&id).await?;
                 let done = thread(&id).edit_tags().input(input.clone()).await;
-                self.inboxes.changed(&id, done).map_err(denied)?;
+                self.inboxes.admitted(&id, done).map_err(denied)?;
                 self.tagged(&id, &input)
             }
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,

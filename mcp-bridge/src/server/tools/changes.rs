@@ -53,25 +53,22 @@ impl Bridge {
         connection: &Connection,
     ) -> Result<CallToolResult, CallToolResult> {
         let mut named = None;
-        if let (Ok(id), Some(to)) = (&id, arguments.get("to").and_then(Value::as_str)) {
-            let member = match spelled(to) {
-                Some(to) => Ok(to),
-                None if to.is_empty() => Err(None),
-                None => Err(Some(self.teammate(connection, id, to).await?)),
-            };
-            match member {
-                Ok(to) => arguments["to"] = to.to_string().into(),
-                Err(Some(member)) => {
-                    arguments["to"] = member.id.to_string().into();
+        let to = arguments.get("to").and_then(Value::as_str).filter(|to| !to.is_empty());
+        if let (Ok(id), Some(to)) = (&id, to) {
+            let to = match spelled(to) {
+                Some(to) => to,
+                None => {
+                    let member = self.teammate(connection, id, to).await?;
                     named = Some(member.name);
+                    member.id
                 }
-                Err(None) => {}
-            }
+            };
+            arguments["to"] = to.to_string().into();
         }
         let (id, input) = with(id, read_arguments::<AssignConversation>(arguments))?;
         self.inboxes.admit(&connection.client, &id).await.map_err(denied)?;
         let done = connection.client.conversation(&id).assign(&input.to).await;
-        self.inboxes.changed(&id, done).map_err(denied)?;
+        self.inboxes.admitted(&id, done).map_err(denied)?;
         let name = match &input.to {
             AssignTo::Me => Some(connection.me.agent.name.clone()),
             to => named.or_else(|| self.cache.name(to)),
