@@ -17,9 +17,9 @@ use crate::verified::{ParseError, Verified, VerifiedBody};
 use crate::verifier::{Checked, Verifier};
 
 /// The most bytes of a body that are read, by default. Events are thin: a few hundred bytes.
-const BODY_LIMIT: usize = 1 << 20;
+const DEFAULT_BODY_LIMIT: usize = 1 << 20;
 /// How long a body may take, by default: the service itself waits no longer for a response.
-const BODY_TIME: Duration = Duration::from_secs(10);
+const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
 
@@ -54,8 +54,8 @@ impl Receiver {
     pub fn new(verifier: Verifier) -> Self {
         Self {
             verifier: Arc::new(verifier),
-            body_limit: BODY_LIMIT,
-            body_time: BODY_TIME,
+            body_limit: DEFAULT_BODY_LIMIT,
+            body_time: DEFAULT_BODY_TIMEOUT,
             on_refused: None,
             #[cfg(feature = "tokio")]
             sampled: None,

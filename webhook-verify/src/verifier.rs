@@ -13,9 +13,9 @@ use crate::key::{Backend, Hashing, Key};
 use crate::verified::{MatchedSignature, VerifiedBody};
 
 /// How old or how far ahead a timestamp may be, by default.
-const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+const DEFAULT_TOLERANCE: Duration = Duration::from_secs(5 * 60);
 /// The longest id that is looked at.
-const MAX_ID: usize = 256;
+const MAX_ID_BYTES: usize = 256;
 
 type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
@@ -57,7 +57,7 @@ impl Verifier {
     #[must_use]
     pub fn with_backend(backend: Backend, secrets: impl IntoIterator<Item = Secret>) -> Self {
         let keys = secrets.into_iter().map(|secret| Key::new(&secret, backend)).collect();
-        Self { keys, tolerance: TOLERANCE, clock: None }
+        Self { keys, tolerance: DEFAULT_TOLERANCE, clock: None }
     }
 
     /// Sets how old or how far ahead a timestamp may be; 5 minutes unless set. A longer one gives whoever has
@@ -250,7 +250,7 @@ fn matching(keys: &[Key], parts: RawHeaders<'_>, signatures: &Signatures, body: 
 fn id(bytes: &[u8]) -> Result<&str, VerifyError> {
     // No early end, so that the compiler can look at many bytes at once.
     let allowed = bytes.iter().fold(true, |all, byte| all & byte.is_ascii_graphic() & (*byte != b'.'));
-    if bytes.is_empty() || bytes.len() > MAX_ID || !allowed {
+    if bytes.is_empty() || bytes.len() > MAX_ID_BYTES || !allowed {
         return Err(VerifyError::InvalidId);
     }
     std::str::from_utf8(bytes).map_err(|_| VerifyError::InvalidId)

@@ -16,7 +16,7 @@ use crate::clock;
 type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// So many events share a lock, unless there are more than [`MAX_SHARDS`] times as many.
-const SHARD: usize = 8192;
+const EVENTS_PER_SHARD: usize = 8192;
 const MAX_SHARDS: usize = 64;
 
 /// Remembers events in this process. Share one between all handlers, in an `Arc` or inside [`Handlers`](super).
@@ -245,7 +245,7 @@ impl MemoryGuard {
 }
 
 fn shards(capacity: usize) -> Vec<Mutex<Shard>> {
-    std::iter::repeat_with(Mutex::default).take((capacity / SHARD).clamp(1, MAX_SHARDS)).collect()
+    std::iter::repeat_with(Mutex::default).take((capacity / EVENTS_PER_SHARD).clamp(1, MAX_SHARDS)).collect()
 }
 
 /// A panic while the lock is held leaves no half change behind.

@@ -14,7 +14,7 @@ use super::transaction::{Mark, TransactionalInbox};
 mod statements;
 
 /// How often one process looks for marks that may go.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Remembers events in a table of PostgreSQL, which all receivers share.
 ///
@@ -159,7 +159,7 @@ impl PostgresGuard {
     fn sweep(&self) {
         {
             let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-            if swept.is_some_and(|last| last.elapsed() < SWEEP_EVERY) {
+            if swept.is_some_and(|last| last.elapsed() < SWEEP_INTERVAL) {
                 return;
             }
             *swept = Some(Instant::now());

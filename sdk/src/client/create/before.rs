@@ -16,8 +16,8 @@ impl Before {
 
     /// The same by what the service's clock has shown since, once it was heard.
     pub(super) fn updated(&self, clock: &ServiceClock) -> Self {
-        let heard = clock.reading().zip(self.sent).filter(|(reading, sent)| reading.last >= *sent);
-        let Some((reading, sent)) = heard else { return self.clone() };
+        let newer = clock.reading().zip(self.sent).filter(|(reading, sent)| reading.last >= *sent);
+        let Some((reading, sent)) = newer else { return self.clone() };
         let mut window = reading.window(sent);
         // A clock that has jumped meanwhile must not make the item look old.
         if let Some(before) = self.window {

@@ -9,7 +9,7 @@ use super::input::{CreateInput, Created};
 use super::read_back::{Lookup, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
-use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
+use crate::client::engine::{Budget, Next, Outgoing, HeldPermit, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Idempotency, Problem, Problems, Scope};
@@ -18,12 +18,12 @@ use crate::{Idempotency, Problem, Problems, Scope};
 const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
 const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
 /// How long a place in the rate limit is kept for the read before it is used.
-const RESERVATION_TIMEOUT: Duration = Duration::from_secs(120);
+const MAX_HOLD_TIME: Duration = Duration::from_secs(120);
 /// A place that is in use is free again after more than a minute. Whoever has one and waits for another no longer than this
 /// does not wait for its own.
-const MAX_WAIT_WITH_PLACE: Duration = Duration::from_secs(60);
+const MAX_WAIT_WITH_PERMIT: Duration = Duration::from_secs(60);
 /// A read that is older than this does not say what was there when the request was sent.
-const FRESH: Duration = Duration::from_secs(1);
+const MAX_READ_AGE: Duration = Duration::from_secs(1);
 
 /// What a create has come to.
 struct Progress {
@@ -37,7 +37,7 @@ struct Progress {
 enum Outcome<O> {
     Found(O),
     /// Nothing; here is a place to send it again.
-    SendAgain(Place),
+    SendAgain(HeldPermit),
     /// It cannot be told, or it may not be sent again.
     Unknown,
 }
@@ -81,12 +81,12 @@ impl<I: CreateInput> CreateRequest<I> {
     ) -> Result<Response<I::Output>> {
         let mut reserved = None;
         loop {
-            let place = match reserved.take() {
-                Some(place) => place,
+            let permit = match reserved.take() {
+                Some(permit) => permit,
                 None => self.reserve(out, progress, budget, recent).await?,
             };
             recent.send(&progress.create.expected, &progress.create.before, self.core.clock.now());
-            let response = self.core.send_in(place, out, &self.options, budget).await;
+            let response = self.core.send_with(permit, out, &self.options, budget).await;
             let error = match response.and_then(|response| Ok((decode::<I::Output>(&response)?, response))) {
                 Ok((value, response)) => {
                     match value.item_id() {
@@ -105,7 +105,7 @@ impl<I: CreateInput> CreateRequest<I> {
                     None => return Err(error),
                 },
                 Next::Look if self.options.verification != Verification::Never => {
-                    self.options.visibility_timeout.max(budget.asked(&error).unwrap_or_default())
+                    self.options.visibility_timeout.max(budget.retry_after(&error).unwrap_or_default())
                 }
                 Next::Look | Next::Stop => return Err(error),
             };
@@ -150,9 +150,9 @@ impl<I: CreateInput> CreateRequest<I> {
         progress: &mut Progress,
         budget: &Budget,
         recent: &mut RecentCreates,
-    ) -> Result<Place> {
+    ) -> Result<HeldPermit> {
         let clock = &self.core.clock;
-        let mut place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+        let mut permit = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await?;
         let expected = &progress.create.expected;
         let reads_first = match self.options.verification {
             Verification::Never => false,
@@ -162,33 +162,33 @@ impl<I: CreateInput> CreateRequest<I> {
         if !reads_first {
             progress.create.before =
                 Before::new(self.seen_keys(), false, clock.now(), &self.core.service_clock);
-            return Ok(place);
+            return Ok(permit);
         }
         let options =
-            Options { max_wait: self.options.max_wait.min(MAX_WAIT_WITH_PLACE), ..self.options.clone() };
+            Options { max_wait: self.options.max_wait.min(MAX_WAIT_WITH_PERMIT), ..self.options.clone() };
         let (conversation, read_at) =
             match read_back(&self.core, &self.conversation, expected, &options, recent).await {
                 Ok(conversation) => (conversation, clock.now()),
                 // There is no second place beside this one, so they are taken one after the other.
                 Err(error) if error.is_busy() && options.max_wait < self.options.max_wait => {
-                    place.give_up();
+                    permit.give_up();
                     let read =
                         read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
                     let read = (read.map_err(|error| error.before(&out.label))?, clock.now());
-                    place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+                    permit = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await?;
                     read
                 }
                 Err(error) => {
-                    place.give_up();
+                    permit.give_up();
                     return Err(error.before(&out.label));
                 }
             };
         let now = clock.now();
         recent.forget(read_at, self.options.visibility_timeout);
         let keys = item_keys(&conversation).map(|(key, _)| key).collect();
-        let whole = now.saturating_duration_since(read_at) < FRESH;
+        let whole = now.saturating_duration_since(read_at) < MAX_READ_AGE;
         progress.create.before = Before::new(keys, whole, now, &self.core.service_clock);
-        Ok(place)
+        Ok(permit)
     }
 
     /// Reads the conversation until the item is there, or the time is over in which it would show. The last read is made with
@@ -220,20 +220,20 @@ impl<I: CreateInput> CreateRequest<I> {
             clock.sleep(pause).await;
             interval = (interval * 2).min(MAX_LOOK_INTERVAL);
             let is_last = clock.now() >= until;
-            let mut place = None;
+            let mut permit = None;
             if again && is_last && budget.may_send_again() {
-                match self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await {
-                    Ok(free) => place = Some(free),
+                match self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await {
+                    Ok(free) => permit = Some(free),
                     Err(_) => return Outcome::Unknown,
                 }
-                options.max_wait = MAX_WAIT_WITH_PLACE;
+                options.max_wait = MAX_WAIT_WITH_PERMIT;
             }
             let lookup = look(&self.core, &progress.create, &options, recent, 0).await;
-            if let Some(place) = place {
+            if let Some(permit) = permit {
                 if let Ok(Lookup::NotFound) = lookup {
-                    return Outcome::SendAgain(place);
+                    return Outcome::SendAgain(permit);
                 }
-                place.give_up();
+                permit.give_up();
             }
             match lookup {
                 Ok(Lookup::Found(item)) => {

@@ -46,13 +46,13 @@ pub(super) async fn recent_creates(
     core: &Core,
     log: &CreateLog,
     conversation: &ConversationId,
-    patience: Duration,
+    max_wait: Duration,
 ) -> Result<OwnedMutexGuard<RecentCreates>> {
     let recent = log.of(conversation, core.clock.now());
     tokio::select! {
         biased;
         recent = recent.lock_owned() => Ok(recent),
-        () = core.clock.sleep(patience) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+        () = core.clock.sleep(max_wait) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
     }
 }
 

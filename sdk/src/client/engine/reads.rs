@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::service_clock::{SKEW, ServiceClock};
+use super::service_clock::{MAX_SKEW, ServiceClock};
 use crate::{Conversation, ConversationId, Direction, TimelineItem, Timestamp};
 
 /// Items that are older than this when they are read, and reads that are older, need not be remembered.
-const NEWEST: Duration = SKEW.saturating_mul(3);
+const NEW_ITEM_WINDOW: Duration = MAX_SKEW.saturating_mul(3);
 /// No more conversations are remembered.
 const MAX_CONVERSATIONS: usize = 1_000;
 
@@ -29,11 +29,11 @@ impl Reads {
         let own =
             |item: &&TimelineItem| item.as_message().is_none_or(|mail| mail.direction != Direction::Inbound);
         if let Some(latest) = conversation.timeline.iter().filter(own).filter_map(dated_at).max() {
-            clock.stamped(latest, now);
+            clock.observe_item(latest, now);
         }
         // Where the service does not tell the time, a create reads first in any case.
         let Some(reading) = clock.reading() else { return };
-        let since = reading.window(now).possible_from - NEWEST;
+        let since = reading.window(now).possible_from - NEW_ITEM_WINDOW;
         let is_new = |item: &TimelineItem| {
             !matches!(item, TimelineItem::Event(_)) && dated_at(item).is_none_or(|at| at >= since)
         };
@@ -48,7 +48,7 @@ impl Reads {
             return;
         }
         if reads.len() >= MAX_CONVERSATIONS {
-            reads.retain(|_, read| now.saturating_duration_since(read.at) < NEWEST);
+            reads.retain(|_, read| now.saturating_duration_since(read.at) < NEW_ITEM_WINDOW);
         }
         if reads.len() < MAX_CONVERSATIONS {
             reads.insert(conversation.id.clone(), Read { at: now, keys: Arc::new(newest) });

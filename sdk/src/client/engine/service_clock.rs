@@ -10,7 +10,7 @@ use crate::Timestamp;
 use crate::client::error::SentWindow;
 
 /// The service's machines may disagree on the time by this much. A clock that is further off has jumped.
-pub(crate) const SKEW: Duration = Duration::from_secs(60);
+pub(crate) const MAX_SKEW: Duration = Duration::from_secs(60);
 /// An item that is dated earlier than this before the request, by the clock of the latest response, is not surely its item.
 const MAX_UNCERTAINTY: Duration = Duration::from_secs(5);
 /// A `Date` is cut to the second, and some servers write it anew only once a second.
@@ -18,7 +18,7 @@ const DATE_TICK: Duration = Duration::from_secs(2);
 /// What is lost when an item's time is cut to the second.
 const ROUNDING: Duration = Duration::from_secs(1);
 /// What was heard longer ago is forgotten: clocks drift.
-const WINDOW: Duration = Duration::from_secs(600);
+const READING_TTL: Duration = Duration::from_secs(600);
 /// Items may be dated by another clock than responses, in a wrong time zone for one, but by no more than this.
 const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
 
@@ -26,11 +26,11 @@ const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
 pub(crate) struct ServiceClock {
     /// Moments are counted from here.
     origin: Instant,
-    heard: Mutex<Heard>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct ClockState {
     reading: Option<Reading>,
     /// Whether the latest response did not tell the time.
     is_silent: bool,
@@ -54,29 +54,29 @@ pub(crate) struct Reading {
 
 impl ServiceClock {
     pub(crate) fn new(origin: Instant) -> Self {
-        Self { origin, heard: Mutex::default() }
+        Self { origin, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, Heard> {
+    fn state(&self) -> MutexGuard<'_, ClockState> {
         // No code panics while it holds the lock, so a poisoned state is still whole.
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the time from a response whose head has just arrived. The service wrote it between `sent` and `now`.
-    pub(crate) fn hear(&self, headers: &HeaderMap, sent: Instant, now: Instant) {
+    pub(crate) fn observe(&self, headers: &HeaderMap, sent: Instant, now: Instant) {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
-        let mut heard = self.state();
-        heard.is_silent = date.is_none();
+        let mut state = self.state();
+        state.is_silent = date.is_none();
         let Some(date) = date.map(|date| date.timestamp().as_millisecond()) else { return };
         let low = date - millis(now, self.origin);
         let high = date + span(DATE_TICK) - millis(sent, self.origin);
         let new = Reading { origin: self.origin, since: now, last: now, low, high, stamped: i64::MIN };
-        heard.reading = Some(heard.reading.map_or(new, |before| before.then(new)));
+        state.reading = Some(state.reading.map_or(new, |before| before.then(new)));
     }
 
     /// Takes the time from an item that was just read: it was made before that. What is dated ahead says nothing.
-    pub(crate) fn stamped(&self, at: Timestamp, now: Instant) {
+    pub(crate) fn observe_item(&self, at: Timestamp, now: Instant) {
         let ahead = at.as_millis() - millis(now, self.origin);
         if let Some(reading) = self.state().reading.as_mut().filter(|reading| ahead <= reading.high) {
             reading.stamped = reading.stamped.max(ahead);
@@ -98,8 +98,8 @@ impl Reading {
     /// What is known after one more response.
     fn then(self, new: Self) -> Self {
         // Either clock may have been wrong, before or now; the dates of items have yet to show which.
-        let jumped = new.low > self.high + span(SKEW) || new.high < self.low - span(SKEW);
-        let expired = new.last.saturating_duration_since(self.since) >= WINDOW;
+        let jumped = new.low > self.high + span(MAX_SKEW) || new.high < self.low - span(MAX_SKEW);
+        let expired = new.last.saturating_duration_since(self.since) >= READING_TTL;
         Self {
             since: if jumped || expired { new.since } else { self.since },
             last: self.last.max(new.last),
@@ -117,7 +117,7 @@ impl Reading {
         let items = self.low.min(self.stamped.max(self.low - span(MAX_ITEM_OFFSET)));
         let certain = (self.low - span(ROUNDING)).max(self.high - span(MAX_UNCERTAINTY));
         SentWindow {
-            possible_from: self.shows(sent, items) - SKEW - ROUNDING,
+            possible_from: self.shows(sent, items) - MAX_SKEW - ROUNDING,
             certain_from: self.shows(sent, certain),
         }
     }
@@ -151,16 +151,16 @@ mod tests {
         let origin = Instant::now();
         let clock = ServiceClock::new(origin);
         for (after, off) in responses {
-            hear(&clock, origin, (*after, *after), T0 + *after as i64 + off);
+            observe(&clock, origin, (*after, *after), T0 + *after as i64 + off);
         }
         (clock, origin)
     }
 
-    fn hear(clock: &ServiceClock, origin: Instant, (sent, now): (u64, u64), date: i64) {
+    fn observe(clock: &ServiceClock, origin: Instant, (sent, now): (u64, u64), date: i64) {
         let date = jiff::Timestamp::from_second(date).unwrap();
         let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let headers = HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]);
-        clock.hear(&headers, at(origin, sent), at(origin, now));
+        clock.observe(&headers, at(origin, sent), at(origin, now));
     }
 
     fn at(origin: Instant, secs: u64) -> Instant {
@@ -175,14 +175,14 @@ mod tests {
     }
 
     fn stamp(clock: &ServiceClock, origin: Instant, after: u64, off: i64) {
-        clock.stamped(Timestamp::from_millis((T0 + after as i64 + off) * 1000), at(origin, after));
+        clock.observe_item(Timestamp::from_millis((T0 + after as i64 + off) * 1000), at(origin, after));
     }
 
     #[test]
     fn what_was_never_heard_is_not_known() {
         let (clock, origin) = clock(&[]);
         assert!(clock.reading().is_none() && !clock.is_silent());
-        clock.hear(&HeaderMap::from_iter([(header::DATE, "noon".parse().unwrap())]), origin, origin);
+        clock.observe(&HeaderMap::from_iter([(header::DATE, "noon".parse().unwrap())]), origin, origin);
         assert!(clock.reading().is_none() && clock.is_silent());
     }
 
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn a_slow_response_says_little() {
         let (clock, origin) = clock(&[(0, 0)]);
-        hear(&clock, origin, (10, 40), T0 + 40);
+        observe(&clock, origin, (10, 40), T0 + 40);
         assert_eq!(window(&clock, origin, 10).1, 1);
-        hear(&clock, origin, (40, 70), T0 + 40);
+        observe(&clock, origin, (40, 70), T0 + 40);
         assert_eq!(window(&clock, origin, 40).1, 3);
     }
 
@@ -229,11 +229,11 @@ mod tests {
         for jump in [-3600, -63, 75, 3600] {
             let (clock, origin) = clock(&[(0, 0), (10, 0)]);
             stamp(&clock, origin, 10, 0);
-            hear(&clock, origin, (20, 20), T0 + 20 + jump);
+            observe(&clock, origin, (20, 20), T0 + 20 + jump);
             let (possible, certain) = window(&clock, origin, 20);
             assert!(possible >= 86_400 - jump.max(0), "{jump}: {possible}");
             assert!((1..=3).contains(&(certain + jump)), "{jump}: {certain}");
-            hear(&clock, origin, (700, 700), T0 + 700 + jump);
+            observe(&clock, origin, (700, 700), T0 + 700 + jump);
             stamp(&clock, origin, 700, jump);
             assert_eq!(window(&clock, origin, 700), (61 - jump, 1 - jump), "{jump}");
         }

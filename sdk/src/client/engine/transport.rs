@@ -13,7 +13,7 @@ use super::wire::{HttpResponse, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
 
 /// Error bodies are one sentence; whatever is larger is not the service's.
-const ERROR_BODY: usize = 64 * 1024;
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 impl Core {
     /// Sends once. `resend` counts the sends before this one.
@@ -83,7 +83,7 @@ impl Core {
         self.contact.reached();
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
-        self.service_clock.hear(&headers, sent, self.clock.now());
+        self.service_clock.observe(&headers, sent, self.clock.now());
         if status.is_success() && *response.url() == out.url {
             let body = read(&mut response, self.max_body).await.map_err(|error| self.broken(error))?;
             let read = out.method.is_safe();
@@ -99,7 +99,7 @@ impl Core {
             };
         }
         // The status is known; if the rest of the response is lost, that changes nothing.
-        let body = match read(&mut response, ERROR_BODY).await {
+        let body = match read(&mut response, MAX_ERROR_BODY_BYTES).await {
             Ok(Body::Whole(body) | Body::Cut(body)) => body,
             Err(_) => Bytes::new(),
         };

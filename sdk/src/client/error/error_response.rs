@@ -9,9 +9,9 @@ use super::redact::redact;
 use crate::{Problems, Scope};
 
 /// Enough to recognise a proxy's error page by.
-const EXCERPT: usize = 200;
+const MAX_EXCERPT_CHARS: usize = 200;
 /// The longest sentence of the service that is kept.
-const SENTENCE: usize = 1_000;
+const MAX_SENTENCE_CHARS: usize = 1_000;
 
 /// A response of the service, or of something in front of it.
 pub(crate) struct ErrorResponse {
@@ -79,13 +79,13 @@ impl ErrorResponse {
 /// The start of a body, on one line.
 fn excerpt(body: &[u8]) -> String {
     // A character has at most four bytes.
-    let start = String::from_utf8_lossy(&body[..body.len().min(EXCERPT * 4)]).into_owned();
-    start.chars().take(EXCERPT).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let start = String::from_utf8_lossy(&body[..body.len().min(MAX_EXCERPT_CHARS * 4)]).into_owned();
+    start.chars().take(MAX_EXCERPT_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The sentence of an error body, if it has the service's form.
 fn sentence(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let sentence = value.get("error")?.as_str()?;
-    Some(sentence.chars().take(SENTENCE).collect())
+    Some(sentence.chars().take(MAX_SENTENCE_CHARS).collect())
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 /// So many characters in a row that we sent are no chance.
-const RUN: usize = 12;
-const BLOT: &str = "[…]";
+const MIN_REDACTED_CHARS: usize = 12;
+const REDACTED: &str = "[…]";
 
 /// The sentence without any run of a dozen characters that stands in `sent` too, and without whatever has the form of an
 /// address.
@@ -19,7 +19,7 @@ pub(super) fn redact(sentence: &str, sent: &[String]) -> String {
         if !hidden[i] {
             shown.push(c);
         } else if i == 0 || !hidden[i - 1] {
-            shown.push_str(BLOT);
+            shown.push_str(REDACTED);
         }
     }
     shown
@@ -31,15 +31,15 @@ fn folded(c: char) -> char {
 }
 
 fn hide_sent(plain: &[char], sent: &[String], hidden: &mut [bool]) {
-    let runs: HashSet<&[char]> = plain.windows(RUN).collect();
+    let runs: HashSet<&[char]> = plain.windows(MIN_REDACTED_CHARS).collect();
     let mut echoed = HashSet::new();
     for text in sent {
         let text: Vec<char> = text.chars().map(folded).collect();
-        echoed.extend(text.windows(RUN).filter_map(|run| runs.get(run).copied()));
+        echoed.extend(text.windows(MIN_REDACTED_CHARS).filter_map(|run| runs.get(run).copied()));
     }
-    for (start, run) in plain.windows(RUN).enumerate() {
+    for (start, run) in plain.windows(MIN_REDACTED_CHARS).enumerate() {
         if echoed.contains(run) {
-            hidden[start..start + RUN].fill(true);
+            hidden[start..start + MIN_REDACTED_CHARS].fill(true);
         }
     }
 }

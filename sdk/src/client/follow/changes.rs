@@ -18,7 +18,7 @@ use crate::input::ListConversations;
 use crate::model::shows;
 use crate::{ConversationSummary, limits};
 
-const EVERY: Duration = Duration::from_secs(30);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
@@ -72,7 +72,7 @@ impl Changes {
         Self {
             core: Arc::clone(core),
             input,
-            every: EVERY,
+            every: DEFAULT_INTERVAL,
             with_existing: false,
             options: Options { priority: Priority::Bulk, ..core.options.clone() },
             memory: Memory::default(),

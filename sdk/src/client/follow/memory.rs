@@ -6,7 +6,7 @@ use crate::{ConversationId, ConversationSummary, Timestamp};
 
 /// How many conversations are remembered when the list is always longer than a page, so that a stream of months does not
 /// fill the memory.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED: usize = 10_000;
 
 /// What happened in a list of conversations between two looks at it.
 ///
@@ -118,9 +118,9 @@ impl Memory {
     }
 
     fn forget(&mut self) {
-        if self.known.len() > REMEMBERED {
+        if self.known.len() > MAX_REMEMBERED {
             let mut times: Vec<_> = self.known.values().map(|summary| summary.last_message_at).collect();
-            let (_, oldest, _) = times.select_nth_unstable(REMEMBERED / 2);
+            let (_, oldest, _) = times.select_nth_unstable(MAX_REMEMBERED / 2);
             self.known.retain(|_, summary| summary.last_message_at >= *oldest);
         }
     }
@@ -128,7 +128,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Memory, REMEMBERED};
+    use super::{Change, Memory, MAX_REMEMBERED};
     use crate::ConversationSummary;
 
     fn summary(number: usize) -> ConversationSummary {
@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn a_list_that_is_always_full_does_not_fill_the_memory() {
         let mut memory = Memory::default();
-        for page in 0..3 * REMEMBERED / 100 {
+        for page in 0..3 * MAX_REMEMBERED / 100 {
             memory.compare((page * 100..(page + 1) * 100).rev().map(summary).collect(), true, None);
         }
-        assert!((100..=REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
+        assert!((100..=MAX_REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
         // The newest are still known.
         let changes =
-            memory.compare((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect(), true, None);
+            memory.compare((3 * MAX_REMEMBERED - 100..3 * MAX_REMEMBERED).rev().map(summary).collect(), true, None);
         assert!(changes.iter().all(|change| matches!(change, Change::Gap(_))));
     }
 }

@@ -15,8 +15,8 @@ use crate::{
     Operation, View, limits,
 };
 
-const EVERY: Duration = Duration::from_secs(15);
-const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(15);
+const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Looks at intervals until something has happened; made by [`ConversationHandle::wait_for_reply`](crate::ConversationHandle::wait_for_reply),
 /// [`ConversationHandle::wait_until_sent`](crate::ConversationHandle::wait_until_sent) and
@@ -55,7 +55,7 @@ impl<G, O> Wait<G, O> {
             core: Arc::clone(core),
             goal,
             look,
-            every: if core.test_key { EVERY_IN_SANDBOX } else { EVERY },
+            every: if core.test_key { SANDBOX_INTERVAL } else { DEFAULT_INTERVAL },
             within: None,
             options: Options { priority: Priority::Bulk, ..core.options.clone() },
         }

@@ -16,13 +16,13 @@ use crate::client::policy::{
 use crate::limits;
 use crate::model::shows;
 
-const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
-const API_KEY: &str = "SHARED_INBOX_API_KEY";
+const BASE_URL_VARIABLE: &str = "SHARED_INBOX_BASE_URL";
+const API_KEY_VARIABLE: &str = "SHARED_INBOX_API_KEY";
 /// Shorter than an attempt's time, so that a connection that cannot be made is known as such.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A long conversation is a few megabytes.
-const MAX_BODY: usize = 32 * 1024 * 1024;
-const AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
+const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+const DEFAULT_USER_AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a client; made by [`Client::builder`].
 ///
@@ -66,7 +66,7 @@ impl ClientBuilder {
             limiter: None,
             rate: limits::REQUESTS_PER_MINUTE,
             options: Options::default(),
-            max_body: MAX_BODY,
+            max_body: MAX_BODY_BYTES,
             check_scopes: false,
         }
     }
@@ -81,9 +81,9 @@ impl ClientBuilder {
             Ok(value) if !value.trim().is_empty() => Ok(value.trim().to_owned()),
             _ => Err(Error::config(name, format_args!("is not set; set it to {what}"))),
         };
-        let base_url = read(BASE_URL, "the base URL of the service, which ends in /api/v1")?;
-        let key = ApiKey::parse(read(API_KEY, "an API key, which starts with rk_")?)
-            .map_err(|error| Error::config(API_KEY, error))?;
+        let base_url = read(BASE_URL_VARIABLE, "the base URL of the service, which ends in /api/v1")?;
+        let key = ApiKey::parse(read(API_KEY_VARIABLE, "an API key, which starts with rk_")?)
+            .map_err(|error| Error::config(API_KEY_VARIABLE, error))?;
         Ok(Self::new(base_url, Ok(key)))
     }
 
@@ -187,7 +187,7 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client> {
         let base = BaseUrl::parse(&self.base_url, self.plain_http)?;
         let key = self.key?;
-        let agent = self.user_agent.map_or_else(|| AGENT.to_owned(), |product| format!("{product} {AGENT}"));
+        let agent = self.user_agent.map_or_else(|| DEFAULT_USER_AGENT.to_owned(), |product| format!("{product} {DEFAULT_USER_AGENT}"));
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
         if self.limiter.is_none() && self.rate < 1 {
@@ -254,7 +254,7 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
     let mut http = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT);
+        .connect_timeout(CONNECT_TIMEOUT);
     if base.is_loopback() {
         // A proxy from the environment has no business with this machine.
         http = http.no_proxy();

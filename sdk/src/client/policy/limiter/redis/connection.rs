@@ -14,7 +14,7 @@ const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
 /// The script reads all of the state at once.
 pub(super) const MAX_LIMIT: u32 = 1_000;
 /// How many timeouts long a connection attempt may take: it needs several round trips.
-const CONNECT: u32 = 2;
+const CONNECT_TIMEOUTS: u32 = 2;
 
 /// An error returned when a store cannot be used. Shows no address, password or key.
 ///
@@ -156,7 +156,7 @@ impl Connection {
         let connected = match &self.client {
             Client::Node(client) => {
                 let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(self.timeout * CONNECT))
+                    .set_connection_timeout(Some(self.timeout * CONNECT_TIMEOUTS))
                     .set_response_timeout(Some(self.timeout));
                 Open::Node(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
@@ -185,9 +185,9 @@ fn cluster_of(
     timeout: Duration,
 ) -> Result<redis::cluster::ClusterClient, StoreError> {
     let builder = redis::cluster::ClusterClientBuilder::new(urls.iter().map(String::as_str))
-        .connection_timeout(timeout * CONNECT)
+        .connection_timeout(timeout * CONNECT_TIMEOUTS)
         .response_timeout(timeout)
-        .overall_response_timeout(Some(timeout * CONNECT))
+        .overall_response_timeout(Some(timeout * CONNECT_TIMEOUTS))
         .retries(1);
     let builder = match root {
         None => builder,
