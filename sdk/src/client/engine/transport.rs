@@ -1,5 +1,5 @@
-//! One request and its response, over reqwest. Says of every failure where it happened, since that decides what may be done
-//! next; reads no more of a response than its limit allows.
+//! Sends one request over reqwest. Classifies each failure by where it happened, since that decides what may be done next; reads
+//! no more of a response than its limit allows.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::core::Core;
 use super::wire::{HttpResponse, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
 
-/// Error bodies are one sentence; whatever is larger is not the service's.
+/// The most bytes of an error body that are read: the service's are one sentence.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 impl Core {
@@ -119,7 +119,7 @@ impl Core {
         Err(Error::new(Cause::Status(answer), certainty))
     }
 
-    /// Where a transport error happened. A connection that was never made may also be a timeout, so that comes first.
+    /// Classifies a transport error. A failed connection may also be a timeout, so that is checked first.
     fn broken(&self, error: reqwest::Error) -> Error {
         let (host, port) = (self.base.host(), self.base.port());
         let failed = Transport { error: error.without_url(), address: format!("{host}:{port}") };
@@ -142,7 +142,7 @@ enum Body {
 }
 
 async fn read(response: &mut Response, limit: usize) -> Result<Body, reqwest::Error> {
-    // What the service says of the length is a hint, not a promise.
+    // The announced length is only a hint.
     let hint = response.content_length().and_then(|length| usize::try_from(length).ok());
     let mut body = BytesMut::with_capacity(hint.unwrap_or_default().min(limit));
     while let Some(chunk) = response.chunk().await? {

@@ -35,7 +35,7 @@ pub enum ErrorKind {
     Forbidden,
     /// No such conversation, or one that the key cannot see (404).
     NotFound,
-    /// The service says that the key made too many requests (429).
+    /// The key made too many requests, by the service's count (429).
     RateLimited,
     /// The client's own limiter would have had to wait longer than the call allows.
     Busy,
@@ -49,7 +49,7 @@ pub enum ErrorKind {
     Connect,
     /// Time ran out: an attempt's, the call's, or that of a wait.
     Timeout,
-    /// The connection broke before the whole response was there.
+    /// The connection broke before the response was complete.
     Dropped,
     /// The response is not what the service sends: not JSON, another shape, too large, or a redirect.
     Unreadable,
@@ -80,7 +80,7 @@ predicates! {
     is_forbidden = Forbidden;
     /// Returns whether there is no such conversation, or the key cannot see it (404).
     is_not_found = NotFound;
-    /// Returns whether the service says that the key made too many requests (429).
+    /// Returns whether the key made too many requests, by the service's count (429).
     is_rate_limited = RateLimited;
     /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
     /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
@@ -91,7 +91,7 @@ predicates! {
     is_connect = Connect;
     /// Returns whether time ran out: an attempt's, the call's, or that of a wait.
     is_timeout = Timeout;
-    /// Returns whether the connection broke before the whole response was there.
+    /// Returns whether the connection broke before the response was complete.
     is_dropped = Dropped;
     /// Returns whether the response was malformed: not JSON, another shape, too large, or a redirect.
     is_unreadable = Unreadable;
@@ -126,14 +126,14 @@ impl Error {
         }
     }
 
-    /// Whether the same call can be made again and may succeed then: the failure can pass, and nothing can happen twice.
-    /// A create of unknown outcome is not one to make again; see [`unconfirmed`](Self::unconfirmed).
+    /// Returns whether the same call can be made again and may succeed then: the failure can pass, and nothing can happen
+    /// twice. Never for a create of unknown outcome; see [`unconfirmed`](Self::unconfirmed).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.can_pass() && (self.0.certainty != Certainty::Unknown || self.0.is_repeatable)
     }
 
-    /// Whether the cause of the failure may be gone later.
+    /// Returns whether the cause of the failure may be gone later.
     fn can_pass(&self) -> bool {
         match &self.0.cause {
             Cause::Status(response) => response.can_pass(),
@@ -148,7 +148,7 @@ impl Error {
         }
     }
 
-    /// The kind of a failure for logs, which must not show what the service wrote.
+    /// Returns the kind of a failure for logs, without anything that the service wrote.
     pub(crate) fn error_type(&self) -> Cow<'static, str> {
         match &self.0.cause {
             Cause::Status(response) | Cause::Redirected(response) => {
