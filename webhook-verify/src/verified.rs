@@ -14,17 +14,6 @@ use shared_inbox::event::replace_lone_surrogates;
 use crate::replay::Delivery;
 
 /// That one request was verified: who signed it (which secret), when, under which id.
-///
-/// ```
-/// # use std::time::{Duration, UNIX_EPOCH};
-/// # use shared_inbox_webhooks::{Secret, Signer, Verifier};
-/// let [new, old] = [[1; 32], [2; 32]].map(|bytes| Secret::from_bytes(&bytes).unwrap());
-/// let headers = Signer::new([old.clone()]).sign("evt_1", 1772357400, b"{}");
-/// let verifier = Verifier::new([new, old]).clock(|| UNIX_EPOCH + Duration::from_secs(1772357400));
-/// let matched = verifier.verify(&headers, b"{}")?.matched_signature();
-/// assert_eq!((matched.id(), matched.timestamp(), matched.secret()), ("evt_1", 1772357400, 1));
-/// # Ok::<(), shared_inbox_webhooks::VerifyError>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchedSignature<'a> {
     id: &'a str,

@@ -205,16 +205,6 @@ kinds! {
 }
 
 /// An event of a kind, version or shape that is not known here. [`Event::raw`] has all of it.
-///
-/// ```
-/// use shared_inbox::event::{Event, EventKind};
-/// # let json = r#"{"id":"evt_1","type":"moon.rose","version":1,"created_at":"2026-03-01T09:30:00.000Z",
-/// #   "workspace":"wsp_1","livemode":true,"data":{"summary":"The moon rose"}}"#;
-/// let event: Event = serde_json::from_str(json)?;
-/// let EventKind::Unknown(unknown) = &event.kind else { unreachable!() };
-/// assert_eq!(unknown.event_type, "moon.rose");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct UnknownEvent {

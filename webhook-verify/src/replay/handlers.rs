@@ -16,58 +16,37 @@ use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction}
 /// repeats the event for most of a day.
 const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// Runs handlers once for each event, each in a task of its own. Make one in `main`; clones share everything.
+/// Runs handlers once for each event, each in a task of its own. Create it in `main`; clones share everything.
 ///
-/// A service that gets no response for 10 seconds hangs up and tries again, and most servers drop the request's future then.
-/// The task goes on: a try that comes meanwhile gets 409, one that comes after it 200. A handler that takes longer than
-/// the guard's lease keeps its claim, which is renewed until its end has been noted, but for no longer than
-/// [`max_run_time`](Self::max_run_time). [`shutdown`](Self::shutdown) waits for what has begun.
+/// The service hangs up after 10 seconds without a response and tries again, and most servers then drop the request's future.
+/// The task continues: an attempt that comes meanwhile gets 409, one that comes after it 200. The claim of a slow handler is
+/// renewed until its end has been recorded, but no longer than [`max_run_time`](Self::max_run_time).
+/// [`shutdown`](Self::shutdown) waits for running handlers. The README of this crate has a complete server.
 ///
-#[cfg_attr(feature = "axum", doc = "```no_run")]
-#[cfg_attr(not(feature = "axum"), doc = "```ignore")]
+/// ```no_run
 /// use std::time::Duration;
-/// use axum::{Router, extract::{FromRef, State}, response::IntoResponse, routing::post};
-/// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
-/// use shared_inbox_webhooks::{Event, Receiver, Secret, Verifier, Webhook};
+/// use shared_inbox_webhooks::replay::{Delivery, Handlers, MemoryGuard};
 ///
-/// #[derive(Clone, FromRef)]
-/// struct App { receiver: Receiver, handlers: Handlers<MemoryGuard> }
-///
-/// async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
-///     let delivery = event.delivery("/hook");
-///     app.handlers.once(delivery, async move |_| store(&event).await).await
-/// }
-///
-/// async fn store(event: &Event) -> Result<(), std::io::Error> {
-/// #   let _ = event;
-///     Ok(()) // whatever must happen once; it may take its time
-/// }
-///
-/// #[tokio::main]
-/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
-///     let handlers = Handlers::new(MemoryGuard::new());
-///     let app = App { receiver: Receiver::new(Verifier::new([secret])), handlers: handlers.clone() };
-///     let router = Router::new().route("/hook", post(hook)).with_state(app);
-///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-///     let stop = async { _ = tokio::signal::ctrl_c().await };
-///     axum::serve(listener, router).with_graceful_shutdown(stop).await?;
-///     handlers.shutdown(Duration::from_secs(30)).await?;
-///     Ok(())
-/// }
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let handlers = Handlers::new(MemoryGuard::new());
+/// // For each verified event; `event.delivery("/hook")` makes the delivery.
+/// let handled = handlers.once(Delivery::new("/hook", "evt_1"), async |_| Ok::<_, std::io::Error>(())).await?;
+/// assert_eq!(handled.status(), 200);
+/// handlers.shutdown(Duration::from_secs(30)).await?;
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// # Logs
 ///
-/// Whether or not anybody waits for the result, `tracing` gets one error for each run that failed, panicked or was cancelled,
-/// with the endpoint, the event's id and type and the text of the handler's error, and a warning for each step that
-/// the store could not do.
+/// Each run that fails, panics or is cancelled is an error in `tracing`, with the endpoint, the event's id and type and the
+/// handler's error. Each step that the store could not do is a warning.
 ///
 /// # Handlers that block
 ///
 /// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as long as the
-/// runtime has another thread to renew it on. On a runtime of one thread, or with all threads blocked, nothing is renewed, and a
-/// handler that blocks for longer than the lease can be overtaken; a warning says so when it is over.
+/// runtime has another thread to renew it on. On a runtime of one thread, or with all threads blocked, a handler that blocks
+/// for longer than the lease can be overtaken, which is logged as a warning.
 pub struct Handlers<G> {
     shared: Arc<Shared<G>>,
     away: OnStoreError,

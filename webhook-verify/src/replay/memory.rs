@@ -124,15 +124,6 @@ impl MemoryGuard {
 
     /// Takes the time from `clock`: how long it has been since any fixed moment. For tests, and for WebAssembly, which has
     /// no clock of its own: without one every claim is an error there.
-    ///
-    /// ```
-    /// use std::time::{Duration, UNIX_EPOCH};
-    /// use shared_inbox_webhooks::replay::MemoryGuard;
-    /// # fn milliseconds_since_1970() -> u64 { UNIX_EPOCH.elapsed().unwrap().as_millis() as u64 }
-    ///
-    /// let guard = MemoryGuard::new().clock(|| Duration::from_millis(milliseconds_since_1970()));
-    /// # let _ = guard;
-    /// ```
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));

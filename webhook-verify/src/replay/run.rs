@@ -96,21 +96,6 @@ impl<E: Error + 'static> Error for HandleError<E> {
 }
 
 /// What a handler knows about its claim.
-///
-/// ```
-/// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let guard = MemoryGuard::new();
-/// let delivery = Delivery::new("orders", "evt_1");
-/// let ran = once(&guard, &delivery, |claim| async move {
-///     // A store that refuses smaller numbers cannot be written to by a handler that was overtaken.
-///     println!("insert … where fence < {}", claim.fencing_token().0);
-///     Ok::<_, std::io::Error>(())
-/// });
-/// assert!(ran.await.is_ok());
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ClaimGuard {
     fence: FencingToken,

@@ -13,14 +13,6 @@ use crate::{ConversationId, Timestamp};
 /// [`Error::unconfirmed`](crate::Error::unconfirmed) returns it, and
 /// [`Client::find_unconfirmed`](crate::Client::find_unconfirmed) looks it up. It can be stored as JSON and used by another
 /// process. That JSON holds the text of the note or email; `Debug` does not show it.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
-/// let unconfirmed: shared_inbox::create::UnconfirmedCreate = serde_json::from_str(&stored)?;
-/// let lookup = inbox.find_unconfirmed(&unconfirmed).await?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnconfirmedCreate {

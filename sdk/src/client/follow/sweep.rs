@@ -138,21 +138,6 @@ impl Sweep {
     }
 
     /// The view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
-    ///
-    /// ```no_run
-    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// use shared_inbox::View;
-    ///
-    /// let mut sweep = inbox.sweep();
-    /// while let Some(summary) = sweep.next().await {
-    ///     let summary = summary?;
-    ///     if sweep.found_in() == Some(&View::Open) {
-    ///         println!("{} is open, and not snoozed", summary.id);
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
     #[must_use]
     pub fn found_in(&self) -> Option<&View> {
         self.found_in.as_ref()

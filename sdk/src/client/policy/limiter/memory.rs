@@ -23,20 +23,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 ///
 /// After a 429 nothing is sent for a while, and then three quarters of what this process sent in the minute before. A tenth
 /// of the limit is restored every minute.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Priority, RateLimiter}};
-/// use std::time::Duration;
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let limiter = MemoryLimiter::new(2);
-/// limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
-/// limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
-/// let third = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await;
-/// let Err(LimitError::Busy { wait, .. }) = third else { panic!() };
-/// assert!(wait > Duration::from_secs(59));
-/// # });
-/// ```
 #[derive(Debug)]
 pub struct MemoryLimiter(Arc<Shared>);
 
