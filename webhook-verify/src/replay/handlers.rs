@@ -1,4 +1,4 @@
-//! Handlers on a server: each in a task of its own, so that one that has begun ends, whoever hangs up.
+//! Runs handlers on a server, each in a task of its own that continues when the sender hangs up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use super::run::{ClaimGuard, HandleError, Handled};
 use super::supervise::{self, Held};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
 
-/// How long a handler may run by default: far longer than any should, and short enough that the service still
-/// repeats the event for most of a day.
+/// Far longer than any handler should run, and short enough that the service still repeats the event for most of a day.
 const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Runs handlers once for each event, each in a task of its own. Create it in `main`; clones share everything.
@@ -65,25 +64,24 @@ impl<G> Clone for Handlers<G> {
     }
 }
 
-/// What becomes of an event while the guard's store cannot say whether it is new.
+/// What to do with an event while the guard's store is unavailable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnStoreError {
-    /// It is not handled: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
+    /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
     #[default]
     Refuse,
-    /// It is handled, unguarded and noted nowhere: [`Handled::RanUnrecorded`], 200. Its tries may be handled side by side or
-    /// once more, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fence 0, which is smaller than any that a
-    /// store gives.
+    /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. Its attempts may be handled at the same
+    /// time or again, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fencing token 0, which is smaller
+    /// than any of a store.
     LetThrough,
 }
 
 impl<G> Handlers<G> {
-    /// Handlers that go by this guard (a [`ReplayGuard`], also as an `Arc<dyn ReplayGuard>`), this
-    /// [`TransactionalInbox`], or one that is both.
+    /// Creates handlers with this [`ReplayGuard`] (also an `Arc<dyn ReplayGuard>`), [`TransactionalInbox`], or both.
     ///
-    /// The tasks run on the runtime in which this is called; outside of one, on the runtime of each call. With actix-web make
-    /// it in `main`, because the runtime of a worker ends with the worker.
+    /// The tasks run on the runtime in which this is called; outside of one, on the runtime of each call. With actix-web call it
+    /// in `main`, because the runtime of a worker ends with the worker.
     #[must_use]
     pub fn new(guard: G) -> Self {
         let runtime = Handle::try_current().ok();
@@ -92,42 +90,40 @@ impl<G> Handlers<G> {
         Self { shared: Arc::new(shared), away, max_run_time }
     }
 
-    /// Sets what becomes of an event while the guard's store is away; refused unless set. Holds for [`once`](Self::once): a
-    /// transaction cannot do without its store.
+    /// Sets what to do with an event while the guard's store is unavailable; refused by default. For [`once`](Self::once) only: a
+    /// transaction needs its store.
     #[must_use]
     pub fn on_store_error(mut self, away: OnStoreError) -> Self {
         self.away = away;
         self
     }
 
-    /// Sets how long a handler may run; an hour unless set. One that has not ended by then is cancelled at its next `await`, its
-    /// claim is given back ([`HandleError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
-    /// that never ends would have its claim renewed for ever: every try gets 409, and after a day of that the service
-    /// pauses the webhook.
+    /// Sets how long a handler may run: an hour by default. A slower one is cancelled at its next `await`, its claim is released
+    /// ([`HandleError::TimedOut`], 500), and the service's next attempt runs it again. Without a limit, a handler that never ends
+    /// would get every attempt a 409, and after a day the service pauses the webhook.
     #[must_use]
     pub fn max_run_time(mut self, time: Duration) -> Self {
         self.max_run_time = time;
         self
     }
 
-    /// The guard.
+    /// Returns the guard.
     #[must_use]
     pub fn guard(&self) -> &G {
         &self.shared.guard
     }
 
-    /// How many handlers are at work.
+    /// Returns how many handlers are running.
     #[must_use]
     pub fn running(&self) -> usize {
         self.shared.tasks.len()
     }
 
-    /// Begins nothing new ([`HandleError::ShuttingDown`], 503) and waits until everything that has begun has ended, for
-    /// `limit` at most. Call it when the server takes no more requests.
+    /// Starts no more handlers ([`HandleError::ShuttingDown`], 503) and waits for those that run, for `limit` at most. Call it
+    /// when the server takes no more requests.
     ///
     /// # Errors
-    /// When something is still running then. It goes on as long as the program does; the claims of what is cut off run
-    /// out.
+    /// When handlers are still running then. They continue until the program exits, and then their claims expire.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), StillRunning> {
         self.shared.tasks.close();
         let ended = tokio::time::timeout(limit, self.shared.tasks.wait()).await;
@@ -143,7 +139,7 @@ impl<G> Handlers<G> {
         T: Send + 'static,
         E: Send + 'static,
     {
-        // Taken before the look, so that a shutdown either waits for this one or is seen by it.
+        // Taken before the check, so that a shutdown either waits for this handler or is seen by it.
         let counted = self.shared.tasks.token();
         if self.shared.tasks.is_closed() {
             return Err(HandleError::ShuttingDown);
@@ -156,14 +152,13 @@ impl<G> Handlers<G> {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
         };
-        // It panics nowhere itself, so it has ended with its runtime.
+        // It does not panic, so its runtime has ended.
         task.await.unwrap_or(Err(HandleError::ShuttingDown))
     }
 }
 
 impl<G: ReplayGuard + 'static> Handlers<G> {
-    /// Runs `handler` unless the event has been handled or is being handled. Dropping the future that this gives changes
-    /// nothing: what has begun ends.
+    /// Runs `handler` unless the event has been handled or is being handled. Dropping the returned future does not stop it.
     ///
     /// The handler gets its [`ClaimGuard`] and must own what it works on.
     ///
@@ -228,7 +223,7 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
             let within = delivery.clone();
             let task = tokio::spawn(async move {
                 let outcome = once_in_transaction(&*shared.guard, &within, handler).await;
-                // Not a failure of the handler, and so not told as one.
+                // Other failures are not the handler's.
                 match outcome {
                     Err(HandleError::Handler(error)) => Err(error),
                     other => Ok(other),
@@ -250,11 +245,11 @@ impl<G> fmt::Debug for Handlers<G> {
     }
 }
 
-/// Handlers were still at work when [`Handlers::shutdown`] had waited long enough.
+/// An error returned when handlers are still running after the limit of [`Handlers::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{handlers} webhook handlers are still running: their events come again if they are cut off now")]
 #[non_exhaustive]
 pub struct StillRunning {
-    /// How many.
+    /// How many are running.
     pub handlers: usize,
 }

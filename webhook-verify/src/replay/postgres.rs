@@ -13,14 +13,13 @@ use super::transaction::{Mark, TransactionalInbox};
 
 mod statements;
 
-/// How often one process looks for marks that may go.
+/// How often one process removes old marks.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Remembers events in a table of PostgreSQL, which all receivers share.
 ///
-/// It is two things. As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a
-/// [`TransactionalInbox`] it writes the mark inside the transaction that it hands to the handler: what the handler does
-/// through it happens exactly once, whoever hangs up, is killed or stands still.
+/// As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a [`TransactionalInbox`] it
+/// writes the mark inside the transaction of the handler: what the handler does through it happens exactly once.
 ///
 /// ```no_run
 /// use shared_inbox_webhooks::replay::{Delivery, Handlers, PostgresGuard};
@@ -40,8 +39,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// # }
 /// ```
 ///
-/// What happens while the store is away is for you to say: see `Handlers::on_store_error`. A transaction needs the
-/// store in any case.
+/// `Handlers::on_store_error` sets what happens while the store is unavailable. A transaction always needs the store.
 #[derive(Clone)]
 pub struct PostgresGuard {
     pool: PgPool,
@@ -50,21 +48,20 @@ pub struct PostgresGuard {
 }
 
 impl PostgresGuard {
-    /// The table, as plain SQL that a migration tool can take: the file `schema/postgres.sql` of this crate. Run on a table of
-    /// an older [version](Self::SCHEMA_VERSION), it brings it up to date.
+    /// The table as plain SQL for a migration tool: the file `schema/postgres.sql` of this crate. It updates a table of an older
+    /// [version](Self::SCHEMA_VERSION).
     pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
 
-    /// The version of the table that this guard works with; the table's comment says which one it has. Version 2 added
-    /// namespaces.
+    /// The version of the table that this guard works with, which is also in the table's comment. Version 2 added namespaces.
     pub const SCHEMA_VERSION: i32 = 2;
 
     /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address turns on TLS.
     ///
     /// # Errors
-    /// When the address is not one, or no store responds there.
+    /// When the address is not valid, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
         let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIMEOUT);
-        // A connection that has just been used is there; one that has been idle may have been cut.
+        // Only a connection that has been idle may be broken.
         let options = options.test_before_acquire(false).before_acquire(|connection, meta| {
             Box::pin(async move {
                 if meta.idle_for > Duration::from_secs(1) {
@@ -76,7 +73,7 @@ impl PostgresGuard {
         Ok(Self::new(in_time(STORE_TIMEOUT, options.connect(url)).await?))
     }
 
-    /// A guard on a pool of yours.
+    /// Creates a guard on a pool of yours.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
         Self { pool, settings: StoreSettings::new(""), swept: Arc::default() }
@@ -84,20 +81,20 @@ impl PostgresGuard {
 
     store_settings!();
 
-    /// The pool, for what else the app keeps there.
+    /// Returns the pool.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
         &self.pool
     }
 
-    /// Makes the table unless it is there, and brings one of an older version up to date.
+    /// Creates the table, or updates one of an older version.
     ///
     /// # Errors
     /// When the store cannot be reached, or refuses, or the table is of a version that this release does not know.
     pub async fn create_table(&self) -> Result<(), GuardError> {
         let creating = async {
             let mut transaction = self.pool.begin().await?;
-            // Of several processes that start at once, one makes it and the others find it.
+            // Of several processes that start at once, one creates it.
             sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
             let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
             if version > Self::SCHEMA_VERSION {
@@ -109,7 +106,7 @@ impl PostgresGuard {
         in_time(self.settings.timeout, creating).await?.map_err(GuardError::new)
     }
 
-    /// What the store answers, or what to do where its table is not of our version.
+    /// Runs a step, and explains the error of a table of another version.
     async fn ask<T>(&self, step: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, GuardError> {
         in_time(self.settings.timeout, step).await.map_err(|error| {
             let database = error.cause::<sqlx::Error>().and_then(|error| error.as_database_error());
@@ -155,7 +152,7 @@ impl PostgresGuard {
         self.ask(query.bind(delivery.endpoint()).bind(delivery.event()).fetch_one(store)).await
     }
 
-    /// Removes what is too old, now and then and in the background.
+    /// Removes old marks now and then, in the background.
     fn sweep(&self) {
         {
             let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -166,7 +163,7 @@ impl PostgresGuard {
         }
         let (pool, retention) = (self.pool.clone(), self.settings.retention);
         tokio::spawn(async move {
-            // A few at a time, so that nobody waits for it. What fails is tried again in a minute.
+            // A few at a time, so that no statement waits for it. A failure is tried again in a minute.
             let sweep = async || -> Result<u64, sqlx::Error> {
                 Ok(sqlx::query(statements::SWEEP)
                     .bind(seconds(retention))
@@ -179,7 +176,7 @@ impl PostgresGuard {
     }
 }
 
-/// The table is not of the version that this guard works with.
+/// An error returned when the table has another version than this guard works with.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum SchemaMismatch {
     #[error(
@@ -199,7 +196,7 @@ fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-/// A fence that does not fit was never given.
+/// Converts a fence; one that does not fit was never granted.
 fn number(fence: FencingToken) -> i64 {
     i64::try_from(fence.0).unwrap_or(-1)
 }
