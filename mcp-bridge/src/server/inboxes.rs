@@ -1,5 +1,5 @@
-//! The one door to what is in the inboxes. It keeps the model to those that the person chose, if they chose any: what is
-//! in another inbox is not there, in any tool, resource, prompt or completion.
+//! All reads of the inboxes. They keep the model to the inboxes that the person chose, if any: what is in another inbox is
+//! invisible to every tool, resource, prompt and completion.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,7 @@ const MAX_REMEMBERED: usize = 2_000;
 
 /// Why there is nothing to read.
 pub(super) enum Denied {
-    /// The service said so, or was not there to say anything.
+    /// The service refused, or could not be reached.
     Service(Error),
     /// There is no such conversation in the chosen inboxes.
     NotHere,
@@ -50,7 +50,7 @@ impl Denied {
 /// How much a read matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadPriority {
-    /// Somebody asked for it.
+    /// The model or the person requested it.
     Requested,
     /// Only with what the rate limit has to spare.
     Background,
@@ -107,8 +107,8 @@ impl Inboxes {
         self.chosen.get_or_try_init(|| self.mailboxes(client, priority)).await.map(Vec::as_slice)
     }
 
-    /// Returns conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
-    /// more is asked for, to tell whether there is one.
+    /// Returns conversations, newest first: of the input's view, or of all of `views`. Requests one more than the limit, to
+    /// know whether there are more.
     pub(super) async fn conversations(
         &self,
         client: &Client,
@@ -159,7 +159,7 @@ impl Inboxes {
         Ok((all, more))
     }
 
-    /// Returns the chosen inboxes, or the one of them that is asked for.
+    /// Returns the chosen inboxes, or the requested one of them.
     async fn asked(
         &self,
         client: &Client,
@@ -211,7 +211,7 @@ impl Inboxes {
         }
     }
 
-    /// Returns documents, whether there are more, and how many were left out because nobody looked where they came from.
+    /// Returns documents, whether there are more, and how many were left out because their inbox was not looked up.
     pub(super) async fn documents(
         &self,
         client: &Client,

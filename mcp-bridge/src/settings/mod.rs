@@ -20,7 +20,7 @@ pub use crate::consent::ConsentChannel;
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 /// The variable with the key.
 pub const API_KEY: &str = "SHARED_INBOX_API_KEY";
-/// What one result may carry when nothing is said.
+/// The default size limit of a result, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 50_000;
 
 /// What the service, retries and waits for the rate limit may take of a call. Clients give up after 60 seconds.
@@ -149,7 +149,7 @@ impl ServiceAccess {
         })
     }
 
-    /// Returns what tells the key from another, if there is one that may be replaced.
+    /// Returns a digest of the key, if there is one that may be replaced.
     pub(crate) fn key_digest(&self) -> Option<Digest> {
         if self.client.is_some() {
             return None;

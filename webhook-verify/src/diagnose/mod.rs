@@ -165,7 +165,9 @@ fn timestamp(verifier: &Verifier, text: &[u8]) -> Option<Hint> {
     let hours = (off.as_secs() + HOUR_SECONDS / 2) / HOUR_SECONDS;
     let from_full_hour = off.abs_diff(Duration::from_secs(hours * HOUR_SECONDS));
     let behind = now.as_secs() < number;
-    if (1..=14).contains(&hours) && from_full_hour <= verifier.tolerance.min(Duration::from_secs(HOUR_SECONDS / 4)) {
+    if (1..=14).contains(&hours)
+        && from_full_hour <= verifier.tolerance.min(Duration::from_secs(HOUR_SECONDS / 4))
+    {
         Some(Hint::ClockOffByHours { hours, behind })
     } else {
         Some(Hint::TimestampOutsideTolerance { seconds: off.as_secs(), behind })

@@ -210,7 +210,8 @@ impl ReplayGuard for PostgresGuard {
         Box::pin(async move {
             self.sweep();
             let query = sqlx::query_as(statements::CLAIM).bind(&*self.settings.namespace);
-            let query = query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.settings.lease));
+            let query =
+                query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.settings.lease));
             Ok(match self.ask(query.fetch_optional(&self.pool)).await? {
                 Some((fence, taken_over)) => granted(delivery, fence, taken_over),
                 None if self.is_done(&self.pool, delivery).await? => Claim::Done,
@@ -257,7 +258,9 @@ impl TransactionalInbox for PostgresGuard {
             self.sweep();
             let query = sqlx::query(statements::MARK).bind(&*self.settings.namespace);
             let query = query.bind(delivery.endpoint()).bind(delivery.event());
-            let query = query.bind(seconds(self.settings.retention)).bind(self.settings.lease.as_millis().max(1).to_string());
+            let query = query
+                .bind(seconds(self.settings.retention))
+                .bind(self.settings.lease.as_millis().max(1).to_string());
             let marked = self.ask(query.execute(&mut *connection)).await?;
             Ok(match marked.rows_affected() {
                 1 => Mark::New,

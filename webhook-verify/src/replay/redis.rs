@@ -114,7 +114,10 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
         }
         let mut call = redis::cmd("SET");
         call.arg(self.key(delivery)).arg(self.value("done", fence));
-        call.arg("IFEQ").arg(self.value("claimed", fence)).arg("PX").arg(milliseconds(self.settings.retention));
+        call.arg("IFEQ")
+            .arg(self.value("claimed", fence))
+            .arg("PX")
+            .arg(milliseconds(self.settings.retention));
         let mut connection = self.connection.clone();
         let marking = async {
             let marked = call.query_async(&mut connection).await;
@@ -135,7 +138,10 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
 
     async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
         let mut call = SCRIPT.key(self.key(delivery));
-        call.arg(step).arg(fence).arg(milliseconds(self.settings.lease)).arg(milliseconds(self.settings.retention));
+        call.arg(step)
+            .arg(fence)
+            .arg(milliseconds(self.settings.lease))
+            .arg(milliseconds(self.settings.retention));
         let mut connection = self.connection.clone();
         in_time(self.settings.timeout, call.invoke_async(&mut connection)).await
     }

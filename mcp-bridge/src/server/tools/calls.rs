@@ -154,14 +154,14 @@ impl Bridge {
     }
 }
 
-/// Returns the views that are to be listed one by one, when every status is asked for.
+/// Returns the views to list one by one when every status is requested.
 fn views(arguments: &mut Value) -> &'static [View] {
     if arguments.get("view").is_none_or(|view| view != tools::ANY) {
         return &[];
     }
     let of_reference =
         arguments.get("reference").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    // The service lists every status itself where it is asked for a reference.
+    // With a reference the service lists every status itself.
     arguments["view"] = if of_reference { "all".into() } else { Value::Null };
     if of_reference { &[] } else { &ALL_VIEWS }
 }

@@ -136,7 +136,7 @@ impl Bridge {
         }
     }
 
-    /// Makes a draft, or sends, or asks; and remembers the words as ours.
+    /// Makes a draft, or sends, or asks; and remembers the text as ours.
     pub(in crate::server) async fn mail(
         &self,
         connection: &std::sync::Arc<Connection>,
@@ -165,7 +165,7 @@ fn spelled(to: &str) -> Option<AssignTo> {
     to.parse().ok().or_else(bare)
 }
 
-/// Returns those who are called so: by their whole name, or else by a part of it.
+/// Returns the members with this name, or else with it as a part of their name.
 fn matching<'a>(team: &'a [TeamMember], name: &str) -> Vec<&'a TeamMember> {
     let name = name.trim().trim_start_matches('@').to_lowercase();
     let whole: Vec<_> = team.iter().filter(|m| m.name.to_lowercase() == name).collect();

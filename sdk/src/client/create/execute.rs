@@ -9,7 +9,7 @@ use super::input::{CreateInput, Created};
 use super::read_back::{Lookup, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
-use crate::client::engine::{Budget, Next, Outgoing, HeldPermit, decode, item_keys, next};
+use crate::client::engine::{Budget, HeldPermit, Next, Outgoing, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Idempotency, Problem, Problems, Scope};

@@ -90,7 +90,8 @@ impl Core {
         }
         let max_wait = left.min(options.max_wait);
         let max_hold = hold_time.saturating_add(options.timeout).min(MAX_ATTEMPT_TIME);
-        let request = AcquireRequest::new(options.priority).max_wait(max_wait).max_hold(max_hold).key(self.key);
+        let request =
+            AcquireRequest::new(options.priority).max_wait(max_wait).max_hold(max_hold).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
         let permit = self.limiter.acquire(request).await.map_err(not_sent)?;
         Ok(HeldPermit { permit, ends: self.clock.now() + max_hold })

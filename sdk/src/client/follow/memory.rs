@@ -128,7 +128,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Memory, MAX_REMEMBERED};
+    use super::{Change, MAX_REMEMBERED, Memory};
     use crate::ConversationSummary;
 
     fn summary(number: usize) -> ConversationSummary {
@@ -149,8 +149,11 @@ mod tests {
         }
         assert!((100..=MAX_REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
         // The newest are still known.
-        let changes =
-            memory.compare((3 * MAX_REMEMBERED - 100..3 * MAX_REMEMBERED).rev().map(summary).collect(), true, None);
+        let changes = memory.compare(
+            (3 * MAX_REMEMBERED - 100..3 * MAX_REMEMBERED).rev().map(summary).collect(),
+            true,
+            None,
+        );
         assert!(changes.iter().all(|change| matches!(change, Change::Gap(_))));
     }
 }

@@ -187,7 +187,10 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client> {
         let base = BaseUrl::parse(&self.base_url, self.plain_http)?;
         let key = self.key?;
-        let agent = self.user_agent.map_or_else(|| DEFAULT_USER_AGENT.to_owned(), |product| format!("{product} {DEFAULT_USER_AGENT}"));
+        let agent = self.user_agent.map_or_else(
+            || DEFAULT_USER_AGENT.to_owned(),
+            |product| format!("{product} {DEFAULT_USER_AGENT}"),
+        );
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
         if self.limiter.is_none() && self.rate < 1 {
