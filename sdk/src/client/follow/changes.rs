@@ -1,4 +1,4 @@
-//! Following a list that has no cursor, by reading it at intervals.
+//! Follows a list that has no cursor, by reading it at intervals.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -22,14 +22,13 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
-/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100
-/// conversations), no change is missed or repeated; changes that were undone between two looks, or followed
-/// each other, come as one. When a page is full, a [`Change::Gap`] says that something may have been missed; narrow the
-/// list, by inbox or assignment, until it fits.
+/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100 conversations), no
+/// change is missed or repeated; several changes between two reads are yielded as one. When a page is full, a [`Change::Gap`]
+/// reports that something may have been missed; narrow the list, by inbox or assignment, until it fits.
 ///
-/// The first look tells nothing but such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
-/// can pass ([`is_retryable`](crate::Error::is_retryable)) the stream goes on, with growing pauses, and nothing is lost. Any other
-/// error ends it: a wrong key, a missing scope, a bad parameter, a response that is not the service's.
+/// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After a
+/// [retryable](crate::Error::is_retryable) error the stream continues, with growing pauses, and nothing is lost. Any other error
+/// ends it: a wrong key, a missing scope, a bad parameter, a malformed response.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -56,12 +55,12 @@ pub struct Changes {
     options: Options,
     memory: Memory,
     look: Option<BoxFuture<'static, Result<List<ConversationSummary>>>>,
-    /// Whether anyone has asked yet.
+    /// Whether a read was made.
     asked: bool,
-    /// Whether anyone has seen the list yet.
+    /// Whether a read has succeeded.
     looked: bool,
     ready: VecDeque<Result<Change>>,
-    /// How long to wait at least before the next look, after a failure.
+    /// How long to wait at least before the next read, after a failure.
     pause: Duration,
     ended: bool,
 }
@@ -85,13 +84,13 @@ impl Changes {
         }
     }
 
-    /// The time between two looks, 30 seconds unless set.
+    /// Sets the time between two reads: 30 seconds by default.
     pub fn every(mut self, every: Duration) -> Self {
         self.every = every;
         self
     }
 
-    /// Tells what is in the list at the first look as [`Change::New`].
+    /// Yields what is in the list at the first read as [`Change::New`].
     pub fn with_existing(mut self) -> Self {
         self.with_existing = true;
         self
@@ -99,7 +98,7 @@ impl Changes {
 
     list_filters!();
 
-    /// How many conversations a look shows at the most: 100 unless set.
+    /// Sets how many conversations a read returns at most: 100 by default.
     pub fn limit(mut self, limit: u32) -> Self {
         self.input.limit = Some(limit);
         self
@@ -107,7 +106,7 @@ impl Changes {
 
     call_options!();
 
-    /// The next change. Dropping the future loses nothing.
+    /// Returns the next change. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<Change>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }

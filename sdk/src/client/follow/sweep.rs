@@ -1,4 +1,4 @@
-//! Everything in a list that has no cursor: what is too long for a page is asked for in slices.
+//! Reads all of a list that has no cursor: what is longer than a page is read in slices.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
@@ -22,11 +22,11 @@ use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, O
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slice {
-    /// Those of this status.
+    /// The status.
     pub view: View,
-    /// Those of this inbox, or of all.
+    /// The inbox, or all.
     pub mailbox: Option<MailboxId>,
-    /// Those of this key's agent or of nobody, or all.
+    /// Assigned to this key's agent or unassigned, or all.
     pub assigned: Option<Assigned>,
 }
 
@@ -45,18 +45,18 @@ impl fmt::Display for Slice {
 
 /// Every conversation that the key can see, each once; made by [`Client::sweep`](crate::Client::sweep).
 ///
-/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox,
-/// then those of this key's agent and those of nobody. The API has no slice for the conversations of one teammate or of one
-/// tag; so where an inbox has more than 100 of a status, those that others have are complete only among the newest 100.
-/// [`cut`](Self::cut) names each slice of which some may be missing.
+/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox, then by
+/// assignment to this key's agent or to nobody. The API has no slice for one teammate or one tag; so where an inbox has more than
+/// 100 of a status, those that others have are complete only among the newest 100. [`cut`](Self::cut) returns each slice of which
+/// some may be missing.
 ///
-/// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
-/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is returned as it
-/// was first seen. After an error that can pass ([`is_retryable`](crate::Error::is_retryable)) the sweep goes on where it was, with growing
-/// pauses. Any other error ends it: a wrong key, a bad header, a response that is not the service's.
+/// The filters narrow the sweep; a search ([`q`](Self::q)) can also reach what a slice had to leave out. The requests are
+/// background work, see [`Priority::Bulk`]. A conversation that changes during the sweep is returned as it was first seen. After a
+/// [retryable](crate::Error::is_retryable) error the sweep continues, with growing pauses. Any other error ends it: a wrong key, a
+/// bad header, a malformed response.
 ///
-/// A snoozed conversation has the status `open`, and the summary does not say that it is snoozed: a count of what is open is
-/// larger than [`Mailbox::open`](crate::Mailbox::open) by the snoozed ones. [`found_in`](Self::found_in) tells them apart.
+/// A snoozed conversation has the status `open`, and its summary does not show that it is snoozed.
+/// [`found_in`](Self::found_in) distinguishes them.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -125,19 +125,19 @@ impl Sweep {
     list_filters!();
     call_options!();
 
-    /// The next conversation. Dropping the future loses nothing.
+    /// Returns the next conversation. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<ConversationSummary>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// The slices so far that were longer than a page and could not be divided further: of these, conversations may be
+    /// Returns the slices so far that were longer than a page and could not be divided: some of their conversations may be
     /// missing.
     #[must_use]
     pub fn cut(&self) -> &[Slice] {
         &self.cut
     }
 
-    /// The view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
+    /// Returns the view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
     #[must_use]
     pub fn found_in(&self) -> Option<&View> {
         self.found_in.as_ref()

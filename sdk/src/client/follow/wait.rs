@@ -1,4 +1,4 @@
-//! Waiting for what people do: a customer's reply, a message that goes out.
+//! Waits for a customer's reply, or for a message to be sent.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -18,11 +18,12 @@ use crate::{
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(15);
 const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks at intervals until something has happened; made by [`ConversationHandle::wait_for_reply`](crate::ConversationHandle::wait_for_reply),
+/// Reads at intervals until something has happened, and returns it; made by
+/// [`ConversationHandle::wait_for_reply`](crate::ConversationHandle::wait_for_reply),
 /// [`ConversationHandle::wait_until_sent`](crate::ConversationHandle::wait_until_sent) and
-/// [`Client::wait_for_reference`](crate::Client::wait_for_reference). Returns what was waited for.
+/// [`Client::wait_for_reference`](crate::Client::wait_for_reference).
 ///
-/// A bad minute of the service does not end it. The looks are background work, see [`Priority::Bulk`].
+/// A [retryable](crate::Error::is_retryable) error does not end it. The reads are background work, see [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -61,14 +62,14 @@ impl<G, O> Wait<G, O> {
         }
     }
 
-    /// Gives up after this time, with an error for which `is_timeout` holds. The last look is at its end, and may take as
-    /// long as an attempt may.
+    /// Gives up after this time, with an error for which `is_timeout` holds. The last read starts at its end, and may take as
+    /// long as an attempt.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
     }
 
-    /// The time between two looks: 15 seconds, 1 in the sandbox, unless set.
+    /// Sets the time between two reads: 15 seconds by default, 1 in the sandbox.
     pub fn every(mut self, every: Duration) -> Self {
         self.every = every;
         self
