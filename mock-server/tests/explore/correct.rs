@@ -167,6 +167,17 @@ fn scenario() -> Scenario {
     Scenario::new(["Where is my order 1042?", "Order 1043 is broken", "Hello there"])
 }
 
+#[tokio::test]
+async fn the_context_of_an_app_shows_no_key_in_its_debug_form() {
+    let app = |context: AppContext| async move {
+        let shown = format!("{context:?}");
+        if shown.contains(&context.key) { Err("it shows the key".to_owned()) } else { Ok(()) }
+    };
+    let scenario = Scenario::new(["Where is my order 1042?"]);
+    let report = Explore::function(scenario, app).max_schedules(1).run().await.expect("it ran");
+    assert!(report.held(), "{report}");
+}
+
 /// Schedules of each app; the variable is for a longer run.
 fn schedules() -> u64 {
     std::env::var("EXPLORE_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(10)
