@@ -1,6 +1,6 @@
-//! `--audit`: lines of JSON about each call, for whoever must be able to say later what was done and who agreed to it.
+//! `--audit`: lines of JSON that record what each call did and who agreed to it.
 //!
-//! A line holds ids and never words: not of an email, a name, an address or an argument.
+//! A line holds ids, and never the text of an email, a name, an address or an argument.
 
 use std::{
     fs,
@@ -17,12 +17,6 @@ use shared_inbox::Timestamp;
 use crate::consent::{AskMethod, Decision};
 
 /// The audit file, open for appending.
-///
-/// ```
-/// # let folder = tempfile::tempdir()?;
-/// let audit = shared_inbox_mcp::audit::Audit::open(&folder.path().join("audit.jsonl"))?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Audit {
     file: Mutex<fs::File>,
@@ -33,11 +27,11 @@ pub struct Audit {
 pub(crate) enum Consent {
     /// The person who started the bridge, with `--send=allow`.
     Setting,
-    /// Nobody could be asked, or was to be.
+    /// No person was asked.
     Draft,
-    /// Somebody was asked in this way and has not answered.
+    /// A person was asked in this way and has not answered.
     Open(AskMethod),
-    /// Whoever was asked in this way said this.
+    /// A person was asked in this way and answered.
     Asked(AskMethod, Decision),
 }
 
@@ -45,47 +39,37 @@ pub(crate) enum Consent {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AuditRecord<'a> {
-    at: Timestamp,
-    call: &'a str,
+    pub(crate) at: Timestamp,
+    pub(crate) call: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client: Option<&'a str>,
-    tool: &'a str,
+    pub(crate) tool: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) conversation: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<&'a str>,
-    outcome: &'a str,
+    pub(crate) outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    asked: Option<&'static str>,
+    pub(crate) asked: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<&'static str>,
+    pub(crate) answer: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<u64>,
 }
 
-impl<'a> AuditRecord<'a> {
-    pub(crate) fn new(call: &'a str, tool: &'a str, outcome: &'a str, consent: Option<Consent>) -> Self {
-        let (asked, answer) = match consent {
-            None => (None, None),
-            Some(Consent::Setting) => (Some("setting"), Some("yes")),
-            Some(Consent::Draft) => (Some("nobody"), None),
-            Some(Consent::Open(way)) => (Some(way.name()), None),
-            Some(Consent::Asked(way, answer)) => (Some(way.name()), Some(answer.name())),
-        };
-        Self {
-            at: Timestamp::now(),
-            call,
-            client: None,
-            tool,
-            conversation: None,
-            message: None,
-            outcome,
-            asked,
-            answer,
-            ms: None,
+impl Consent {
+    /// Returns how somebody was asked, and the answer, as the audit writes them.
+    pub(crate) fn names(self) -> (Option<&'static str>, Option<&'static str>) {
+        match self {
+            Self::Setting => (Some("setting"), Some("yes")),
+            Self::Draft => (Some("nobody"), None),
+            Self::Open(way) => (Some(way.name()), None),
+            Self::Asked(way, answer) => (Some(way.name()), Some(answer.name())),
         }
     }
+}
 
+impl<'a> AuditRecord<'a> {
     pub(crate) fn message_of(result: &'a CallToolResult) -> Option<&'a str> {
         field(result, "messageId")
     }
@@ -102,11 +86,11 @@ fn field<'a>(result: &'a CallToolResult, name: &str) -> Option<&'a str> {
 }
 
 impl Audit {
-    /// Opens the file to add to it; a new one is for its owner only.
+    /// Opens the file for appending. A new file is readable by its owner only.
     ///
     /// # Errors
     ///
-    /// When it cannot be written to.
+    /// When the file cannot be opened for writing.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut options = fs::OpenOptions::new();
         options.append(true).create(true);
@@ -115,7 +99,7 @@ impl Audit {
         Ok(Self { file: Mutex::new(options.open(path)?) })
     }
 
-    /// Adds a line, whole: several bridges may write to one file. It is with the system when this returns.
+    /// Appends a line in one write, since several bridges may write to one file.
     pub(crate) fn write(&self, line: &AuditRecord<'_>) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');

@@ -43,12 +43,6 @@ What customers wrote comes to the model marked, without hidden characters and li
 after you saw its address, subject and text and agreed; where the client cannot ask you, it becomes a draft.";
 
 /// Connects a desktop MCP client to a shared customer-email inbox, over stdio.
-///
-/// ```
-/// use clap::Parser;
-/// let cli = shared_inbox_mcp::cli::Cli::parse_from(["shared-inbox-mcp", "--read-only"]);
-/// assert!(cli.options.settings().filter.read_only);
-/// ```
 #[derive(Debug, Parser)]
 #[command(name = "shared-inbox-mcp", version, about = ABOUT, long_about = ABOUT, after_help = MORE, max_term_width = 110)]
 pub struct Cli {
@@ -61,8 +55,8 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Parses the command line of this process. A variable that is set to nothing is refused: whoever set it meant to narrow
-    /// something down, and without it the bridge would be wider open than they think.
+    /// Parses the command line of this process. A variable that is set to an empty value is refused: it was meant to restrict
+    /// something, and ignoring it would open the bridge wider than intended.
     pub fn of_process() -> Self {
         let mut empty = None;
         let mut command = Self::command().mut_args(|arg| match arg.get_env() {
@@ -228,7 +222,7 @@ impl Options {
         }
     }
 
-    /// Returns the structured form that was asked for.
+    /// Returns the structured form that was set.
     fn structured(&self) -> Option<Structured> {
         if self.text_only { Some(Structured::None) } else { self.structured }
     }

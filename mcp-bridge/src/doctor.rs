@@ -11,7 +11,7 @@ use crate::{
     settings::{ConsentChannel, SendPolicy, Settings},
 };
 
-/// How far this machine's clock may be off before it is worth a word.
+/// How far this machine's clock may be off without a warning.
 const MAX_SKEW_SECONDS: i64 = 60;
 /// How long the service has to respond.
 const SERVICE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,18 +40,6 @@ impl Report {
 }
 
 /// Checks everything that must be right for the bridge to work.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// use shared_inbox_mcp::{doctor, settings::Settings};
-/// let mut settings = Settings::default();
-/// settings.access.base_url = Some("http://inbox.example/api/v1".into());
-/// settings.access.key_file = Some("no-such-file".into());
-/// let report = doctor::examine(&settings).await;
-/// assert!(!report.works && report.text.contains("--api-key-file"));
-/// # }
-/// ```
 pub async fn examine(settings: &Settings) -> Report {
     let mut report = Report { text: String::new(), works: true };
     match settings.access.connect() {
@@ -66,7 +54,7 @@ pub async fn examine(settings: &Settings) -> Report {
 }
 
 async fn service(report: &mut Report, settings: &Settings, client: &Client) {
-    // The raw answer, for its headers; and once, because a doctor shows what a retry would hide.
+    // The raw response, for its headers; and without retries, which would hide failures.
     let call = client.raw(http::Method::GET, Operation::Me.path());
     let answer = call.deadline(SERVICE_TIMEOUT).retry(RetryPolicy::never()).await;
     let answer = match answer {
@@ -137,7 +125,7 @@ fn tools(report: &mut Report, settings: &Settings, me: &Me) {
     });
 }
 
-/// Whether a person can be asked on the page, and nobody else in their place.
+/// Checks whether a person can be asked on the page, and no other user instead.
 fn page(report: &mut Report, ask: ConsentChannel) {
     if ask == ConsentChannel::Browser {
         browser(report);
@@ -225,7 +213,7 @@ fn clock(report: &mut Report, headers: &http::HeaderMap) {
     }
 }
 
-/// The service promises no header for this; if one comes, it is shown.
+/// Shows the rate limit header, which the service does not promise.
 fn rate(report: &mut Report, headers: &http::HeaderMap) {
     let left = ["ratelimit-remaining", "x-ratelimit-remaining"]
         .into_iter()

@@ -17,9 +17,9 @@ use shared_inbox_mcp::{
     stdio::Stdio,
 };
 
-/// What is still running when the client goes gets this long to finish.
+/// How long running calls may take to finish when the client disconnects.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
-/// What is being created by then gets this long: it may have taken effect, and its outcome is to be written down.
+/// How long creates may take to finish: they may have taken effect, and their outcome is recorded.
 const CREATE_GRACE: Duration = Duration::from_secs(8);
 /// The status for a command line or settings that cannot work.
 const EXIT_USAGE: u8 = 2;
@@ -142,7 +142,7 @@ fn config(client: For, write: Option<Option<std::path::PathBuf>>, options: &Opti
         Ok(command) => command,
         Err(error) => return wrong(&format!("the path of this program is not known: {error}")),
     };
-    // The key is written where it is needed and never printed, so that only a wrong form of it is said.
+    // The key is never printed, so only its form is checked.
     let key = write.is_some().then(|| variable(API_KEY)).flatten();
     if let Err(why) = options.settings().access.check(key.filter(|_| !options.sandbox)) {
         return wrong(&why);
@@ -192,7 +192,7 @@ fn wrong(text: &str) -> ExitCode {
     ExitCode::from(EXIT_USAGE)
 }
 
-/// Prints, and does not mind when nobody reads it any more.
+/// Prints, and ignores a closed output.
 fn print(text: &str) {
     _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -8,11 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::text::{Text, parsed, shown};
 
 /// An error returned when a text is not an id of the expected kind.
-///
-/// ```
-/// let err = shared_inbox::ConversationId::parse("msg_1").unwrap_err();
-/// assert_eq!(err.to_string(), "not a conversation id: expected `cnv_` followed by digits and lower-case letters");
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a {kind} id: expected `{prefix}` followed by {rest}")]
 pub struct InvalidId {

@@ -1,10 +1,11 @@
-//! JSON of a shape that nobody knows, kept as text. A tree of values would take thirty times the room of what came over the
-//! wire; whoever wants one makes it from the text.
+//! JSON of an unknown shape, kept as text. A tree of values would take thirty times as much memory as the text.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
 /// Any JSON, as text without spaces.
@@ -37,8 +38,8 @@ impl Json {
     /// The field of an object, if it is one and has it.
     #[must_use]
     pub fn get(&self, field: &str) -> Option<Value> {
-        let mut json = serde_json::Deserializer::from_str(&self.0);
-        Field(field).deserialize(&mut json).ok().flatten()
+        let fields: HashMap<String, &RawValue> = serde_json::from_str(&self.0).ok()?;
+        serde_json::from_str(fields.get(field)?.get()).ok()
     }
 
     /// All of it as a type: a struct, or a [`Value`].
@@ -152,31 +153,6 @@ impl schemars::JsonSchema for Json {
     }
 }
 
-/// What a visitor does with JSON that is neither a text nor an object: keeps it.
-macro_rules! keep_other_json {
-    ($value:ty, $keep:expr) => {
-        fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<$value, E> {
-            Ok($keep(serde_json::Value::from(v).into()))
-        }
-        fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<$value, E> {
-            Ok($keep(serde_json::Value::from(v).into()))
-        }
-        fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<$value, E> {
-            Ok($keep(serde_json::Value::from(v).into()))
-        }
-        fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<$value, E> {
-            Ok($keep(serde_json::Value::from(v).into()))
-        }
-        fn visit_unit<E: serde::de::Error>(self) -> Result<$value, E> {
-            Ok($keep(serde_json::Value::Null.into()))
-        }
-        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<$value, A::Error> {
-            $crate::Json::deserialize(serde::de::value::SeqAccessDeserializer::new(seq)).map($keep)
-        }
-    };
-}
-pub(crate) use keep_other_json;
-
 /// Writes whatever comes as JSON.
 struct Written<'a>(&'a mut Vec<u8>);
 
@@ -264,33 +240,4 @@ fn close(text: &mut Vec<u8>, end: u8) {
         text.pop();
     }
     text.push(end);
-}
-
-/// One field of an object.
-struct Field<'a>(&'a str);
-
-impl<'de> DeserializeSeed<'de> for Field<'_> {
-    type Value = Option<Value>;
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Option<Value>, D::Error> {
-        d.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Field<'_> {
-    type Value = Option<Value>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Value>, A::Error> {
-        let mut found = None;
-        while let Some(name) = map.next_key::<String>()? {
-            if name == self.0 {
-                found = Some(map.next_value()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
 }

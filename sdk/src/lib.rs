@@ -10,67 +10,67 @@
 //! thread.add_note("Refund is approved, @Anna").await?;
 //! thread.edit_tags().add("refund").remove("new").await?;
 //! let draft = thread.reply("Your refund is on its way.").summary("Confirms the refund").await?;
-//! let sent = thread.reply("Your refund is on its way.").and_send().await?; // mails the customer
+//! let sent = thread.reply("Your refund is on its way.").and_send().await?; // emails the customer
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Every call is a small builder that is sent by awaiting it. Awaiting a reply makes a draft, which a person approves; what
-//! mails a customer has a name of its own, [`and_send`](create::CreateRequest::and_send). Inputs are checked against every limit of the
-//! service before anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
+//! Every call is a builder that is sent by awaiting it. Awaiting a reply makes a draft that a person approves; only
+//! [`and_send`](create::CreateRequest::and_send) emails the customer. Inputs are checked against every limit of the service before
+//! anything is sent. [`Client`] is cheap to clone, and clones share the connections and the rate limit.
 //!
-//! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] goes through all of it, [`ConversationHandle::wait_for_reply`] and [`ConversationHandle::wait_until_sent`] wait,
-//! [`ReplyAddress`] builds and parses reply addresses, [`new_message_id`] makes Message-IDs that nobody can guess, and
-//! [`Client::raw`] calls endpoints that this crate does not know yet.
+//! Beyond the endpoints: [`Client::changes`] follows a list, [`Client::sweep`] reads all of it,
+//! [`ConversationHandle::wait_for_reply`] and [`ConversationHandle::wait_until_sent`] wait, [`ReplyAddress`] builds and parses
+//! reply addresses, [`new_message_id`] makes unguessable Message-IDs, and [`Client::raw`] calls endpoints that this crate does not
+//! know yet.
 //!
 //! # Errors
 //!
-//! There is one [`Error`]. Its predicates ([`is_not_found`](Error::is_not_found),
-//! [`is_rate_limited`](Error::is_rate_limited), …) say what happened, and its data what to do about it: the
-//! [`status`](Error::status), the service's [`message`](Error::message), the [`problems`](Error::problems) of a refused input
-//! field by field, the missing [`scope`](Error::scope). Whether the call may have taken effect is its
-//! [`certainty`](Error::certainty):
+//! There is one [`Error`]. Its [`kind`](Error::kind) and predicates ([`is_not_found`](Error::is_not_found), …) classify the
+//! failure; its data are the [`status`](Error::status), the service's [`message`](Error::message), the
+//! [`problems`](Error::problems) of a refused input field by field, and the missing [`scope`](Error::scope). Its
+//! [`certainty`](Error::certainty) tells whether the call may have taken effect:
 //!
 //! | [`Certainty`] | means | call it again? |
 //! |---|---|---|
 //! | `NotSent` | nothing left this machine | yes |
-//! | `Rejected` | the service refused it and did nothing | when the cause is mended |
+//! | `Rejected` | the service refused it and did nothing | when the cause is fixed |
 //! | `NoEffect` | it was a read | yes |
 //! | `Unknown` | it may have taken effect | look first |
 //!
-//! An error can be logged: `Display` and `Debug` redact, in the service's sentence, our key, every run of a dozen characters that
-//! we sent and whatever looks like an address. [`message`](Error::message) keeps the sentence whole.
+//! An error can be logged: `Display` and `Debug` redact the key, addresses, and quotes of what was sent.
+//! [`message`](Error::message) is not redacted.
 //!
 //! # Retries
 //!
-//! What is safe to repeat (every read, status, tags, assignment, recording app mail) is repeated on a 429, a failure of the
-//! service, a timeout or a dropped connection, with growing waits, until the attempts ([`RetryPolicy`](retry::RetryPolicy)) or the time
-//! ([`deadline`](ClientBuilder::deadline)) run out. A connection that could not be made is repeated for every operation.
-//! `Retry-After` is honoured. All of it can be set for the client and for a single call.
+//! What is safe to repeat (every read, status, tags, assignment, recording app mail) is repeated after a 429, a 5xx, a timeout
+//! or a dropped connection, with growing waits, until the attempts ([`RetryPolicy`](retry::RetryPolicy)) or the time
+//! ([`deadline`](ClientBuilder::deadline)) run out. A failed connection is repeated for every operation. `Retry-After` is
+//! honoured. All of it can be set for the client and for a single call.
 //!
 //! # Lost responses
 //!
-//! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. So this
-//! crate never repeats a create blindly. A create is one request when nothing is lost. When its response is lost, the
-//! conversation is read, half a second later for the first time, until the item shows or would have shown
-//! ([`visibility_timeout`](ClientBuilder::visibility_timeout), 10 seconds unless set). What is *new* in it decides:
+//! Adding a note, replying and requesting documents are not safe to repeat, and the API has no idempotency header. A create is
+//! one request when nothing is lost. When its response is lost, the client reads the conversation, half a second later for the
+//! first time, until the item shows or would have shown ([`visibility_timeout`](ClientBuilder::visibility_timeout), 10 seconds
+//! unless set). What is *new* in it decides:
 //!
 //! | new in the conversation | then |
 //! |---|---|
-//! | exactly one item of our kind with our words (and our agent's name on a note), dated no more than a few seconds before the request by the service's clock | success, [`recovered`](Response::recovered) |
-//! | nothing that could be ours, for all that time and once more with a place in the rate limit reserved | sent again at once, and never a third time |
-//! | anything else: two that fit, one that is up to a minute older, changed words, another name, an unknown kind of item | [`Certainty::Unknown`] |
+//! | exactly one item of the same kind and text (and with our agent's name on a note), dated no more than a few seconds before the request by the service's clock | success, [`recovered`](Response::recovered) |
+//! | nothing that could be ours, for all that time and once more with a permit of the rate limit in hand | sent again at once, and never a third time |
+//! | anything else: two that fit, one that is up to a minute older, a changed text, another name, an unknown kind of item | [`Certainty::Unknown`] |
 //! | it cannot be read | [`Certainty::Unknown`] |
-//! | the response was a 2xx that cannot be read, or says that it was not done; or a 501 | as above, but never sent again |
+//! | the response was a 2xx that cannot be read, or that reports a failure; or a 501 | as above, but never sent again |
 //!
-//! Not new are items that this client has created, items that it or its user ([`seen`](create::CreateRequest::seen)) has read before, and items
-//! that are more than a minute older than the request. The service tells its time with every response (`Date`), in whole
-//! seconds; the "few seconds" are these and what its machines were seen to disagree by, five at most. Until an item was seen
-//! whose date fits that clock, only what is more than a day older is not new.
+//! Not new are items that this client has created, items that it or its user ([`seen`](create::CreateRequest::seen)) has read
+//! before, and items that are more than a minute older than the request. The service's clock is known from the `Date` of its
+//! responses, in whole seconds; the "few seconds" are these and the differences between its machines, five at most. Until an item
+//! was seen whose date fits that clock, only items that are more than a day older are not new.
 //!
 //! What could be ours: for a note, every note but those of others whom the team lists by name; for a reply or a document
-//! request, every outbound message; for both, an item of a kind that this crate does not know. Likeness decides whether an item
-//! is found or a person must look, never whether to send.
+//! request, every outbound message; for both, an item of an unknown kind. The text decides whether an item is found or a person
+//! must look, never whether to send.
 //!
 //! An unknown outcome is an error that carries what is needed to find out later ([`Error::unconfirmed`]), in this process or
 //! another: [`Client::find_unconfirmed`] looks by the same rule. [`Verification`](create::Verification) has three values:
@@ -81,39 +81,37 @@
 //! | `ReadFirst` | 2 | the same, and what is new is known exactly by a read right before the request |
 //! | `Never` | 1 | is an error of [`Certainty::Unknown`] |
 //!
-//! A create reads first by itself where the service does not tell the time, and where this client has created the same words a
-//! moment ago and not seen the item yet. Creates in one conversation through one client go one after the other, so identical
-//! ones are never mistaken for each other.
+//! A create reads first by itself where the service sends no `Date`, and where this client has created the same text a moment
+//! ago and not seen the item yet. Creates in one conversation through one client run one after the other.
 //!
-//! **Two windows remain.** A request whose response was lost may still be on its way, in a proxy or a queue, and be carried
-//! out after the last read. If the client has sent again by then, the item is there twice. Only the service can rule that out, by
-//! refusing a request that it has seen; a longer `visibility_timeout` makes the window smaller, and [`Verification::Never`](create::Verification::Never)
-//! avoids it. And when *another* process writes the same words under the same name within the same seconds, while our request
-//! never arrives, its item is taken for ours. Then the conversation has the text once, which both callers wanted;
-//! [`Verification::ReadFirst`](create::Verification::ReadFirst) tells them apart.
+//! **Two windows remain.** A request whose response was lost may still be on its way and be carried out after the last read. If
+//! the client has sent again by then, the item is there twice. Only the service can rule that out; a longer `visibility_timeout`
+//! makes the window smaller, and [`Verification::Never`](create::Verification::Never) avoids it. And when *another* process writes
+//! the same text under the same name within the same seconds, while our request never arrives, its item is taken for ours. The
+//! conversation then has the text once, as both callers wanted; [`Verification::ReadFirst`](create::Verification::ReadFirst)
+//! distinguishes them.
 //!
 //! # Rate limit
 //!
-//! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all
-//! its clones together, so a 429 only comes when others use the key too; then it slows down for them. Slots are given out
-//! first come, first served. Calls queue by [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of
-//! the limit, and some capacity is kept back for the reads that recover a lost response. A call that cannot be sent before its deadline
-//! fails at once; one that should not wait at all says [`no_wait`](Request::no_wait), and gets an error that
-//! [names the wait](Error::retry_after) and is not a 429. [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, `RedisLimiter` (feature
-//! `redis`) for all processes and machines that share a key; [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
+//! The service allows 120 requests a minute for each key. The client never sends more than that in *any* 60 seconds, for all its
+//! clones together, so a 429 only comes when others use the key too; the client then slows down. Calls queue by
+//! [`Priority`](rate_limit::Priority): [`bulk`](Request::bulk) calls go last but are guaranteed a twelfth of the limit, and some
+//! capacity is kept for the reads that recover a lost response. A call that cannot be sent before its deadline fails at once;
+//! with [`no_wait`](Request::no_wait) it never waits, and the error [names the wait](Error::retry_after).
+//! [`MemoryLimiter`](rate_limit::MemoryLimiter) counts within a process, `RedisLimiter` (feature `redis`) for all processes and
+//! machines that share a key; [`RateLimiter`](rate_limit::RateLimiter) is the trait behind both.
 //!
 //! # Lists
 //!
-//! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] is a slice that knows whether it
-//! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status, inbox
-//! and assignment, and [names](follow::Sweep::cut) the slices that are too long even then.
+//! The service's lists have no cursor and end at their limit, 100 at the most. A [`List`] knows whether it
+//! [may be cut](List::is_cut). [`Client::sweep`] yields every conversation once: it divides what is longer than a page by status,
+//! inbox and assignment, and [names](follow::Sweep::cut) the slices that are too long even then.
 //!
-//! # Calls, one and many
+//! # Many calls
 //!
-//! A call can carry a [header](Request::header) of its own, such as `traceparent`, and can return its response
-//! [with details](Request::with_details): status, headers, number of attempts. A create always returns them ([`Response`]),
-//! though no status and no headers when its response was lost. Awaiting a call makes it; where a future is wanted, `into_future`
-//! makes one of it (before the edition of 2024, with `use std::future::IntoFuture`):
+//! A call can carry a [header](Request::header) of its own, such as `traceparent`, and return its response
+//! [with details](Request::with_details): status, headers, number of attempts. `into_future` makes a future of a call (before
+//! the 2024 edition, with `use std::future::IntoFuture`). However many calls run at once, they keep to the rate limit together:
 //!
 //! ```no_run
 //! # async fn run(inbox: shared_inbox::Client, ids: Vec<shared_inbox::ConversationId>) -> shared_inbox::Result<()> {
@@ -126,13 +124,11 @@
 //! # }
 //! ```
 //!
-//! However many calls run at once, they keep to the rate limit together.
-//!
 //! # Testing
 //!
-//! A test key works on the service's sandbox: nothing is mailed, and [`Client::sandbox_inbound`] makes customers write. The crate
-//! `shared-inbox-mock` is the whole service in memory, with a clock that tests move and a switch for every failure. The waits
-//! of the client itself go by a [`Clock`](retry::Clock) that can be replaced, so that an hour of retries takes no time.
+//! A test key works on the service's sandbox: nothing is emailed, and [`Client::sandbox_inbound`] simulates customers. The crate
+//! `shared-inbox-mock` is the service in memory, with a clock that tests move and a switch for every failure. The client's own
+//! waits use a [`Clock`](retry::Clock) that can be replaced, so that an hour of retries takes no time.
 //!
 //! # Features
 //!
@@ -153,7 +149,7 @@
 //! # Logs
 //!
 //! Calls and attempts are [`tracing`] spans, named by the OpenTelemetry conventions for HTTP clients. No span, error or `Debug`
-//! shows a key, an address or the words of a mail.
+//! shows a key, an address or the text of an email.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]

@@ -35,10 +35,6 @@ pub fn new_message_id(domain: &str) -> Result<String, InvalidDomain> {
 }
 
 /// The text is not the name of a domain.
-///
-/// ```
-/// assert!(shared_inbox::new_message_id("shop example").is_err());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("domain: must be the name of a domain, such as shop.example")]

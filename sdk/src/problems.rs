@@ -3,11 +3,6 @@
 use std::fmt;
 
 /// One thing that is wrong with one field.
-///
-/// ```
-/// let problem = shared_inbox::Problem::new("limit", "must be at most 100");
-/// assert_eq!(problem.to_string(), "limit: must be at most 100");
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {

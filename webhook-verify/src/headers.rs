@@ -123,23 +123,19 @@ impl<'a> WebhookHeaders<'a> for (&'a str, &'a str, &'a str) {
     }
 }
 
-#[cfg(feature = "http")]
-impl<'a> WebhookHeaders<'a> for &'a http::HeaderMap {
-    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
-        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
-    }
+macro_rules! header_maps {
+    ($($feature:literal: $map:ty;)*) => {$(
+        #[cfg(feature = $feature)]
+        impl<'a> WebhookHeaders<'a> for &'a $map {
+            fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
+                RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
+            }
+        }
+    )*};
 }
 
-#[cfg(feature = "http02")]
-impl<'a> WebhookHeaders<'a> for &'a http02::HeaderMap {
-    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
-        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
-    }
-}
-
-#[cfg(feature = "actix-web")]
-impl<'a> WebhookHeaders<'a> for &'a actix_web::http::header::HeaderMap {
-    fn parts(self) -> Result<RawHeaders<'a>, VerifyError> {
-        RawHeaders::from_pairs(self.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
-    }
+header_maps! {
+    "http": http::HeaderMap;
+    "http02": http02::HeaderMap;
+    "actix-web": actix_web::http::header::HeaderMap;
 }

@@ -67,40 +67,13 @@
 //!
 //! # Handled once
 //!
-//! The service repeats an event until it gets a 2xx, for about a day, and every try is signed afresh: a good
-//! signature does not mean that the event is new. [`replay::Handlers`](replay) runs a handler once for each event, in a task of
-//! its own that ends whoever hangs up, lets a failed one be tried again, and tells a try that comes while another is at work
-//! to come back later. Its result is the response, and every failed run is logged through `tracing`.
-//!
-#![cfg_attr(feature = "axum", doc = "```no_run")]
-#![cfg_attr(not(feature = "axum"), doc = "```ignore")]
-//! use axum::extract::{FromRef, State};
-//! use axum::response::IntoResponse;
-//! use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
-//! use shared_inbox_webhooks::{Event, Receiver, Webhook};
-//!
-//! #[derive(Clone, FromRef)]
-//! struct App {
-//!     receiver: Receiver,
-//!     handlers: Handlers<MemoryGuard>, // Handlers::new(MemoryGuard::new()), made in `main`
-//! }
-//!
-//! async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
-//!     let delivery = event.delivery("/hook");
-//!     app.handlers.once(delivery, async move |_| store(&event).await).await
-//! }
-//!
-//! async fn store(event: &Event) -> Result<(), std::io::Error> {
-//! #   let _ = event;
-//!     Ok(()) // whatever must happen once
-//! }
-//! # fn app(app: App) -> axum::Router {
-//! #     axum::Router::new().route("/hook", axum::routing::post(hook)).with_state(app)
-//! # }
-//! ```
+//! The service repeats an event until it gets a 2xx, for about a day, and signs every attempt afresh: a valid signature does
+//! not mean that the event is new. [`replay::Handlers`](replay) runs a handler once for each event, in a task that continues
+//! when the service hangs up, and responds with 409 to an attempt that comes meanwhile. A failed handler is run again at the
+//! next attempt, and logged through `tracing`.
 //!
 //! A guard in memory forgets when the process ends; those on Redis and PostgreSQL (features `redis-1` and `sqlx-08`) do not, and
-//! serve many machines. [`replay`] says what holds where.
+//! serve many machines. [`replay`] describes what each guarantees.
 //!
 //! # When nothing verifies
 //!

@@ -17,9 +17,9 @@ use crate::verified::{ParseError, Verified, VerifiedBody};
 use crate::verifier::{Checked, Verifier};
 
 /// The most bytes of a body that are read, by default. Events are thin: a few hundred bytes.
-const BODY_LIMIT: usize = 1 << 20;
+const DEFAULT_BODY_LIMIT: usize = 1 << 20;
 /// How long a body may take, by default: the service itself waits no longer for a response.
-const BODY_TIME: Duration = Duration::from_secs(10);
+const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Hook = Arc<dyn Fn(&RejectedRequest) + Send + Sync>;
 
@@ -54,8 +54,8 @@ impl Receiver {
     pub fn new(verifier: Verifier) -> Self {
         Self {
             verifier: Arc::new(verifier),
-            body_limit: BODY_LIMIT,
-            body_time: BODY_TIME,
+            body_limit: DEFAULT_BODY_LIMIT,
+            body_time: DEFAULT_BODY_TIMEOUT,
             on_refused: None,
             #[cfg(feature = "tokio")]
             sampled: None,
@@ -90,17 +90,6 @@ impl Receiver {
     /// A diagnosis hashes a body dozens of times, which whoever can send requests can make happen. So it is made on a
     /// thread of its own, for no more than one request in `every`, and on bodies of up to 64 KiB: some 5 ms of CPU at the
     /// worst. [`Diagnosis::bytes_hashed`](crate::Diagnosis::bytes_hashed) says what it took.
-    ///
-    #[cfg_attr(feature = "tokio", doc = "```")]
-    #[cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-    /// use std::time::Duration;
-    /// # use shared_inbox_webhooks::{Receiver, Secret, Verifier};
-    /// # let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
-    /// let receiver = Receiver::new(Verifier::new([secret]))
-    ///     .diagnose_refused(Duration::from_secs(60), |diagnosis| eprintln!("webhook refused: {diagnosis}"));
-    /// # let _ = receiver;
-    /// # Ok::<(), shared_inbox_webhooks::SecretError>(())
-    /// ```
     #[cfg(feature = "tokio")]
     #[must_use]
     pub fn diagnose_refused(

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::diagnose::{Diagnosis, MAX_BODY};
+use crate::diagnose::{Diagnosis, MAX_BODY_BYTES};
 use crate::error::VerifyError;
 use crate::headers::RawHeaders;
 use crate::verifier::Verifier;
@@ -40,7 +40,7 @@ impl Sampled {
         }
         let (verifier, hook) = (verifier.clone(), std::sync::Arc::clone(&self.hook));
         let parts = parts.map(|parts| [parts.id, parts.timestamp, parts.signature].map(<[u8]>::to_vec));
-        let body = body.filter(|body| body.len() <= MAX_BODY).map(<[u8]>::to_vec);
+        let body = body.filter(|body| body.len() <= MAX_BODY_BYTES).map(<[u8]>::to_vec);
         runtime.spawn_blocking(move || {
             let parts = parts.as_ref().map_err(|error| *error).map(|[id, timestamp, signature]| RawHeaders {
                 id,

@@ -14,17 +14,6 @@ use shared_inbox::event::replace_lone_surrogates;
 use crate::replay::Delivery;
 
 /// That one request was verified: who signed it (which secret), when, under which id.
-///
-/// ```
-/// # use std::time::{Duration, UNIX_EPOCH};
-/// # use shared_inbox_webhooks::{Secret, Signer, Verifier};
-/// let [new, old] = [[1; 32], [2; 32]].map(|bytes| Secret::from_bytes(&bytes).unwrap());
-/// let headers = Signer::new([old.clone()]).sign("evt_1", 1772357400, b"{}");
-/// let verifier = Verifier::new([new, old]).clock(|| UNIX_EPOCH + Duration::from_secs(1772357400));
-/// let matched = verifier.verify(&headers, b"{}")?.matched_signature();
-/// assert_eq!((matched.id(), matched.timestamp(), matched.secret()), ("evt_1", 1772357400, 1));
-/// # Ok::<(), shared_inbox_webhooks::VerifyError>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchedSignature<'a> {
     id: &'a str,
@@ -92,25 +81,6 @@ impl<'a> VerifiedBody<'a> {
     ///
     /// Whatever has the id is an [`Event`](crate::Event), not an error: a kind or version that is not known, or a known
     /// one of another shape, is [`EventKind::Unknown`](crate::EventKind::Unknown).
-    ///
-    /// ```
-    /// use std::time::{Duration, UNIX_EPOCH};
-    /// use shared_inbox_webhooks::{Event, EventKind, Secret, Signer, Verified, Verifier};
-    ///
-    /// let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
-    /// let body = br#"{"id": "evt_1", "type": "scout.held", "version": 1, "created_at": "2026-03-01T09:30:00.000Z",
-    ///     "workspace": "wsp_1", "livemode": true,
-    ///     "data": {"summary": "A likely scam was held", "conversation_id": "cnv_1"}}"#;
-    /// let headers = Signer::new([secret.clone()]).sign("evt_1", 1772357400, body);
-    /// let verifier = Verifier::new([secret]).clock(|| UNIX_EPOCH + Duration::from_secs(1772357401));
-    ///
-    /// let event: Verified<Event> = verifier.verify(&headers, body)?.parse()?;
-    /// match &event.kind {
-    ///     EventKind::ScoutHeld(held) => println!("look at {}", held.conversation_id),
-    ///     other => println!("nothing to do for {}", other.event_type()),
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// [`Event`](crate::Event) takes whatever JSON can say, at any depth and with any number, and keeps it. Another type takes
     /// what `serde_json` reads into it. Half a surrogate pair in a text, as `"\\ud83d"`, is read as U+FFFD in either case.

@@ -1,21 +1,21 @@
-//! The server's entry in a client's settings: what is the bridge's to set, and what is its owner's to keep.
+//! The server's entry in a client's settings. Fields that the bridge does not set are kept.
 
 use serde_json::{Map, Value, json};
 
 use super::{Key, Launch};
 use crate::settings::{API_KEY, BASE_URL};
 
-/// What of an entry is set beside its variables; the rest is its owner's.
+/// The fields of an entry that the bridge sets, beside its variables.
 pub(super) const OURS: [&str; 4] = ["type", "command", "args", "tools"];
 
-/// What a program that starts others is told to start, with or without a version.
+/// The package that `npx` or `uvx` starts, with or without a version.
 const PACKAGE: &str = env!("CARGO_PKG_NAME");
 
 /// Arguments that say where the key is, or that none is needed.
 const SANDBOX: &str = "--sandbox";
 const KEY_FILE: &str = "--api-key-file";
 
-/// Returns the entry for this launch, on top of the one that is there. Everything that is not said anew stays.
+/// Returns the entry for this launch, merged into the existing one.
 pub(super) fn over(
     old: Option<&Value>,
     launch: &Launch,
@@ -36,7 +36,7 @@ pub(super) fn over(
 
     let mut args = texts(entry.get("args"))?;
     if let Some(at) = args.iter().position(|arg| arg.starts_with(PACKAGE)) {
-        // What stands up to there is another program's.
+        // The arguments up to there are those of `npx` or `uvx`.
         args.drain(..=at);
     }
     if launch.base_url.is_some() && launch.key == Key::InSettings {
@@ -60,7 +60,7 @@ pub(super) fn over(
         env.insert(BASE_URL.into(), url.clone().into());
     }
     match key {
-        // Two keys would be one too many, and the file's goes first.
+        // The key file takes precedence over the variable.
         _ if in_file => _ = env.remove(API_KEY),
         Some(key) => _ = env.insert(API_KEY.into(), key.into()),
         None => {}
@@ -132,7 +132,7 @@ fn texts(list: Option<&Value>) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns what an argument sets. Two of them set the same.
+/// Returns the option that an argument sets. `--text-only` is a form of `--structured`.
 fn name(arg: &str) -> &str {
     match arg.split('=').next().unwrap_or(arg) {
         "--text-only" => "--structured",
@@ -140,8 +140,7 @@ fn name(arg: &str) -> &str {
     }
 }
 
-/// Puts arguments in the place of those that set the same, or at the end. All in the place of all: an argument may come
-/// more than once.
+/// Replaces the arguments that set the same options, or appends the new ones. An argument may occur more than once.
 fn set(args: &mut Vec<String>, new: &[String]) {
     for same in new.chunk_by(|one, next| name(one) == name(next)) {
         let at = take_out(args, &same[0]);
@@ -149,7 +148,7 @@ fn set(args: &mut Vec<String>, new: &[String]) {
     }
 }
 
-/// Takes out what sets the same as this argument, whether a value stands in it or after it. Gives where the first was.
+/// Removes the arguments that set the same option, with a value in them or after them. Returns the index of the first.
 fn take_out(args: &mut Vec<String>, like: &str) -> usize {
     let (mut first, mut at) = (None, 0);
     while at < args.len() {

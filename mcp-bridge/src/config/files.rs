@@ -39,8 +39,8 @@ pub(super) fn of(client: For) -> Option<PathBuf> {
     }
 }
 
-/// Returns where Claude Desktop keeps its roaming settings if it came from the Microsoft Store: programs from there see a folder of
-/// their own in place of the usual one.
+/// Returns where Claude Desktop keeps its roaming settings if it was installed from the Microsoft Store, which redirects the
+/// usual folder.
 fn from_store(local: &Path) -> Option<PathBuf> {
     let packages = fs::read_dir(local.join("Packages")).ok()?;
     let claude =
@@ -82,7 +82,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, NotWritten> {
     }
 }
 
-/// Puts a new text in the file's place, whole or not at all. Says where the old one was copied.
+/// Replaces the file atomically, and returns the path of the backup.
 pub(super) fn replace(path: &Path, text: &str) -> Result<Option<PathBuf>, NotWritten> {
     let failed = |error| NotWritten::File { path: path.to_owned(), error };
     let target = path;

@@ -184,19 +184,6 @@ impl For {
     }
 
     /// Returns the settings to paste, with a place for the key to fill in.
-    ///
-    /// ```
-    /// use shared_inbox_mcp::config::{For, Key, Launch};
-    /// let launch = Launch {
-    ///     command: "/usr/bin/shared-inbox-mcp".into(),
-    ///     before: Vec::new(),
-    ///     args: vec!["--sandbox".into()],
-    ///     offered: Vec::new(),
-    ///     base_url: None,
-    ///     key: Key::NotNeeded,
-    /// };
-    /// assert!(For::Codex.settings(&launch).starts_with("[mcp_servers.shared-inbox]\n"));
-    /// ```
     pub fn settings(self, launch: &Launch) -> String {
         let mut launch = launch.clone();
         if launch.base_url.is_none() && launch.key == Key::InSettings {

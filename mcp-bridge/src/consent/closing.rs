@@ -1,4 +1,4 @@
-//! What became of a question, in words for the person who was asked.
+//! The closing page of a question, for the person who was asked.
 
 use rmcp::model::CallToolResult;
 use shared_inbox::Timestamp;
@@ -17,7 +17,7 @@ impl ClosingPage {
         Self { title, text: text.into() }
     }
 
-    /// After this answer, with this result.
+    /// Returns the page after this answer, with this result.
     pub(crate) fn of(answer: Decision, result: &CallToolResult) -> Self {
         let field = |name: &str| result.structured_content.as_ref().and_then(|made| made.get(name)?.as_str());
         let failed = result.is_error == Some(true);

@@ -1,7 +1,7 @@
-//! Which questions are open, and which emails a person has just refused.
+//! The open questions, and the emails that a person has just refused.
 //!
-//! The newer protocol carries a question through the client and back. The handle that travels with it says nothing
-//! by itself; what it stands for stays here, so that there is nothing to forge.
+//! In the newer protocol a question travels through the client and back. Its handle is random; what it stands for stays here, so
+//! that a consent cannot be forged.
 
 use std::{
     collections::HashMap,
@@ -12,15 +12,15 @@ use std::{
 use super::{ANSWER_TIMEOUT, secret};
 use crate::digest::Digest;
 
-/// How long a refused email is not asked about again.
+/// How long a refusal holds.
 const REFUSAL_TTL: Duration = Duration::from_secs(120);
-/// How many refusals in one conversation end all questions about it for as long: a model that rewrites its email each time
-/// must not wear a person down.
+/// How many refusals in one conversation stop all questions about it for as long, so that a model that rewrites its email does
+/// not wear a person down.
 const MAX_REFUSALS: usize = 3;
 /// The most questions open at once: a person who sees more stops reading them.
 const MAX_OPEN_QUESTIONS: usize = 3;
 
-/// The most windows that are opened for questions while nobody answers one, in as long as a no holds.
+/// The most browser windows that are opened without an answer while a refusal holds.
 const MAX_WINDOWS: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +47,7 @@ pub(crate) struct ConsentLedger {
 struct LedgerState {
     open: HashMap<String, OpenEntry>,
     refused: HashMap<Digest, (String, Instant)>,
-    /// When a window was opened that nobody has answered.
+    /// When each window without an answer was opened.
     windows: Vec<Instant>,
 }
 
@@ -87,7 +87,7 @@ impl ConsentLedger {
         seen: Digest,
         now: Instant,
     ) -> Result<OpenConsent, TooManyQuestions> {
-        // Without random numbers nothing can be asked safely.
+        // Without random numbers a question is not safe.
         let handle = secret().map_err(|_| TooManyQuestions)?;
         let mut entries = self.lock(now);
         entries.open.retain(|_, entry| entry.seen != seen);
@@ -98,8 +98,8 @@ impl ConsentLedger {
         Ok(OpenConsent { ledger: self.clone(), handle })
     }
 
-    /// Closes a question, whatever the answer is: a handle works once. Fails when it was not about this email. Gives how
-    /// long it was open.
+    /// Closes a question, whatever the answer is: a handle works once. Returns how long it was open, and fails when it was not
+    /// about this email.
     pub(crate) fn close(&self, handle: &str, mail: Digest, now: Instant) -> Result<Duration, ConsentError> {
         match self.lock(now).open.remove(handle) {
             Some(entry) if entry.mail == mail => Ok(now.saturating_duration_since(entry.since)),
@@ -113,19 +113,19 @@ impl ConsentLedger {
         self.lock(now).open.get(handle).map(|entry| now.saturating_duration_since(entry.since))
     }
 
-    /// Remembers a no to what the person saw in this conversation.
+    /// Records that the person refused what they saw in this conversation.
     pub(crate) fn refuse(&self, conversation: &str, seen: Digest, now: Instant) {
         self.lock(now).refused.insert(seen, (conversation.to_owned(), now));
     }
 
-    /// Returns whether a person has just said no to what looks like this, or often enough in this conversation.
+    /// Returns whether a person has just refused what looks like this, or several emails in this conversation.
     pub(crate) fn is_refused(&self, conversation: &str, seen: Digest, now: Instant) -> bool {
         let refused = &self.lock(now).refused;
         refused.contains_key(&seen)
             || refused.values().filter(|(id, _)| id == conversation).count() >= MAX_REFUSALS
     }
 
-    /// Takes a window for a question. False: enough were opened, and nobody answers.
+    /// Reserves a browser window. Returns false when too many were opened without an answer.
     pub(crate) fn open_window(&self, now: Instant) -> bool {
         let mut entries = self.lock(now);
         let may = entries.windows.len() < MAX_WINDOWS;
@@ -135,7 +135,7 @@ impl ConsentLedger {
         may
     }
 
-    /// Notes that somebody answers: new windows may be opened.
+    /// Records an answer, after which new windows may be opened.
     pub(crate) fn answer_window(&self) {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).windows.clear();
     }

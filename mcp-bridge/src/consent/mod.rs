@@ -1,6 +1,6 @@
-//! A person's consent to one email: asked with everything in view, good for exactly that email, once, for a short time.
+//! A person's consent to one email: valid for exactly that email, once, for a short time.
 //!
-//! There is a ladder of ways to ask ([`AskMethod`]); where none reaches a person, the email becomes a draft.
+//! [`AskMethod`] lists the ways to ask; where none reaches a person, the email becomes a draft.
 
 mod closing;
 mod ledger;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitationAction, ElicitationSchema};
 use serde_json::Value;
 
-/// How long a question may go without an answer.
+/// How long a question stays open.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// The least time in which a person reads an email and decides. Some clients answer by themselves, and faster.
 pub(crate) const MIN_ANSWER_TIME: Duration = Duration::from_secs(1);
@@ -45,8 +45,7 @@ pub(crate) enum AskMethod {
 }
 
 impl AskMethod {
-    /// Returns the best way with this client, if there is one. Who asked for the browser did so because the client's own way does
-    /// not reach them.
+    /// Returns the best way with this client, if there is one. `--ask=browser` takes precedence over the client's own way.
     pub(crate) fn of(ask: ConsentChannel, capabilities: Option<&ClientCapabilities>) -> Option<Self> {
         if ask == ConsentChannel::Browser {
             return Some(Self::Browser);
@@ -69,9 +68,9 @@ impl AskMethod {
 pub(crate) enum Decision {
     Yes,
     No,
-    /// Nothing: the question was put away, or nobody came.
+    /// The question was dismissed, or not answered.
     Dismissed,
-    /// It came sooner than a person can read, so the client gave it by itself.
+    /// An answer given too fast to be a person's.
     TooQuick,
 }
 
@@ -106,7 +105,7 @@ impl Decision {
     }
 }
 
-/// Returns what was done with a question in the newer protocol.
+/// Returns the action of an answer in the newer protocol.
 pub(crate) fn action(answer: &Value) -> Option<ElicitationAction> {
     serde_json::from_value(answer.get("action")?.clone()).ok()
 }
@@ -126,7 +125,7 @@ pub(crate) fn form(preview: &EmailPreview) -> ElicitRequestParams {
     }
 }
 
-/// Returns the link to the page that asks for consent to this email. What the email says is on the page alone.
+/// Returns the link to the page that asks for consent to this email. Only the page shows the email.
 pub(crate) fn link(question: &PageQuestion) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams {
         meta: None,
@@ -138,7 +137,7 @@ pub(crate) fn link(question: &PageQuestion) -> ElicitRequestParams {
     }
 }
 
-/// Returns a number that nobody can guess, in hexadecimal digits.
+/// Returns an unguessable number in hexadecimal digits.
 pub(crate) fn secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes)?;

@@ -14,11 +14,11 @@ use crate::{
     render::{Kind, SanitizeReport, counted, kind, quoted},
 };
 
-/// How much is shown of what a stranger chose and the email does not say: enough to know it by.
+/// How much is shown of a field that is not part of the email.
 const MAX_FIELD_CHARS: usize = 200;
 /// How many reasons of a risk are shown; the service gives no more.
 const MAX_RISK_REASONS: usize = 3;
-/// How much of the customer's last words is shown.
+/// How much of the customer's last message is shown.
 const MAX_ANSWERED_CHARS: usize = 600;
 /// A text that is longer than this, or has more lines, does not fit into sight.
 const MAX_VISIBLE: (usize, usize) = (1_500, 25);
@@ -36,10 +36,10 @@ pub(crate) struct EmailPreview {
     pub(crate) text: String,
     pub(crate) documents: Vec<DocumentItem>,
     pub(crate) due: Option<String>,
-    /// The customer's last words, for the person to know what it answers.
+    /// The customer's last message.
     #[serde(skip)]
     pub(crate) answers: Option<String>,
-    /// The name that the client goes by.
+    /// The client's name.
     #[serde(skip)]
     pub(crate) client: Option<String>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct RenderedPreview {
     pub(crate) lines: Vec<String>,
     /// Whether links in the text were broken.
     pub(crate) broken: bool,
-    /// The start of the customer's last words.
+    /// The start of the customer's last message.
     pub(crate) answers: Option<Vec<String>>,
     pub(crate) facts: Vec<(&'static str, String)>,
 }
@@ -78,7 +78,7 @@ impl EmailPreview {
         }
     }
 
-    /// Returns what a refusal holds for: what the person saw, however it is spaced, capitalised or laced with hidden characters.
+    /// Returns what a refusal holds for: what the person saw, regardless of spaces, case and hidden characters.
     pub(crate) fn seen(&self) -> Result<Digest, serde_json::Error> {
         let documents: Vec<_> = self
             .documents
@@ -190,7 +190,7 @@ pub(crate) fn last_inbound(conversation: &Conversation) -> Option<&Message> {
     messages.find(|message| message.direction == Direction::Inbound)
 }
 
-/// Returns a text without what does not make it another one to a reader.
+/// Returns a text without differences that a reader does not see.
 fn plain(text: &str) -> String {
     let shown: String = text.chars().filter(|c| matches!(kind(*c), Kind::Plain | Kind::Newline)).collect();
     shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()

@@ -1,4 +1,4 @@
-//! A stranger's text made visible: what is hidden in it is shown instead of removed, because the email will carry it.
+//! Shows hidden characters of a text instead of removing them, because the email will carry them.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ fn visible(text: &str, links: Links, tally: &mut SanitizeReport) -> String {
     if links == Links::Broken { clean(&shown, tally) } else { shown }
 }
 
-/// At most so many characters of a text, on one line; what is left out is said.
+/// Returns at most so many characters of a text on one line, with a note on what is left out.
 pub(super) fn one_line(text: &str, links: Links, most: usize) -> String {
     let all = text.chars().count();
     let cut: String = text.chars().take(most).collect();
@@ -37,7 +37,7 @@ pub(super) fn one_line(text: &str, links: Links, most: usize) -> String {
     line
 }
 
-/// Returns the lines of a text. Long gaps, which push words out of sight, are described instead of shown.
+/// Returns the lines of a text. Long gaps, which push text out of sight, are described instead of shown.
 pub(super) fn lines(text: &str, links: Links, tally: &mut SanitizeReport) -> Vec<String> {
     let shown = visible(&text.replace("\r\n", "\n"), links, tally);
     let mut out = Vec::new();

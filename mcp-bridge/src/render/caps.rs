@@ -1,4 +1,4 @@
-//! The most that is shown of each field that strangers can fill: one long subject must not hide the rest of the inbox.
+//! The most that is shown of each untrusted field: one long subject must not hide the rest of the inbox.
 //!
 //! In characters, or in items where a list is meant. No field that people fill in by hand is longer.
 

@@ -1,15 +1,8 @@
-//! Cleaning of text that strangers wrote: what a reader cannot see is taken out, what a client would load is broken.
+//! Cleans untrusted text: removes what a reader cannot see, and breaks what a client would load.
 
 use std::fmt;
 
 /// What cleaning a text took out or broke.
-///
-/// ```
-/// use shared_inbox_mcp::render::{SanitizeReport, clean};
-/// let mut tally = SanitizeReport::default();
-/// clean("See www.evil.example", &mut tally);
-/// assert_eq!(tally.to_string(), "1 link or image marks defused");
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SanitizeReport {
@@ -17,7 +10,7 @@ pub struct SanitizeReport {
     pub invisible: usize,
     /// Characters that change the direction of the text around them.
     pub direction: usize,
-    /// Tag characters, which spell out text that nobody sees.
+    /// Tag characters, which spell out invisible text.
     pub tags: usize,
     /// Places where a client would have made a link or loaded an image.
     pub links: usize,
@@ -137,15 +130,15 @@ pub(crate) fn kind(c: char) -> Kind {
         | '\u{08e2}'
         | '\u{110bd}'
         | '\u{110cd}' => Kind::Invisible,
-        // Private use and no characters at all: what they look like, if anything, nobody knows.
+        // Private use, and code points that are no characters: their look is unknown.
         '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{f0000}'.. => Kind::Invisible,
         c if u32::from(c) & 0xfffe == 0xfffe => Kind::Invisible,
         _ => Kind::Plain,
     }
 }
 
-/// Takes out what nobody sees, and replaces brackets like those of our fences: before anything is broken, because a
-/// replaced bracket may begin a link.
+/// Removes what is invisible, and replaces brackets like those of our fences, before links are broken: a replaced bracket may
+/// begin a link.
 fn strip(text: &str, tally: &mut SanitizeReport) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

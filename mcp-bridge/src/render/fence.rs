@@ -1,8 +1,7 @@
-//! The fence around what strangers wrote.
+//! The fence around untrusted text.
 //!
-//! Each result gets a marker that nobody can know beforehand, so that an email cannot close its own fence; and every
-//! line inside starts with a bar, so that no line of an email looks like one of ours. In JSON a string cannot end before
-//! its quotation mark, and cleaned text has none of the fence's brackets: there a plain mark at its beginning is enough.
+//! Each result gets an unguessable marker, so that an email cannot close its own fence, and every line inside starts with a bar,
+//! so that no line of an email looks like one of ours. In JSON a mark at the beginning of a string is enough.
 
 use std::fmt::Write;
 
@@ -74,7 +73,7 @@ pub(super) fn explain_marks() -> String {
     format!("Text that starts with ⟦untrusted⟧ {RULE}")
 }
 
-/// Returns a stranger's words in a string of JSON: cleaned, not longer than this, marked.
+/// Returns untrusted text for a JSON string: cleaned, cut to this length, marked.
 pub(super) fn marked(text: &str, most: usize) -> String {
     let mut tally = SanitizeReport::default();
     let text = clean_and_cut(text, most, &mut tally);
@@ -85,7 +84,7 @@ pub(super) fn marked(text: &str, most: usize) -> String {
     }
 }
 
-/// What goes into one fence: everything is cleaned on its way in, and nothing is longer than its cap.
+/// The content of one fence. Everything is cleaned and cut when it is added.
 #[derive(Default)]
 pub struct FencedBlock {
     lines: Vec<String>,

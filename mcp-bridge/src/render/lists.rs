@@ -39,7 +39,7 @@ pub fn conversations(style: &RenderOptions, all: &[ConversationSummary]) -> Rend
     rendered
 }
 
-/// Says in the JSON whose the last words are; ours need no marks.
+/// Adds to the JSON who wrote the last message; ours needs no marks.
 fn say_whose(style: &RenderOptions, all: &[ConversationSummary], item: &mut Value) {
     let Some(c) = all.iter().find(|c| item["id"] == c.id.as_str()) else { return };
     let Some(whose) = style.last_words.get(&c.id).filter(|_| style.form != Form::Exact) else { return };
@@ -91,7 +91,7 @@ fn summary(style: &RenderOptions, c: &ConversationSummary, scale: Scale) -> Stri
     out
 }
 
-/// Renders documents, newest first. `unseen` is how many more there may be that nobody looked at.
+/// Renders documents, newest first. `unseen` is how many more there may be that were not looked up.
 pub fn documents(style: &RenderOptions, all: &[Document], unseen: usize) -> Rendered {
     let warning = (unseen > 0).then(|| {
         format!(
@@ -149,7 +149,7 @@ pub fn tags(style: &RenderOptions, all: &[Tag]) -> Rendered {
     of_service(["tag", "tags"], all).render(style, line)
 }
 
-/// Returns a list of what the team made, in which no stranger writes.
+/// Returns a list of what the team made, without untrusted text.
 fn of_service<'a, T>(noun: [&'a str; 2], items: &'a [T]) -> List<'a, T> {
     List {
         noun,

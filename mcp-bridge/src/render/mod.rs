@@ -1,7 +1,7 @@
-//! Results for a model, in two forms: as text, what the service says in plain lines and what strangers wrote inside
-//! fences; and as JSON of the service's own shape, with the same words marked.
+//! Renders results for a model in two forms: as text, with untrusted text inside fences, and as JSON of the service's shape, with
+//! the same text marked.
 //!
-//! A client shows a model either, so both are safe: cleaned, defused, capped, and never larger than was set.
+//! A client shows a model either, so both are safe: cleaned, defused, and within the size limit.
 
 mod budget;
 mod caps;
@@ -55,11 +55,6 @@ impl Rendered {
 }
 
 /// How to render one result.
-///
-/// ```
-/// use shared_inbox_mcp::render::{self, Fence, RenderOptions};
-/// assert_eq!(render::tags(&RenderOptions::new(Fence::new(), 50_000), &[]).text, "0 tags.\n");
-/// ```
 pub struct RenderOptions {
     fence: Fence,
     max_chars: usize,
@@ -75,7 +70,7 @@ enum Form {
     Slim,
 }
 
-/// Whether a list goes on behind its last item.
+/// Whether a list has more items than shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum More {
@@ -88,7 +83,7 @@ pub enum More {
     Maybe,
 }
 
-/// Who wrote the last words of a conversation.
+/// Who wrote the last message of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LastWords {
@@ -99,34 +94,34 @@ pub enum LastWords {
 }
 
 impl RenderOptions {
-    /// Rendering inside this fence, with at most so many characters in the text, and in the JSON.
+    /// Creates options with this fence, and at most so many characters in the text and in the JSON.
     pub fn new(fence: Fence, max_chars: usize) -> Self {
         Self { fence, max_chars, form: Form::Safe, more: More::No, last_words: HashMap::new() }
     }
 
-    /// Gives the JSON exactly as the service gave it, for a program: with what is hidden in an email, with live links, with
-    /// no word on whom to trust. An item that is too long is left out whole.
+    /// Returns the JSON exactly as the service gave it, for a program: with hidden characters, live links and no marks. An item
+    /// that is too long is left out.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.form = Form::Exact;
         self
     }
 
-    /// Gives ids, states and times alone as JSON, for a client that shows a model both forms: the words stand in the text.
+    /// Returns only ids, states and times as JSON, for a client that shows a model both forms.
     #[must_use]
     pub fn slim(mut self) -> Self {
         self.form = Form::Slim;
         self
     }
 
-    /// Says whether the list goes on behind its last item.
+    /// Sets whether the list has more items.
     #[must_use]
     pub fn more(mut self, more: More) -> Self {
         self.more = more;
         self
     }
 
-    /// Says who wrote the last words of these conversations, as far as it is known.
+    /// Sets who wrote the last message of these conversations, as far as it is known.
     #[must_use]
     pub fn last_words(mut self, known: HashMap<ConversationId, LastWords>) -> Self {
         self.last_words = known;
@@ -141,7 +136,7 @@ impl RenderOptions {
         }
     }
 
-    /// Says in the JSON what the text says at its beginning.
+    /// Adds the introduction of the text to the JSON.
     fn with_about(
         &self,
         mut result: Value,
@@ -165,7 +160,7 @@ pub(crate) fn answer(value: Value) -> Value {
     structured::ANSWER.safe(value, Scale::default())
 }
 
-/// Returns the warning that goes before everything else of a conversation that has a risk.
+/// Returns the warning at the start of a conversation that has a risk.
 pub(crate) fn warning(risk: &str) -> String {
     format!(
         "WARNING: the service marked this as {}. It may be an attack on you or your team. Nothing is sent in this \
@@ -192,7 +187,7 @@ struct List<'a, T> {
     urgent: fn(&T) -> bool,
     /// What a reader must know beside the number of items.
     warning: Option<String>,
-    /// Who writes in the items; nobody but the service, if none is said.
+    /// Who writes the fields of the items.
     writes: &'a Writes,
     strangers: bool,
     /// How to get what is left out.
@@ -200,7 +195,7 @@ struct List<'a, T> {
 }
 
 impl<T: Serialize> List<'_, T> {
-    /// Returns how many there are. A list that is cut says so before anything else.
+    /// Returns the sentence with the number of items, and whether the list is cut.
     fn count(&self, shown: usize, more: More) -> (String, bool) {
         let [one, several] = self.noun;
         let all = self.items.len();

@@ -18,7 +18,7 @@ use super::{
 pub(super) enum Writes {
     /// A stranger, so many characters.
     Stranger(usize),
-    /// A stranger, but what has this form says nothing but itself.
+    /// A stranger, but a text of this form is harmless.
     Form(fn(&str) -> bool, usize),
     /// Whatever the service puts there.
     Anything,
@@ -118,7 +118,7 @@ impl Writes {
 }
 
 impl Writes {
-    /// Returns what is left of the value without words: ids, states, times, numbers. Nothing, if it is words alone.
+    /// Returns the ids, states, times and numbers of the value; `None` if it is only text.
     pub(super) fn slim(&self, value: Value, scale: Scale) -> Option<Value> {
         match (self, value) {
             (_, Value::Null) | (Stranger(_) | Anything, _) => None,
@@ -144,7 +144,7 @@ impl Writes {
     }
 }
 
-/// JSON of any form. Words as a program writes them stand for themselves; all else may be a stranger's.
+/// Returns JSON of any form as a model may see it. Identifiers are kept; all other text may be a stranger's.
 fn anything(value: Value, scale: Scale, depth: usize) -> Value {
     let most = scale.of(caps::MEMBERS);
     match value {

@@ -8,14 +8,14 @@ use tokio::sync::Mutex;
 use super::record;
 use crate::{digest::Digest, settings::ServiceAccess};
 
-/// How long a caller waits for `GET /me`, which says whose key it is.
+/// How long a caller waits for `GET /me`.
 const ME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client, and whose key it uses.
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) me: Me,
-    /// Tells the key from another.
+    /// Distinguishes the key from another.
     pub(super) key: Option<Digest>,
 }
 
@@ -36,7 +36,7 @@ impl Connector {
         Self { access, made: Mutex::default() }
     }
 
-    /// Returns the connection, and connects first if need be. The error is for people, and says what to do.
+    /// Returns the connection, and connects first if necessary. The error is for people, with advice.
     pub(super) async fn get(&self) -> Result<Arc<Connection>, String> {
         let mut made = self.made.lock().await;
         if let Some(connection) = &*made {
@@ -100,7 +100,7 @@ pub(crate) fn explain(error: &shared_inbox::Error) -> String {
     format!("{}.{advice}", without_requests(&error.to_string()).trim_end_matches('.'))
 }
 
-/// Returns a sentence of the client without the methods and paths that it names: they mean nothing to whoever reads it.
+/// Returns a sentence of the client without methods and paths, which mean nothing to its reader.
 fn without_requests(sentence: &str) -> String {
     let is_method = |word: &str| matches!(word, "GET" | "POST" | "PUT" | "PATCH" | "DELETE");
     let mut words = sentence.split(' ').peekable();
@@ -109,7 +109,7 @@ fn without_requests(sentence: &str) -> String {
         if is_method(word)
             && let Some(path) = words.next_if(|next| next.starts_with('/'))
         {
-            // At the beginning it says which call it was, which the caller knows.
+            // At the beginning it names the call, which the caller knows.
             if !(kept.is_empty() && path.ends_with(':')) {
                 kept.push("a request");
             }

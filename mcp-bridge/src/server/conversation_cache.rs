@@ -1,5 +1,5 @@
-//! What the bridge saw of conversations a moment ago, so that a result can name what changed and a list whose words are the
-//! last without another request. Nothing is decided by it: a person is asked, and an email sent, by what is read then.
+//! Caches recently seen conversations, so that a result can name what changed, and a list who wrote last, without another
+//! request. Nothing is decided by it: consent and sending always use a fresh read.
 
 use std::{
     collections::HashMap,
@@ -64,7 +64,7 @@ impl ConversationCache {
         });
     }
 
-    /// Remembers conversations that were listed, and says whose last words they show, as far as that is known.
+    /// Remembers listed conversations, and returns who wrote last in each, as far as that is known.
     pub(super) fn list(
         &self,
         all: &[ConversationSummary],

@@ -1,5 +1,5 @@
-//! The one door to what is in the inboxes. It keeps the model to those that the person chose, if they chose any: what is
-//! in another inbox is not there, in any tool, resource, prompt or completion.
+//! All reads of the inboxes. They keep the model to the inboxes that the person chose, if any: what is in another inbox is
+//! invisible to every tool, resource, prompt and completion.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,7 @@ const MAX_REMEMBERED: usize = 2_000;
 
 /// Why there is nothing to read.
 pub(super) enum Denied {
-    /// The service said so, or was not there to say anything.
+    /// The service refused, or could not be reached.
     Service(Error),
     /// There is no such conversation in the chosen inboxes.
     NotHere,
@@ -50,7 +50,7 @@ impl Denied {
 /// How much a read matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadPriority {
-    /// Somebody asked for it.
+    /// The model or the person requested it.
     Requested,
     /// Only with what the rate limit has to spare.
     Background,
@@ -107,8 +107,8 @@ impl Inboxes {
         self.chosen.get_or_try_init(|| self.mailboxes(client, priority)).await.map(Vec::as_slice)
     }
 
-    /// Returns conversations, newest first: of the input's view, or of all of `views`. There is no next page and no count, so one
-    /// more is asked for, to tell whether there is one.
+    /// Returns conversations, newest first: of the input's view, or of all of `views`. Requests one more than the limit, to
+    /// know whether there are more.
     pub(super) async fn conversations(
         &self,
         client: &Client,
@@ -159,7 +159,7 @@ impl Inboxes {
         Ok((all, more))
     }
 
-    /// Returns the chosen inboxes, or the one of them that is asked for.
+    /// Returns the chosen inboxes, or the requested one of them.
     async fn asked(
         &self,
         client: &Client,
@@ -181,20 +181,13 @@ impl Inboxes {
         id: &ConversationId,
         priority: ReadPriority,
     ) -> Result<Conversation, Denied> {
-        match priority.of(client.conversation(id).get()).await {
-            Ok(conversation) if self.all() => Ok(conversation),
-            Ok(conversation) => {
-                let here = self.has(&conversation.mailbox);
-                remember(&mut self.known(), id, here);
-                if here { Ok(conversation) } else { Err(Denied::NotHere) }
-            }
-            // The same answer as for what is in another inbox.
-            Err(error) if !self.all() && error.is_not_found() => {
-                self.known().remove(id);
-                Err(Denied::NotHere)
-            }
-            Err(error) => Err(error.into()),
+        let conversation = self.admitted(id, priority.of(client.conversation(id).get()).await)?;
+        if self.all() {
+            return Ok(conversation);
         }
+        let here = self.has(&conversation.mailbox);
+        remember(&mut self.known(), id, here);
+        if here { Ok(conversation) } else { Err(Denied::NotHere) }
     }
 
     /// Fails when the conversation is not to be touched. Costs a request only when it is not known which inbox it is in.
@@ -207,9 +200,8 @@ impl Inboxes {
         }
     }
 
-    /// Returns what became of a change: a conversation that is gone is no longer known to be in its inbox, and answers like one of
-    /// another.
-    pub(super) fn changed<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
+    /// Returns the result of a request about a conversation. One that is gone is denied like one in another inbox.
+    pub(super) fn admitted<T>(&self, id: &ConversationId, result: Result<T, Error>) -> Result<T, Denied> {
         match result {
             Err(error) if !self.all() && error.is_not_found() => {
                 self.known().remove(id);
@@ -219,7 +211,7 @@ impl Inboxes {
         }
     }
 
-    /// Returns documents, whether there are more, and how many were left out because nobody looked where they came from.
+    /// Returns documents, whether there are more, and how many were left out because their inbox was not looked up.
     pub(super) async fn documents(
         &self,
         client: &Client,

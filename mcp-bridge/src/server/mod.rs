@@ -143,7 +143,7 @@ impl Bridge {
         read
     }
 
-    /// Makes a call, and once more if the service refused the key and there is another by now. A refused key means that
+    /// Makes a call, and once more if the service refused the key and it was replaced meanwhile. A refused key means that
     /// nothing was done; but a person is not asked twice.
     async fn with_renewed_key<T, F: Future<Output = T>>(
         &self,
@@ -176,7 +176,7 @@ impl Bridge {
             }
             *listed = Some(shown);
         }
-        // An error says that nobody subscribes.
+        // An error means that there is no subscriber.
         _ = self.tools.send(());
         if ctx.protocol_version().is_some_and(|version| version.has_initialize()) {
             let peer = ctx.peer.clone();

@@ -1,7 +1,7 @@
-//! The record of a call while it runs: what it has asked and created, and what is written down of it.
+//! The record of a call while it runs, and its lines in the audit.
 //!
-//! A call is one line when it ends. What it creates is two lines of the same `call`: the intent before the request leaves,
-//! and the outcome after it, so that whatever reaches a customer has a line, whenever the program ends.
+//! A call is one line when it ends. A create is two lines with the same `call`: the intent before the request is sent, and the
+//! outcome after it, so that whatever reaches a customer has a line, whenever the program ends.
 
 use std::{
     sync::{
@@ -16,7 +16,7 @@ use rmcp::{
     model::{CallToolResponse, CallToolResult},
     service::RequestContext,
 };
-use shared_inbox::{ConversationId, Idempotency, Operation, retry::Clock};
+use shared_inbox::{ConversationId, Idempotency, Operation, Timestamp, retry::Clock};
 
 use crate::{
     audit::{Audit, AuditRecord, Consent},
@@ -72,7 +72,7 @@ impl CallRecord {
         tool: &'static str,
         named: Option<&str>,
     ) -> Arc<Self> {
-        // Anything else could be words.
+        // Anything else could be text.
         let conversation = named.and_then(|id| id.parse::<ConversationId>().ok()).map(|id| id.to_string());
         Arc::new(Self {
             audit: audit.cloned(),
@@ -87,7 +87,7 @@ impl CallRecord {
         })
     }
 
-    /// Runs the call, or what goes on after it, under this record.
+    /// Runs the call, or what continues after it, under this record.
     pub(super) async fn scope<T>(self: &Arc<Self>, call: impl Future<Output = T>) -> T {
         CURRENT.scope(self.clone(), call).await
     }
@@ -104,7 +104,7 @@ impl CallRecord {
         self.unauthorized.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the service refused the key since this was asked last.
+    /// Returns whether the service refused the key since the last check.
     pub(super) fn take_refused_key(&self) -> bool {
         self.unauthorized.swap(false, Ordering::Relaxed)
     }
@@ -131,13 +131,13 @@ impl CallRecord {
         Ok(Intent { record: self.clone(), ended: false })
     }
 
-    /// Writes down how a tool's call ended, unless what it created stands for it. The error is why it has no result, in a word.
+    /// Records how a tool's call ended, unless the lines of its create stand for it. The error names why it has no result.
     pub(super) fn end(&self, ended: Result<&CallToolResponse, &'static str>) {
         let asked = matches!(self.lock().consent, Some(Consent::Open(_)));
         let (outcome, result) = match ended {
             Ok(CallToolResponse::Complete(result)) => {
                 let outcome = match result.is_error {
-                    // The question goes on after the call.
+                    // The question stays open after the call.
                     Some(true) if asked => "asked",
                     Some(true) => "failed",
                     // What it names was made by another call.
@@ -184,13 +184,20 @@ impl CallRecord {
 
     fn write(&self, outcome: &str, result: Option<&CallToolResult>) -> std::io::Result<()> {
         let Some(audit) = &self.audit else { return Ok(()) };
-        let mut line = AuditRecord::new(&self.call, self.tool, outcome, self.lock().consent);
-        line.client = self.client.as_deref();
-        line.conversation = self.conversation.as_deref();
-        line.message = result.and_then(AuditRecord::message_of);
+        let (asked, answer) = self.lock().consent.map_or((None, None), Consent::names);
         let took = self.clock.now().saturating_duration_since(self.begun);
-        line.ms = (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        audit.write(&line)
+        audit.write(&AuditRecord {
+            at: Timestamp::now(),
+            call: &self.call,
+            client: self.client.as_deref(),
+            tool: self.tool,
+            conversation: self.conversation.as_deref(),
+            message: result.and_then(AuditRecord::message_of),
+            outcome,
+            asked,
+            answer,
+            ms: (outcome != "intent").then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -236,7 +243,7 @@ impl Drop for Intent {
     }
 }
 
-/// Returns the name that the client goes by, as far as it is a name.
+/// Returns the client's name, without unusual characters.
 pub(super) fn client_name(ctx: &RequestContext<RoleServer>) -> Option<String> {
     let plain = |c: &char| c.is_ascii_alphanumeric() || " .-_/".contains(*c);
     ctx.client_info().map(|client| client.name.chars().filter(plain).take(60).collect())

@@ -1,4 +1,4 @@
-//! Results of tools in the words of the protocol.
+//! Results of tools in the protocol's form.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn both(rendered: Rendered) -> CallToolResult {
     result
 }
 
-/// Returns the result of a change: a sentence that names it, and the same as JSON. What the bridge has to add stands in both forms,
+/// Returns the result of a change: a sentence that names it, and the same as JSON. What the bridge adds is in both forms,
 /// because a client may show a model either.
 pub(super) fn changed(sentence: &str, answer: Value, added: Option<&str>) -> CallToolResult {
     let mut answer = render::answer(answer);
@@ -53,7 +53,7 @@ pub(super) fn ok() -> Value {
     json!({ "ok": true })
 }
 
-/// Returns an error in words for the model and the person behind it.
+/// Returns an error for the model and the person behind it.
 pub(super) fn failed(message: impl AsRef<str>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(said(message.as_ref()))])
 }
@@ -67,7 +67,7 @@ pub(super) fn denied(why: Denied) -> CallToolResult {
     failed(why_denied(&why))
 }
 
-/// Returns why a read was denied, in the words of the tools.
+/// Returns why a read was denied, in the vocabulary of the tools.
 pub(super) fn why_denied(why: &Denied) -> String {
     match why {
         Denied::Service(error) => in_words(error),
@@ -79,7 +79,7 @@ pub(super) fn why_denied(why: &Denied) -> String {
     }
 }
 
-/// Returns what went wrong, in the words of the tools: a model knows no paths and no milliseconds.
+/// Returns what went wrong in the vocabulary of the tools, without paths and milliseconds.
 pub(super) fn in_words(error: &shared_inbox::Error) -> String {
     if error.is_not_found() {
         return "There is no such conversation, or this key cannot see it. list_conversations has the ids."
@@ -106,7 +106,7 @@ pub(super) fn wrong(problems: &Problems) -> String {
     format!("The arguments are not right, nothing was done. {problems}.")
 }
 
-/// Returns a sentence that may hold what the service said, which may repeat what a stranger wrote.
+/// Cleans and cuts a sentence that may quote the service, and through it a stranger.
 pub(super) fn said(sentence: &str) -> String {
     clean_and_cut(sentence, MAX_SENTENCE_CHARS, &mut SanitizeReport::default())
 }

@@ -10,12 +10,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::record::CallRecord;
 use crate::{consent::AskMethod, stdio::QueueWait};
 
-/// How often a long call says that it is still running.
+/// How often a long call reports progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest that a call may take: clients give up after 60 seconds.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(55);
 
-/// How long a create goes on after the client cancelled it: it may have taken effect, and most end sooner.
+/// How long a create continues after the client cancelled it: it may have taken effect, and most end sooner.
 const CANCELLED_CREATE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Why a call ended without a result of its own. It was dropped where it stood.
@@ -46,7 +46,7 @@ impl From<CallEnded> for ErrorData {
     }
 }
 
-/// Runs a call. When the client cancels, what is being created goes on for a while, so that its outcome is known.
+/// Runs a call. When the client cancels, a create continues for a while, so that its outcome is known.
 pub(super) async fn watch<T>(
     ctx: &RequestContext<RoleServer>,
     clock: &dyn Clock,

@@ -20,19 +20,13 @@ pub use crate::consent::ConsentChannel;
 pub const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
 /// The variable with the key.
 pub const API_KEY: &str = "SHARED_INBOX_API_KEY";
-/// What one result may carry when nothing is said.
+/// The default size limit of a result, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 50_000;
 
 /// What the service, retries and waits for the rate limit may take of a call. Clients give up after 60 seconds.
 const CALL_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// How the bridge was started.
-///
-/// ```
-/// use shared_inbox_mcp::settings::{SendPolicy, Settings};
-/// let settings = Settings::default();
-/// assert_eq!(settings.send, SendPolicy::Ask);
-/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
@@ -155,7 +149,7 @@ impl ServiceAccess {
         })
     }
 
-    /// Returns what tells the key from another, if there is one that may be replaced.
+    /// Returns a digest of the key, if there is one that may be replaced.
     pub(crate) fn key_digest(&self) -> Option<Digest> {
         if self.client.is_some() {
             return None;
@@ -182,15 +176,6 @@ pub fn variable(name: &str) -> Option<String> {
 }
 
 /// Which tools are shown, of those that the key allows.
-///
-/// ```
-/// use shared_inbox::{Operation, Scope};
-/// use shared_inbox_mcp::settings::{ToolFilter, ToolHidden};
-/// let mut filter = ToolFilter::default();
-/// filter.read_only = true;
-/// assert_eq!(filter.hides(Operation::AddNote, &[Scope::Read, Scope::Write]), Some(ToolHidden::ReadOnly));
-/// assert_eq!(filter.hides(Operation::ListTags, &[Scope::Read]), None);
-/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ToolFilter {

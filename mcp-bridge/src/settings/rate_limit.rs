@@ -1,5 +1,5 @@
-//! Waiting for the rate limit. A model cannot wait by itself: told to come back in a minute, it comes back at once. So a call
-//! waits for as long as it may take, and only then says how much longer.
+//! Waits for the rate limit. A model that gets "try again in a minute" tries again at once, so a call waits as long as it may
+//! before it fails with the remaining wait.
 
 use std::time::Duration;
 

@@ -64,7 +64,7 @@ fn value(text: &str, number: usize, lines: &mut Lines<'_>, indent: usize) -> Res
         Some('"' | '\'') => quoted(text, number),
         _ => {
             let mut text = without_comment(text).to_owned();
-            // A plain text goes on in lines that are indented further.
+            // A plain text continues in lines that are indented further.
             while let Some((_, line)) = next_line(lines).filter(|(_, line)| depth_of(line) > indent) {
                 lines.next();
                 text = format!("{text} {}", without_comment(line.trim_start()));
@@ -74,7 +74,7 @@ fn value(text: &str, number: usize, lines: &mut Lines<'_>, indent: usize) -> Res
     }
 }
 
-/// Returns what stands below a name: a map, a list, or nothing.
+/// Returns the value below a name: a map, a list, or null.
 fn nested(lines: &mut Lines<'_>, indent: usize) -> Result<Value, String> {
     match next_line(lines) {
         Some((_, line)) if line.trim_start().starts_with("- ") && depth_of(line) >= indent => {

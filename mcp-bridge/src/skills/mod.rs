@@ -29,7 +29,7 @@ const MAX_DESCRIPTION: usize = 1_024;
 pub(crate) struct Skill {
     /// The address of its `SKILL.md`.
     pub(crate) uri: String,
-    /// What stands at the head of its `SKILL.md`.
+    /// The frontmatter of its `SKILL.md`.
     pub(crate) frontmatter: Map<String, Value>,
     /// Every file of it.
     pub(crate) resources: Vec<SkillFile>,

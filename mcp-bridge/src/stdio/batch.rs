@@ -41,8 +41,7 @@ impl Batches {
         self.lock().allowed
     }
 
-    /// Takes on a batch with these requests, of which some are answered already. Gives the answer to a batch that is
-    /// answered whole.
+    /// Adds a batch with these requests, of which some have a response already. Returns the response if all have one.
     pub(super) fn open(&self, waiting: HashSet<RequestId>, answers: Vec<String>) -> Option<String> {
         let batch = Batch { waiting, answers };
         if batch.waiting.is_empty() {
@@ -62,7 +61,7 @@ impl Batches {
         state.close(id).map_or(Outgoing::Later, Outgoing::Now)
     }
 
-    /// Lets go of a request that is not to be answered. Gives the answer to a batch that is whole without it.
+    /// Removes a request that gets no response. Returns the response of a batch that is complete without it.
     pub(super) fn forget(&self, id: &RequestId) -> Option<String> {
         self.lock().close(id)
     }

@@ -87,7 +87,7 @@ impl InFlight {
     }
 }
 
-/// Returns the name of what is asked for, as far as it is the protocol's own: a stranger's could hold anything.
+/// Returns the name of the method or tool for logs, if it is a known one: any other could hold private text.
 fn name(request: &ClientRequest) -> String {
     match request {
         ClientRequest::CallToolRequest(call) => match Operation::from_tool_name(&call.params.name) {

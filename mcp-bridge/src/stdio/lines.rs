@@ -34,7 +34,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Reads to the end of a line that is not empty. False: there are no more. Dropped midway, it goes on where it was.
+    /// Reads to the end of a line that is not empty. Returns false at the end of the input. Cancel-safe.
     pub(super) async fn read(&mut self) -> bool {
         while !self.ended {
             let available = match self.reader.fill_buf().await {

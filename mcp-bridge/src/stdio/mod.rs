@@ -1,8 +1,8 @@
-//! Standard input and output as a transport: every request gets an answer, also one that cannot be read, no more are taken
-//! on than can be carried, and a client that goes away ends the program.
+//! Standard input and output as a transport. Every request gets a response, also a malformed one; the number of running requests
+//! is limited; and the program ends when the client disconnects.
 //!
-//! Requests beyond that wait, and what needs no place passes them: the answer to a question, or a cancellation, must not
-//! wait for the very calls that wait for it. A client that does not read its answers is not read from either.
+//! Requests beyond the limit are queued. The answer to a question, or a cancellation, passes them, because running calls wait for
+//! it. A client that does not read its responses is not read from either.
 
 mod batch;
 mod in_flight;

@@ -1,8 +1,7 @@
-//! What a line is about, found without parsing it: whoever sent a request that cannot be read waits for its answer, and the
-//! answer must carry the request's id.
+//! Finds the id and method of a line without parsing it, because the error response to a malformed request must carry its id.
 //!
-//! Reads bytes as they come, so that a line can be too long to be kept, and does not mind what makes a parser give up: broken
-//! characters, deep nesting, huge numbers.
+//! Reads bytes as they arrive, so that a line can be too long to be kept, and accepts what a parser refuses: invalid UTF-8, deep
+//! nesting, huge numbers.
 
 /// The longest id that is given back.
 const MAX_ID_BYTES: usize = 1024;

@@ -1,4 +1,4 @@
-//! Answers to requests that cannot be worked on.
+//! Error responses to requests that cannot be handled.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) fn misread(line: &[u8], outline: &Outline) -> Option<String> {
         Err(_) if std::str::from_utf8(line).is_err() => {
             (ErrorCode::PARSE_ERROR, "The line is not UTF-8.".to_owned())
         }
-        // Such an error names a place in the line, and nothing that stands there.
+        // Such an error names a position in the line, and none of its content.
         Err(error) => (ErrorCode::PARSE_ERROR, format!("The line is not JSON that can be read: {error}.")),
         Ok(value) => return misread_as(outline.id(), &value),
     };
@@ -36,7 +36,7 @@ fn misread_as(id: &str, value: &Value) -> Option<String> {
         tracing::debug!("passed over a message that nobody waits for");
         return None;
     }
-    // Without a method the id is nobody's.
+    // Without a method the id is not a request's.
     let id = if has("method") { id } else { "null" };
     Some(match value.get("params") {
         Some(params) if !params.is_object() => {
@@ -65,7 +65,7 @@ pub(super) fn batch(line: &[u8], allowed: bool) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Returns the response to a line that is refused, unless nobody waits for one.
+/// Returns the response to a line that is refused, unless it is a notification.
 pub(super) fn refuse(outline: &Outline, code: ErrorCode, why: &str) -> Option<String> {
     if outline.is_notification() {
         return None;

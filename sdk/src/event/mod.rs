@@ -87,14 +87,6 @@ impl Event {
 }
 
 /// An event as it came.
-///
-/// ```
-/// let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#)?;
-/// let raw = event.raw.as_ref().expect("nobody knows this kind");
-/// assert_eq!(raw.json.as_str(), r#"{"id": "evt_1", "type": "moon.rose", "phase": "full"}"#);
-/// assert!(raw.malformed_fields.iter().any(|malformed| malformed.field == "workspace" && malformed.missing));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RawEvent {
@@ -105,12 +97,6 @@ pub struct RawEvent {
 }
 
 /// A field of an event that is not as documented.
-///
-/// ```
-/// # let event: shared_inbox::event::Event = serde_json::from_str(r#"{"id": "evt_1"}"#)?;
-/// assert_eq!(event.malformed_fields()[0].to_string(), "`type` is missing");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MalformedField {
@@ -219,16 +205,6 @@ kinds! {
 }
 
 /// An event of a kind, version or shape that is not known here. [`Event::raw`] has all of it.
-///
-/// ```
-/// use shared_inbox::event::{Event, EventKind};
-/// # let json = r#"{"id":"evt_1","type":"moon.rose","version":1,"created_at":"2026-03-01T09:30:00.000Z",
-/// #   "workspace":"wsp_1","livemode":true,"data":{"summary":"The moon rose"}}"#;
-/// let event: Event = serde_json::from_str(json)?;
-/// let EventKind::Unknown(unknown) = &event.kind else { unreachable!() };
-/// assert_eq!(unknown.event_type, "moon.rose");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct UnknownEvent {

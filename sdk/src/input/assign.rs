@@ -32,10 +32,6 @@ pub enum AssignTo {
 }
 
 /// A text that names nobody to assign to.
-///
-/// ```
-/// assert!("Anna".parse::<shared_inbox::AssignTo>().is_err());
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected user:usr_…, agent:agt_…, me or none")]
 #[non_exhaustive]

@@ -110,6 +110,27 @@ pub fn query(input: &impl Input) -> Vec<(String, String)> {
     fields.into_iter().map(|(name, value)| (name, text(value))).collect()
 }
 
+/// Defines inputs. The sentence of a field is its documentation and the description in its JSON Schema.
+macro_rules! inputs {
+    ($($(#[$attr:meta])* pub struct $input:ident {
+        $($(#[$serde:meta])* $need:ident $name:literal $field:ident: $type:ty, $rule:expr, $about:literal;)*
+    } $(check_together: |$fields:ident, $problems:ident| $check:block)?)*) => {$(
+        $(#[$attr])*
+        #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub struct $input {
+            $(#[doc = $about] #[serde(rename = $name)] $(#[$serde])* pub $field: $type,)*
+        }
+
+        impl Input for $input {
+            const FIELDS: &'static [Field] = &[$(Field::$need($name, $rule, $about)),*];
+
+            $(fn check_together($fields: &Map<String, Value>, $problems: &mut Problems) $check)?
+        }
+    )*};
+}
+use inputs;
+
 fn from_checked<I: Input>(value: Value) -> Result<I, Problems> {
     serde_json::from_value(value).map_err(|error| crate::Problem::new("body", error.to_string()).into())
 }

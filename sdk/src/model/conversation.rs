@@ -49,22 +49,6 @@ wire! {
     }
 
     /// A conversation with everything in it.
-    ///
-    /// ```
-    /// # let json = r#"{"id":"cnv_1","subject":"Refund","status":"open","contact":{"name":null,"email":null},
-    /// #  "mailbox":"help@example.com","lastMessageAt":"2026-03-01T09:30:00.000Z","assignee":null,"tags":[],
-    /// #  "topic":null,"urgency":null,"risk":null,"riskReasons":[],"snoozedUntil":null,
-    /// #  "timeline":[{"type":"note","id":"not_1","at":"2026-03-01T09:31:00.000Z","author":"Anna","body":"On it"}],
-    /// #  "team":{"people":[],"agents":[]}}"#;
-    /// use shared_inbox::{Conversation, TimelineItem};
-    /// let thread: Conversation = serde_json::from_str(json)?;
-    /// for item in &thread.timeline {
-    ///     if let TimelineItem::Note(note) = item {
-    ///         assert_eq!(note.author, "Anna");
-    ///     }
-    /// }
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Conversation {
         /// The conversation's id.
         pub id: ConversationId,

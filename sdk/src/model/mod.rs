@@ -28,11 +28,11 @@ macro_rules! shows {
 }
 pub(crate) use shows;
 
-/// Gives each struct a `new` that takes these fields. The others are given here, and set afterwards.
+/// Gives each struct a `new` that takes these fields, and the values of the others.
 macro_rules! constructors {
     ($($name:ident($($arg:ident: $type:ty),*) $({ $($field:ident: $value:expr),* })?;)*) => {$(
         impl $name {
-            /// Creates a value for a test, or for a program that plays the service. What is no argument is empty at first.
+            /// Creates a value with these fields. The others are empty, and can be set afterwards.
             #[must_use]
             pub fn new($($arg: $type),*) -> Self {
                 Self { $($arg: $arg.into(),)* $($($field: $value),*)? }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error as _, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -89,8 +89,8 @@ fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<T, A::E
     T::deserialize(MapAccessDeserializer::new(map))
 }
 
-/// Reads an item in one go where its type comes first, as the service writes it; otherwise what came before the type is
-/// kept as text until that is known.
+/// Reads an item in one pass where its type comes first, as the service writes it; otherwise keeps it as text until its type
+/// is known.
 struct ItemVisitor;
 
 impl<'de> Visitor<'de> for ItemVisitor {
@@ -101,18 +101,18 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TimelineItem, A::Error> {
-        let first = match map.next_key()? {
-            None => return Ok(TimelineItem::Unknown(Json::default())),
-            Some(FirstKey::Other(first)) => first,
-            Some(FirstKey::Type) => {
-                return match map.next_value()? {
-                    Kind::Message => fields(map).map(TimelineItem::Message),
-                    Kind::Note => fields(map).map(TimelineItem::Note),
-                    Kind::Event => fields(map).map(TimelineItem::Event),
-                    Kind::Other(kind) => Json::object_with("type", &kind, map).map(TimelineItem::Unknown),
-                };
-            }
+        let Some(Text(first)) = map.next_key()? else {
+            return Ok(TimelineItem::Unknown(Json::default()));
         };
+        if first == "type" {
+            let kind: Json = map.next_value()?;
+            return match kind.as_str() {
+                r#""message""# => fields(map).map(TimelineItem::Message),
+                r#""note""# => fields(map).map(TimelineItem::Note),
+                r#""event""# => fields(map).map(TimelineItem::Event),
+                _ => Json::object_with("type", &kind, map).map(TimelineItem::Unknown),
+            };
+        }
         let item = Json::object_from(&first, map)?;
         match item.get("type").as_ref().and_then(Value::as_str) {
             Some("message") => item.parse().map(TimelineItem::Message),
@@ -123,55 +123,32 @@ impl<'de> Visitor<'de> for ItemVisitor {
         .map_err(A::Error::custom)
     }
 
+    fn visit_bool<E: serde::de::Error>(self, v: bool) -> Result<TimelineItem, E> {
+        self.unknown(v)
+    }
+    fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<TimelineItem, E> {
+        self.unknown(v)
+    }
+    fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<TimelineItem, E> {
+        self.unknown(v)
+    }
+    fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<TimelineItem, E> {
+        self.unknown(v)
+    }
     fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<TimelineItem, E> {
-        Ok(TimelineItem::Unknown(Value::from(v).into()))
+        self.unknown(v)
     }
-    json::keep_other_json!(TimelineItem, TimelineItem::Unknown);
-}
-
-/// The name of an item's first field.
-enum FirstKey {
-    Type,
-    Other(String),
-}
-
-impl<'de> Deserialize<'de> for FirstKey {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let Text(name) = Text::deserialize(d)?;
-        Ok(if name == "type" { Self::Type } else { Self::Other(name.into_owned()) })
+    fn visit_unit<E: serde::de::Error>(self) -> Result<TimelineItem, E> {
+        self.unknown(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<TimelineItem, A::Error> {
+        Json::deserialize(SeqAccessDeserializer::new(seq)).map(TimelineItem::Unknown)
     }
 }
 
-/// What an item says that it is.
-enum Kind {
-    Message,
-    Note,
-    Event,
-    Other(Json),
-}
-
-impl<'de> Deserialize<'de> for Kind {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct KindVisitor;
-        impl<'de> Visitor<'de> for KindVisitor {
-            type Value = Kind;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the type of an item")
-            }
-            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Kind, E> {
-                Ok(match v {
-                    "message" => Kind::Message,
-                    "note" => Kind::Note,
-                    "event" => Kind::Event,
-                    other => Kind::Other(Value::from(other).into()),
-                })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Kind, A::Error> {
-                fields(map).map(Kind::Other)
-            }
-            json::keep_other_json!(Kind, Kind::Other);
-        }
-        d.deserialize_any(KindVisitor)
+impl ItemVisitor {
+    fn unknown<E>(self, value: impl Into<Value>) -> Result<TimelineItem, E> {
+        Ok(TimelineItem::Unknown(value.into().into()))
     }
 }
 

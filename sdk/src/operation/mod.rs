@@ -20,54 +20,7 @@ use crate::{
     },
 };
 
-/// An operation of the service.
-///
-/// ```
-/// use shared_inbox::{Operation, Idempotency, Scope};
-///
-/// assert_eq!(Operation::AddNote.path(), "/conversations/{id}/notes");
-/// assert_eq!(Operation::AddNote.scope(), &Scope::Write);
-/// assert_eq!(Operation::AddNote.idempotency(), Idempotency::Verify);
-/// assert_eq!(Operation::KNOWN.iter().filter(|op| op.tool_name().is_some()).count(), 12);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Operation {
-    /// Whose key this is.
-    Me,
-    /// List conversations.
-    ListConversations,
-    /// Read one conversation.
-    GetConversation,
-    /// Add an internal note.
-    AddNote,
-    /// Change the status.
-    SetStatus,
-    /// Add and take away tags.
-    TagConversation,
-    /// Give a conversation to someone.
-    AssignConversation,
-    /// Draft or send a reply.
-    Reply,
-    /// Draft or send a request for documents.
-    RequestDocuments,
-    /// List the inboxes.
-    ListMailboxes,
-    /// List the tags.
-    ListTags,
-    /// Search the document library.
-    SearchDocuments,
-    /// Record a mail that the app sent.
-    RecordSent,
-    /// Make up an incoming mail in the sandbox.
-    SandboxInbound,
-}
-
 /// The two methods that the service uses.
-///
-/// ```
-/// assert_eq!(shared_inbox::Method::Get.as_str(), "GET");
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -88,12 +41,6 @@ impl Method {
 }
 
 /// What it means to make the same request twice.
-///
-/// ```
-/// use shared_inbox::{Operation, Idempotency};
-/// assert_eq!(Operation::SetStatus.idempotency(), Idempotency::Harmless);
-/// assert_eq!(Operation::Reply.idempotency(), Idempotency::Verify);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Idempotency {
@@ -147,72 +94,87 @@ const fn reply(path: &'static str, tool: &'static str, fields: &'static [Field])
     }
 }
 
-static ME: Entry = get("/me", None, &[]);
-static LIST_CONVERSATIONS: Entry =
-    get("/conversations", Some("list_conversations"), ListConversations::FIELDS);
-static GET_CONVERSATION: Entry = get("/conversations/{id}", Some("get_conversation"), &[]);
-static ADD_NOTE: Entry = Entry {
-    repeat: Idempotency::Verify,
-    success: 201,
-    ..change("/conversations/{id}/notes", "add_note", AddNote::FIELDS)
-};
-static SET_STATUS: Entry = change("/conversations/{id}/status", "set_status", SetStatus::FIELDS);
-static TAG: Entry = change("/conversations/{id}/tags", "tag_conversation", TagConversation::FIELDS);
-static ASSIGN: Entry =
-    change("/conversations/{id}/assign", "assign_conversation", AssignConversation::FIELDS);
-static REPLY: Entry = reply("/conversations/{id}/replies", "reply", Reply::FIELDS);
-static REQUEST_DOCUMENTS: Entry =
-    reply("/conversations/{id}/document-requests", "request_documents", RequestDocuments::FIELDS);
-static LIST_MAILBOXES: Entry = get("/mailboxes", Some("list_mailboxes"), &[]);
-static LIST_TAGS: Entry = get("/tags", Some("list_tags"), &[]);
-static SEARCH_DOCUMENTS: Entry = get("/documents", Some("search_documents"), SearchDocuments::FIELDS);
-static RECORD_SENT: Entry =
-    Entry { scope: &Scope::Record, success: 201, ..change("/app-mail", "record_sent", RecordSent::FIELDS) };
-static SANDBOX_INBOUND: Entry = Entry {
-    tool: None,
-    repeat: Idempotency::Never,
-    success: 201,
-    ..change("/sandbox/inbound", "", SandboxInbound::FIELDS)
-};
+macro_rules! operations {
+    ($(#[$attr:meta])* pub enum Operation { $($(#[$doc:meta])* $name:ident = $entry:expr;)* }) => {
+        $(#[$attr])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Operation {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Operation {
+            /// All operations that this version knows.
+            pub const KNOWN: &'static [Operation] = &[$(Operation::$name),*];
+
+            fn entry(self) -> &'static Entry {
+                match self {
+                    $(Operation::$name => {
+                        static ENTRY: Entry = $entry;
+                        &ENTRY
+                    })*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    /// An operation of the service.
+    ///
+    /// ```
+    /// use shared_inbox::{Operation, Idempotency, Scope};
+    ///
+    /// assert_eq!(Operation::AddNote.path(), "/conversations/{id}/notes");
+    /// assert_eq!(Operation::AddNote.scope(), &Scope::Write);
+    /// assert_eq!(Operation::AddNote.idempotency(), Idempotency::Verify);
+    /// assert_eq!(Operation::KNOWN.iter().filter(|op| op.tool_name().is_some()).count(), 12);
+    /// ```
+    pub enum Operation {
+        /// Whose key this is.
+        Me = get("/me", None, &[]);
+        /// List conversations.
+        ListConversations = get("/conversations", Some("list_conversations"), ListConversations::FIELDS);
+        /// Read one conversation.
+        GetConversation = get("/conversations/{id}", Some("get_conversation"), &[]);
+        /// Add an internal note.
+        AddNote = Entry {
+            repeat: Idempotency::Verify,
+            success: 201,
+            ..change("/conversations/{id}/notes", "add_note", AddNote::FIELDS)
+        };
+        /// Change the status.
+        SetStatus = change("/conversations/{id}/status", "set_status", SetStatus::FIELDS);
+        /// Add and take away tags.
+        TagConversation = change("/conversations/{id}/tags", "tag_conversation", TagConversation::FIELDS);
+        /// Assign a conversation to someone.
+        AssignConversation =
+            change("/conversations/{id}/assign", "assign_conversation", AssignConversation::FIELDS);
+        /// Draft or send a reply.
+        Reply = reply("/conversations/{id}/replies", "reply", Reply::FIELDS);
+        /// Draft or send a request for documents.
+        RequestDocuments =
+            reply("/conversations/{id}/document-requests", "request_documents", RequestDocuments::FIELDS);
+        /// List the inboxes.
+        ListMailboxes = get("/mailboxes", Some("list_mailboxes"), &[]);
+        /// List the tags.
+        ListTags = get("/tags", Some("list_tags"), &[]);
+        /// Search the document library.
+        SearchDocuments = get("/documents", Some("search_documents"), SearchDocuments::FIELDS);
+        /// Record an email that the app sent.
+        RecordSent =
+            Entry { scope: &Scope::Record, success: 201, ..change("/app-mail", "record_sent", RecordSent::FIELDS) };
+        /// Simulate an incoming email in the sandbox.
+        SandboxInbound = Entry {
+            tool: None,
+            repeat: Idempotency::Never,
+            success: 201,
+            ..change("/sandbox/inbound", "", SandboxInbound::FIELDS)
+        };
+    }
+}
 
 impl Operation {
-    /// All operations that this version knows.
-    pub const KNOWN: &'static [Operation] = &[
-        Operation::Me,
-        Operation::ListConversations,
-        Operation::GetConversation,
-        Operation::AddNote,
-        Operation::SetStatus,
-        Operation::TagConversation,
-        Operation::AssignConversation,
-        Operation::Reply,
-        Operation::RequestDocuments,
-        Operation::ListMailboxes,
-        Operation::ListTags,
-        Operation::SearchDocuments,
-        Operation::RecordSent,
-        Operation::SandboxInbound,
-    ];
-
-    fn entry(self) -> &'static Entry {
-        match self {
-            Operation::Me => &ME,
-            Operation::ListConversations => &LIST_CONVERSATIONS,
-            Operation::GetConversation => &GET_CONVERSATION,
-            Operation::AddNote => &ADD_NOTE,
-            Operation::SetStatus => &SET_STATUS,
-            Operation::TagConversation => &TAG,
-            Operation::AssignConversation => &ASSIGN,
-            Operation::Reply => &REPLY,
-            Operation::RequestDocuments => &REQUEST_DOCUMENTS,
-            Operation::ListMailboxes => &LIST_MAILBOXES,
-            Operation::ListTags => &LIST_TAGS,
-            Operation::SearchDocuments => &SEARCH_DOCUMENTS,
-            Operation::RecordSent => &RECORD_SENT,
-            Operation::SandboxInbound => &SANDBOX_INBOUND,
-        }
-    }
-
     /// The HTTP method.
     pub fn method(self) -> Method {
         self.entry().method

@@ -6,7 +6,7 @@
 use super::order::likely_orders;
 
 /// The most bytes of a body on which other orders of its fields are tried: many times a large event.
-const MAX_REORDERED: usize = 1 << 13;
+const MAX_REORDERED_BYTES: usize = 1 << 13;
 
 /// Likely originals of `body`, each with what must have happened to it.
 pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
@@ -35,7 +35,7 @@ pub(super) fn rewritings(body: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
             add(what, respaced(&slashes, " ").into_bytes());
         }
     }
-    let orders = if text.len() <= MAX_REORDERED { likely_orders(text) } else { Vec::new() };
+    let orders = if text.len() <= MAX_REORDERED_BYTES { likely_orders(text) } else { Vec::new() };
     for ordered in orders {
         for escaped in [ordered.clone(), ascii(&ordered), unescaped(&ordered)] {
             for gap in ["", " "] {

@@ -8,9 +8,9 @@ use crate::key::secret::SecretError;
 /// What was found out about one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    verdict: Result<usize, VerifyError>,
-    hints: Vec<Hint>,
-    bytes_hashed: u64,
+    pub(super) verdict: Result<usize, VerifyError>,
+    pub(super) hints: Vec<Hint>,
+    pub(super) bytes_hashed: u64,
 }
 
 impl Diagnosis {
@@ -18,22 +18,9 @@ impl Diagnosis {
         Self { verdict, hints, bytes_hashed: 0 }
     }
 
-    pub(super) fn cost(&mut self, bytes: u64) {
-        self.bytes_hashed = bytes;
-    }
-
-    pub(super) fn put_first(&mut self, hint: Hint) {
-        self.hints.insert(0, hint);
-    }
-
-    /// Without the hint that is given when nothing better is known.
+    /// Removes the hint that is given when nothing better is known.
     pub(super) fn drop_fallback(&mut self) {
         self.hints.retain(|hint| !matches!(hint, Hint::SecretOrBody | Hint::BodySorted | Hint::NoSecrets));
-    }
-
-    pub(super) fn replace_fallback(&mut self, hint: Hint) {
-        self.drop_fallback();
-        self.hints.push(hint);
     }
 
     /// What verification said: the place of the secret that matched, or the error.

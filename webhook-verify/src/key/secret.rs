@@ -144,14 +144,6 @@ impl PartialEq for Secret {
 impl Eq for Secret {}
 
 /// Why a text is not a secret. No variant carries any part of the text.
-///
-/// ```
-/// use shared_inbox_webhooks::{Secret, SecretError};
-///
-/// let error = Secret::parse("v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap_err();
-/// assert_eq!(error, SecretError::VersionPrefix);
-/// assert_eq!(error.code(), "secret_version_prefix");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {

@@ -1,4 +1,4 @@
-//! What a guard is: a memory of events with claims that run out, in this process or in a store that many machines share.
+//! The trait of replay guards: a record of events with claims that expire, in this process or in a shared store.
 
 use std::cmp::Ordering;
 use std::error::Error;
@@ -8,14 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One event at one endpoint: what a guard remembers. Clones are cheap.
-///
-/// ```
-/// use shared_inbox_webhooks::replay::Delivery;
-///
-/// let delivery = Delivery::new("orders", "evt_1");
-/// assert_eq!((delivery.endpoint(), delivery.event()), ("orders", "evt_1"));
-/// ```
+/// One event at one endpoint, the key of a replay guard. Clones are cheap.
 ///
 /// [`Verified::delivery`](crate::Verified::delivery) makes one from a verified request.
 #[derive(Clone, Debug)]
@@ -26,39 +19,39 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// `endpoint` is whatever tells the receiver's endpoints apart (an id, a path), as two of them may get the same
+    /// Creates a delivery. `endpoint` distinguishes the receiver's endpoints (an id, a path), as two of them may get the same
     /// event; `event` is the event's id, from [`MatchedSignature::id`](crate::MatchedSignature::id).
     #[must_use]
     pub fn new(endpoint: impl Into<Arc<str>>, event: impl Into<Arc<str>>) -> Self {
         Self { event: event.into(), endpoint: endpoint.into(), event_type: None }
     }
 
-    /// Sets the event's type, such as `client.replied`, for logs: two deliveries that differ in it alone are equal.
+    /// Sets the event's type, such as `client.replied`, for logs. It is ignored when deliveries are compared.
     #[must_use]
     pub fn with_event_type(mut self, event_type: impl Into<Arc<str>>) -> Self {
         self.event_type = Some(event_type.into());
         self
     }
 
-    /// What tells the receiver's endpoints apart.
+    /// Returns the endpoint.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// The event's id.
+    /// Returns the event's id.
     #[must_use]
     pub fn event(&self) -> &str {
         &self.event
     }
 
-    /// The event's type, where it is known.
+    /// Returns the event's type, where it is known.
     #[must_use]
     pub fn event_type(&self) -> Option<&str> {
         self.event_type.as_deref()
     }
 
-    /// What makes it this delivery. The event first: it decides most comparisons.
+    /// The event comes first, because it decides most comparisons.
     fn key(&self) -> (&str, &str) {
         (&self.event, &self.endpoint)
     }
@@ -90,16 +83,10 @@ impl Hash for Delivery {
     }
 }
 
-/// The number of a claim. Each claim of a delivery has a larger one than those before it.
+/// The number of a claim. Each claim of a delivery has a larger number than those before it.
 ///
-/// A store that keeps the largest number it has seen, and refuses writes with a smaller one, cannot be written to by a
-/// handler that was overtaken without knowing it.
-///
-/// ```
-/// use shared_inbox_webhooks::replay::FencingToken;
-///
-/// assert!(FencingToken(2) > FencingToken(1));
-/// ```
+/// A store that keeps the largest number it has seen, and refuses writes with a smaller one, is safe from a handler that was
+/// overtaken without noticing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub u64);
 
@@ -107,38 +94,38 @@ pub struct FencingToken(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Claim {
-    /// Yours: handle the event, then commit or release.
+    /// You hold it: handle the event, then commit or release.
     Granted(FencingToken),
-    /// Another try of the same event is being handled right now.
+    /// Another attempt of the same event is being handled now.
     InProgress,
     /// The event has been handled.
     Done,
 }
 
-/// Whose a claim is, as a guard answers whoever names its fence.
+/// Whether a claim is still held by the owner of its fencing token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a claim that was lost must not be acted on"]
 pub enum ClaimStatus {
-    /// It is yours.
+    /// You hold it.
     Held,
-    /// It is not yours, or no longer: it ran out and another try took it, or it was given back. Nothing was changed.
+    /// You do not hold it, or no longer: it expired and another attempt took it, or it was released. Nothing was changed.
     Lost,
 }
 
-/// What a guard's methods give: a boxed future, so that a guard can stand behind an `Arc<dyn ReplayGuard>`.
+/// The boxed future that a guard's methods return, so that a guard can be an `Arc<dyn ReplayGuard>`.
 pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>> + Send + 'a>>;
 
-/// A memory of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines share.
+/// A record of events, in this process ([`MemoryGuard`](super::MemoryGuard)) or in a store that many machines share.
 ///
 /// The rules, which [`suite`](super) (feature `suite`) checks on any implementation:
 ///
 /// - A claim is one atomic step: of many at once, one is granted.
-/// - A claim that is not renewed runs out after [`lease_time`](Self::lease_time), so that a machine that died does not block an event
-///   for good. Whoever held it keeps it until another try takes it: a late commit counts if nobody came between.
-/// - Fences of one delivery grow. Naming one that was overtaken returns [`ClaimStatus::Lost`] and changes nothing.
-/// - What was committed is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
-/// - An error means that the store could not say; what it should do may have happened. Every step may be repeated.
+/// - A claim that is not renewed expires after [`lease_time`](Self::lease_time), so that a machine that died does not block an
+///   event for good. Its holder keeps it until another attempt takes it: a late commit counts if no other claim came between.
+/// - Fencing tokens of one delivery grow. A step with an older one returns [`ClaimStatus::Lost`] and changes nothing.
+/// - A commit is kept for at least [`RETRY_WINDOW`](super::RETRY_WINDOW).
+/// - After an error the step may or may not have happened. Every step may be repeated.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -146,7 +133,7 @@ pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>>
 /// use std::time::Duration;
 /// use shared_inbox_webhooks::replay::{GuardFuture, Claim, Delivery, FencingToken, ReplayGuard, ClaimStatus};
 ///
-/// /// Shows the shape: a real store also lets its claims run out, and forgets in the end.
+/// /// A sketch: a real store also lets its claims expire, and forgets in the end.
 /// #[derive(Default)]
 /// struct Table(Mutex<HashMap<Delivery, (FencingToken, State)>>);
 ///
@@ -154,7 +141,7 @@ pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>>
 /// enum State { Claimed, Released, Done }
 ///
 /// impl Table {
-///     /// Goes from one of these states to another, for whoever has the latest fence.
+///     /// Changes the state for the holder of the latest fence.
 ///     fn step(&self, delivery: &Delivery, fence: FencingToken, from: &[State], to: State) -> ClaimStatus {
 ///         match self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(delivery) {
 ///             Some((latest, state)) if *latest == fence && from.contains(state) => {
@@ -208,29 +195,27 @@ pub type GuardFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GuardError>>
 /// }
 /// ```
 pub trait ReplayGuard: Send + Sync {
-    /// How long a claim lasts unless it is renewed.
+    /// Returns how long a claim lasts unless it is renewed.
     fn lease_time(&self) -> Duration;
 
     /// Claims a delivery, in one atomic step.
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim>;
 
-    /// Makes a claim last for a whole lease from now on.
+    /// Extends a claim by a lease from now.
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
-    /// Notes that the event has been handled. Committing again with the same fence is [`ClaimStatus::Held`] too: the first
-    /// response may have been lost.
+    /// Records that the event has been handled. Committing again with the same fence returns [`ClaimStatus::Held`] too: the
+    /// first response may have been lost.
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
-    /// Gives the claim back, so that the next try is handled.
+    /// Releases the claim, so that the next attempt is handled.
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus>;
 
-    /// Forgets that an event was handled, so that its next delivery is handled again; says whether it was remembered. For
-    /// an event that somebody redelivers by hand because its handler did the wrong thing: it has the id that it always
-    /// had. An event in progress is left alone.
+    /// Forgets that an event was handled, so that its next delivery is handled again, and returns whether it was remembered.
+    /// For an event that is redelivered by hand, which keeps its id. An event in progress is not changed.
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool>;
 
-    /// Called when a handler was dropped half-way and nobody can wait for a release any more. Must not block. Without an
-    /// implementation the claim runs out by itself.
+    /// Called when a handler was dropped midway and a release cannot be awaited. Must not block. By default the claim expires.
     fn abandon(&self, _delivery: &Delivery, _fence: FencingToken) {}
 }
 
@@ -271,24 +256,16 @@ macro_rules! passes_on {
 passes_on!(&G, Arc<G>, Box<G>);
 
 /// An error returned when the store behind a guard could not be reached, or could not respond.
-///
-/// ```
-/// use shared_inbox_webhooks::replay::GuardError;
-///
-/// let error = GuardError::new(std::io::Error::other("connection reset"));
-/// assert_eq!(error.to_string(), "the replay guard's store failed: connection reset");
-/// assert!(error.cause::<std::io::Error>().is_some());
-/// ```
 #[derive(Clone)]
 pub struct GuardError(Arc<dyn Error + Send + Sync>);
 
 impl GuardError {
-    /// Wraps what the store's client said.
+    /// Wraps the error of the store's client.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(Arc::from(cause.into()))
     }
 
-    /// What the store's client said, if it is of this type.
+    /// Returns the error of the store's client, if it has this type.
     #[must_use]
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()

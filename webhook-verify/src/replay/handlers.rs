@@ -1,4 +1,4 @@
-//! Handlers on a server: each in a task of its own, so that one that has begun ends, whoever hangs up.
+//! Runs handlers on a server, each in a task of its own that continues when the sender hangs up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,62 +12,40 @@ use super::run::{ClaimGuard, HandleError, Handled};
 use super::supervise::{self, Held};
 use super::transaction::{InTransaction, TransactionalInbox, once_in_transaction};
 
-/// How long a handler may run by default: far longer than any should, and short enough that the service still
-/// repeats the event for most of a day.
+/// Far longer than any handler should run, and short enough that the service still repeats the event for most of a day.
 const DEFAULT_MAX_RUN_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// Runs handlers once for each event, each in a task of its own. Make one in `main`; clones share everything.
+/// Runs handlers once for each event, each in a task of its own. Create it in `main`; clones share everything.
 ///
-/// A service that gets no response for 10 seconds hangs up and tries again, and most servers drop the request's future then.
-/// The task goes on: a try that comes meanwhile gets 409, one that comes after it 200. A handler that takes longer than
-/// the guard's lease keeps its claim, which is renewed until its end has been noted, but for no longer than
-/// [`max_run_time`](Self::max_run_time). [`shutdown`](Self::shutdown) waits for what has begun.
+/// The service hangs up after 10 seconds without a response and tries again, and most servers then drop the request's future.
+/// The task continues: an attempt that comes meanwhile gets 409, one that comes after it 200. The claim of a slow handler is
+/// renewed until its end has been recorded, but no longer than [`max_run_time`](Self::max_run_time).
+/// [`shutdown`](Self::shutdown) waits for running handlers. The README of this crate has a complete server.
 ///
-#[cfg_attr(feature = "axum", doc = "```no_run")]
-#[cfg_attr(not(feature = "axum"), doc = "```ignore")]
+/// ```no_run
 /// use std::time::Duration;
-/// use axum::{Router, extract::{FromRef, State}, response::IntoResponse, routing::post};
-/// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
-/// use shared_inbox_webhooks::{Event, Receiver, Secret, Verifier, Webhook};
+/// use shared_inbox_webhooks::replay::{Delivery, Handlers, MemoryGuard};
 ///
-/// #[derive(Clone, FromRef)]
-/// struct App { receiver: Receiver, handlers: Handlers<MemoryGuard> }
-///
-/// async fn hook(State(app): State<App>, Webhook(event): Webhook<Event>) -> impl IntoResponse {
-///     let delivery = event.delivery("/hook");
-///     app.handlers.once(delivery, async move |_| store(&event).await).await
-/// }
-///
-/// async fn store(event: &Event) -> Result<(), std::io::Error> {
-/// #   let _ = event;
-///     Ok(()) // whatever must happen once; it may take its time
-/// }
-///
-/// #[tokio::main]
-/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     let secret = Secret::parse(&std::env::var("SHARED_INBOX_WEBHOOK_SECRET")?)?;
-///     let handlers = Handlers::new(MemoryGuard::new());
-///     let app = App { receiver: Receiver::new(Verifier::new([secret])), handlers: handlers.clone() };
-///     let router = Router::new().route("/hook", post(hook)).with_state(app);
-///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-///     let stop = async { _ = tokio::signal::ctrl_c().await };
-///     axum::serve(listener, router).with_graceful_shutdown(stop).await?;
-///     handlers.shutdown(Duration::from_secs(30)).await?;
-///     Ok(())
-/// }
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let handlers = Handlers::new(MemoryGuard::new());
+/// // For each verified event; `event.delivery("/hook")` makes the delivery.
+/// let handled = handlers.once(Delivery::new("/hook", "evt_1"), async |_| Ok::<_, std::io::Error>(())).await?;
+/// assert_eq!(handled.status(), 200);
+/// handlers.shutdown(Duration::from_secs(30)).await?;
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// # Logs
 ///
-/// Whether or not anybody waits for the result, `tracing` gets one error for each run that failed, panicked or was cancelled,
-/// with the endpoint, the event's id and type and the text of the handler's error, and a warning for each step that
-/// the store could not do.
+/// Each run that fails, panics or is cancelled is an error in `tracing`, with the endpoint, the event's id and type and the
+/// handler's error. Each step that the store could not do is a warning.
 ///
 /// # Handlers that block
 ///
 /// A handler should not block its thread: use `tokio::task::spawn_blocking`. One that does keeps its claim as long as the
-/// runtime has another thread to renew it on. On a runtime of one thread, or with all threads blocked, nothing is renewed, and a
-/// handler that blocks for longer than the lease can be overtaken; a warning says so when it is over.
+/// runtime has another thread to renew it on. On a runtime of one thread, or with all threads blocked, a handler that blocks
+/// for longer than the lease can be overtaken, which is logged as a warning.
 pub struct Handlers<G> {
     shared: Arc<Shared<G>>,
     away: OnStoreError,
@@ -86,25 +64,24 @@ impl<G> Clone for Handlers<G> {
     }
 }
 
-/// What becomes of an event while the guard's store cannot say whether it is new.
+/// What to do with an event while the guard's store is unavailable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnStoreError {
-    /// It is not handled: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
+    /// Does not handle it: [`HandleError::Guard`], 503, and the service tries again, for about a day. The safe choice.
     #[default]
     Refuse,
-    /// It is handled, unguarded and noted nowhere: [`Handled::RanUnrecorded`], 200. Its tries may be handled side by side or
-    /// once more, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fence 0, which is smaller than any that a
-    /// store gives.
+    /// Handles it without a claim and without a record: [`Handled::RanUnrecorded`], 200. Its attempts may be handled at the same
+    /// time or again, so this is for handlers that may run twice. Their [`ClaimGuard`] has the fencing token 0, which is smaller
+    /// than any of a store.
     LetThrough,
 }
 
 impl<G> Handlers<G> {
-    /// Handlers that go by this guard (a [`ReplayGuard`], also as an `Arc<dyn ReplayGuard>`), this
-    /// [`TransactionalInbox`], or one that is both.
+    /// Creates handlers with this [`ReplayGuard`] (also an `Arc<dyn ReplayGuard>`), [`TransactionalInbox`], or both.
     ///
-    /// The tasks run on the runtime in which this is called; outside of one, on the runtime of each call. With actix-web make
-    /// it in `main`, because the runtime of a worker ends with the worker.
+    /// The tasks run on the runtime in which this is called; outside of one, on the runtime of each call. With actix-web call it
+    /// in `main`, because the runtime of a worker ends with the worker.
     #[must_use]
     pub fn new(guard: G) -> Self {
         let runtime = Handle::try_current().ok();
@@ -113,57 +90,40 @@ impl<G> Handlers<G> {
         Self { shared: Arc::new(shared), away, max_run_time }
     }
 
-    /// Sets what becomes of an event while the guard's store is away; refused unless set. Holds for [`once`](Self::once): a
-    /// transaction cannot do without its store.
-    ///
-    /// ```
-    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard, OnStoreError};
-    ///
-    /// let handlers = Handlers::new(MemoryGuard::new()).on_store_error(OnStoreError::LetThrough);
-    /// # let _ = handlers;
-    /// ```
+    /// Sets what to do with an event while the guard's store is unavailable; refused by default. For [`once`](Self::once) only: a
+    /// transaction needs its store.
     #[must_use]
     pub fn on_store_error(mut self, away: OnStoreError) -> Self {
         self.away = away;
         self
     }
 
-    /// Sets how long a handler may run; an hour unless set. One that has not ended by then is cancelled at its next `await`, its
-    /// claim is given back ([`HandleError::TimedOut`], 500), and the service's next try runs it again. Without a limit a handler
-    /// that never ends would have its claim renewed for ever: every try gets 409, and after a day of that the service
-    /// pauses the webhook.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use shared_inbox_webhooks::replay::{Handlers, MemoryGuard};
-    ///
-    /// let handlers = Handlers::new(MemoryGuard::new()).max_run_time(Duration::from_secs(300));
-    /// # let _ = handlers;
-    /// ```
+    /// Sets how long a handler may run: an hour by default. A slower one is cancelled at its next `await`, its claim is released
+    /// ([`HandleError::TimedOut`], 500), and the service's next attempt runs it again. Without a limit, a handler that never ends
+    /// would get every attempt a 409, and after a day the service pauses the webhook.
     #[must_use]
     pub fn max_run_time(mut self, time: Duration) -> Self {
         self.max_run_time = time;
         self
     }
 
-    /// The guard.
+    /// Returns the guard.
     #[must_use]
     pub fn guard(&self) -> &G {
         &self.shared.guard
     }
 
-    /// How many handlers are at work.
+    /// Returns how many handlers are running.
     #[must_use]
     pub fn running(&self) -> usize {
         self.shared.tasks.len()
     }
 
-    /// Begins nothing new ([`HandleError::ShuttingDown`], 503) and waits until everything that has begun has ended, for
-    /// `limit` at most. Call it when the server takes no more requests.
+    /// Starts no more handlers ([`HandleError::ShuttingDown`], 503) and waits for those that run, for `limit` at most. Call it
+    /// when the server takes no more requests.
     ///
     /// # Errors
-    /// When something is still running then. It goes on as long as the program does; the claims of what is cut off run
-    /// out.
+    /// When handlers are still running then. They continue until the program exits, and then their claims expire.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), StillRunning> {
         self.shared.tasks.close();
         let ended = tokio::time::timeout(limit, self.shared.tasks.wait()).await;
@@ -179,7 +139,7 @@ impl<G> Handlers<G> {
         T: Send + 'static,
         E: Send + 'static,
     {
-        // Taken before the look, so that a shutdown either waits for this one or is seen by it.
+        // Taken before the check, so that a shutdown either waits for this handler or is seen by it.
         let counted = self.shared.tasks.token();
         if self.shared.tasks.is_closed() {
             return Err(HandleError::ShuttingDown);
@@ -192,14 +152,13 @@ impl<G> Handlers<G> {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
         };
-        // It panics nowhere itself, so it has ended with its runtime.
+        // It does not panic, so its runtime has ended.
         task.await.unwrap_or(Err(HandleError::ShuttingDown))
     }
 }
 
 impl<G: ReplayGuard + 'static> Handlers<G> {
-    /// Runs `handler` unless the event has been handled or is being handled. Dropping the future that this gives changes
-    /// nothing: what has begun ends.
+    /// Runs `handler` unless the event has been handled or is being handled. Dropping the returned future does not stop it.
     ///
     /// The handler gets its [`ClaimGuard`] and must own what it works on.
     ///
@@ -264,7 +223,7 @@ impl<I: TransactionalInbox + 'static> Handlers<I> {
             let within = delivery.clone();
             let task = tokio::spawn(async move {
                 let outcome = once_in_transaction(&*shared.guard, &within, handler).await;
-                // Not a failure of the handler, and so not told as one.
+                // Other failures are not the handler's.
                 match outcome {
                     Err(HandleError::Handler(error)) => Err(error),
                     other => Ok(other),
@@ -286,11 +245,11 @@ impl<G> fmt::Debug for Handlers<G> {
     }
 }
 
-/// Handlers were still at work when [`Handlers::shutdown`] had waited long enough.
+/// An error returned when handlers are still running after the limit of [`Handlers::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{handlers} webhook handlers are still running: their events come again if they are cut off now")]
 #[non_exhaustive]
 pub struct StillRunning {
-    /// How many.
+    /// How many are running.
     pub handlers: usize,
 }

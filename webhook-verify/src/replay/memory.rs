@@ -1,4 +1,4 @@
-//! A replay guard in the memory of one process: bounded, and as exact as one process can be.
+//! A replay guard in the memory of one process, with a bounded size.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,17 +15,16 @@ use crate::clock;
 
 type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// So many events share a lock, unless there are more than [`MAX_SHARDS`] times as many.
-const SHARD: usize = 8192;
+/// How many events share a lock, up to [`MAX_SHARDS`] locks.
+const EVENTS_PER_SHARD: usize = 8192;
 const MAX_SHARDS: usize = 64;
 
 /// Remembers events in this process. Share one between all handlers, in an `Arc` or inside [`Handlers`](super).
 ///
-/// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose
-/// effects must not be repeated even then needs a guard on a store that lasts, or a
-/// [transaction](super::TransactionalInbox). A full guard forgets handled events before their time, oldest first
-/// ([`forgotten_early`](Self::forgotten_early) counts them), and refuses a claim only when there is none left to forget. Above
-/// 16,384 events it is divided into up to 64 parts, which are full one by one.
+/// **It forgets when the process ends**: an event that is repeated across a restart is handled again. A handler whose effects
+/// must not be repeated even then needs a guard on a persistent store, or a [transaction](super::TransactionalInbox). A full
+/// guard forgets handled events early, oldest first ([`forgotten_early`](Self::forgotten_early) counts them), and refuses a claim
+/// only when none is left to forget. Above 16,384 events it has up to 64 parts, each with its own limit.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,18 +39,18 @@ pub struct MemoryGuard {
     capacity: usize,
     clock: Option<Clock>,
     shards: Vec<Mutex<Shard>>,
-    /// The fence of the last claim of all.
+    /// The fence of the last claim.
     last: AtomicU64,
     forgotten_early: AtomicU64,
 }
 
 type Shard = HashMap<Key, Entry>;
 
-/// Half of the SHA-256 of a delivery, of which no two are found alike.
+/// Half of the SHA-256 of a delivery, which is unique.
 type Key = u128;
 
 fn key(delivery: &Delivery) -> Key {
-    // The length tells where the endpoint ends.
+    // The length separates the endpoint from the event.
     let endpoint = delivery.endpoint();
     let hash = Sha256::new().chain_update((endpoint.len() as u64).to_le_bytes());
     let hash = hash.chain_update(endpoint).chain_update(delivery.event()).finalize();
@@ -70,17 +69,17 @@ impl Entry {
         self.until <= now
     }
 
-    /// A claim that ran out stays for a while: its holder may still be at work, and come to commit it.
+    /// An expired claim is kept for a while: its holder may still commit it.
     fn is_due(&self, now: Duration, retention: Duration) -> bool {
         self.is_over(now) && (self.done || self.until.saturating_add(retention) <= now)
     }
 }
 
 impl MemoryGuard {
-    /// How many events are remembered at most, by default.
+    /// The default capacity.
     pub const CAPACITY: usize = 100_000;
 
-    /// A guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY) events for 28 hours
+    /// Creates a guard with a lease of a minute ([`LEASE`]) that remembers [`CAPACITY`](Self::CAPACITY) events for 28 hours
     /// ([`RETRY_WINDOW`]).
     #[must_use]
     pub fn new() -> Self {
@@ -95,8 +94,8 @@ impl MemoryGuard {
         }
     }
 
-    /// Sets how long a claim lasts unless it is renewed. Where nobody renews it (see [`once`](super::once)) it should be
-    /// longer than the slowest handler: once it has run out, another try of the same event is handled side by side.
+    /// Sets how long a claim lasts unless it is renewed. [`once`](super::once) does not renew it, and then it should be longer
+    /// than the slowest handler: when it has expired, another attempt is handled at the same time.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
@@ -122,24 +121,15 @@ impl MemoryGuard {
         self
     }
 
-    /// Takes the time from `clock`: how long it has been since any fixed moment. For tests, and for WebAssembly, which has
-    /// no clock of its own: without one every claim is an error there.
-    ///
-    /// ```
-    /// use std::time::{Duration, UNIX_EPOCH};
-    /// use shared_inbox_webhooks::replay::MemoryGuard;
-    /// # fn milliseconds_since_1970() -> u64 { UNIX_EPOCH.elapsed().unwrap().as_millis() as u64 }
-    ///
-    /// let guard = MemoryGuard::new().clock(|| Duration::from_millis(milliseconds_since_1970()));
-    /// # let _ = guard;
-    /// ```
+    /// Takes the time since any fixed moment from `clock`. For tests, and for WebAssembly, which has no clock of its own: without
+    /// one every claim is an error there.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// How many events are remembered now, handled and in progress.
+    /// Returns how many events are remembered, handled and in progress.
     #[must_use]
     pub fn len(&self) -> usize {
         let Ok(now) = self.now() else { return 0 };
@@ -147,14 +137,14 @@ impl MemoryGuard {
         self.shards.iter().map(live).sum()
     }
 
-    /// Whether no event is remembered now.
+    /// Returns whether no event is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many handled events were forgotten before their time because the guard was full. Anything but 0 means that
-    /// the capacity is too small for a day's events.
+    /// Returns how many handled events were forgotten early because the guard was full. If it is not 0, the capacity is too small
+    /// for a day's events.
     #[must_use]
     pub fn forgotten_early(&self) -> u64 {
         self.forgotten_early.load(Relaxed)
@@ -184,7 +174,7 @@ impl MemoryGuard {
         Ok(Claim::Granted(fence))
     }
 
-    /// Makes room for one entry: forgets what is due before the map grows, and what can be spared when it may not grow.
+    /// Makes room for one entry: removes expired entries before the map grows, and the oldest ones when it is full.
     fn make_room(&self, shard: &mut Shard, now: Duration) -> Result<(), GuardError> {
         let capacity = self.capacity / self.shards.len();
         if shard.len() < shard.capacity().min(capacity) {
@@ -194,7 +184,7 @@ impl MemoryGuard {
         if shard.len() < capacity {
             return Ok(());
         }
-        // Claims that ran out go first, then what was handled longest ago; several at a time, since all have to be looked at.
+        // Expired claims first, then the oldest events; several at a time, because all entries have to be scanned.
         let spare = shard.iter().filter(|(_, entry)| entry.done || entry.is_over(now));
         let mut spare: Vec<_> =
             spare.map(|(key, entry)| (entry.done, entry.until, entry.fence, *key)).collect();
@@ -210,7 +200,7 @@ impl MemoryGuard {
         Ok(())
     }
 
-    /// Changes the entry with this fence, if it is there and `change` allows it.
+    /// Changes the entry with this fence, if there is one and `change` returns true.
     fn change(
         &self,
         delivery: &Delivery,
@@ -245,10 +235,10 @@ impl MemoryGuard {
 }
 
 fn shards(capacity: usize) -> Vec<Mutex<Shard>> {
-    std::iter::repeat_with(Mutex::default).take((capacity / SHARD).clamp(1, MAX_SHARDS)).collect()
+    std::iter::repeat_with(Mutex::default).take((capacity / EVENTS_PER_SHARD).clamp(1, MAX_SHARDS)).collect()
 }
 
-/// A panic while the lock is held leaves no half change behind.
+/// A panic while the lock is held leaves the map consistent.
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -308,7 +298,7 @@ impl fmt::Debug for MemoryGuard {
     }
 }
 
-/// Every place of a [`MemoryGuard`] is taken by an event in progress.
+/// An error returned when a [`MemoryGuard`] is full of events in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the replay guard is full of events in progress: raise its capacity, or look for handlers that hang")]
 pub struct MemoryFull;

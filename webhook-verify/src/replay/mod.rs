@@ -1,13 +1,13 @@
-//! Running an event's handler once, although the event may arrive many times.
+//! Runs an event's handler once, although the event may arrive many times.
 //!
-//! The service repeats an event until it gets a 2xx, for about a day, each time with a new timestamp and a signature
-//! that fits. So a fresh timestamp says nothing about whether an event is new; only its id does. A memory of ids that
-//! is written when the event arrives would lose an event whose handler then failed; one that is written afterwards would
-//! let two tries run side by side. Hence two steps: *claim*, then *commit* or *release*.
+//! The service repeats an event until it gets a 2xx, for about a day, each time with a new timestamp and a valid signature, so
+//! only its id shows whether an event is new. A record of ids that is written when the event arrives would lose an event whose
+//! handler then fails; one that is written afterwards would let two attempts run at the same time. Hence two steps: *claim*, then
+//! *commit* or *release*.
 //!
 //! | to run a handler | use |
 //! |---|---|
-//! | on a server with tokio (axum, actix-web, hyper) | [`Handlers::once`](Handlers): a task of its own, which ends whoever hangs up |
+//! | on a server with tokio (axum, actix-web, hyper) | [`Handlers::once`](Handlers): a task that continues when the sender hangs up |
 //! | where nothing outlives the request (a function platform, a Worker) | [`once`] |
 //! | with effects in a database of yours | [`once_in_transaction`], or `Handlers::once_in_transaction`: exactly once |
 //!
@@ -16,9 +16,9 @@
 //! | in one process, until it ends | [`MemoryGuard`] |
 //! | on many machines | `RedisGuard` (feature `redis-1`), `PostgresGuard` (feature `sqlx-08`), or a [`ReplayGuard`] of yours |
 //!
-//! What no guard can rule out: a process that dies between a handler's last effect and the commit has handled the event,
-//! and nobody knows. It is handled again. Where that must not be, effect and mark must commit together
-//! ([`TransactionalInbox`]), or the effect itself must take the event's id as a unique key.
+//! No guard can rule out that a process dies between a handler's last effect and the commit: the event is handled again. Where
+//! that must not happen, effect and mark must commit together ([`TransactionalInbox`]), or the effect must use the event's id as
+//! a unique key.
 
 mod guard;
 #[cfg(feature = "tokio")]
@@ -50,8 +50,8 @@ pub use redis::RedisGuard;
 pub use run::{ClaimGuard, HandleError, Handled, once};
 pub use transaction::{InTransaction, Mark, TransactionalInbox, once_in_transaction};
 
-/// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, add up to 27 hours
-/// and a quarter; 28 hours with the tries themselves. A guard remembers what was handled for at least as long.
+/// How long the service may repeat an event: its eight pauses, each a fifth longer than planned, and the attempts. A guard
+/// remembers handled events for at least as long.
 pub const RETRY_WINDOW: Duration = Duration::from_secs(28 * 60 * 60);
 
 /// How long a claim lasts unless it is renewed: six times the service's own timeout, shorter than its second pause.

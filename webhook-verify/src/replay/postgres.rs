@@ -8,20 +8,18 @@ use sqlx::postgres::{PgPool, PgPoolOptions, PgQueryResult};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIME, granted, in_time};
+use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, store_settings};
 use super::transaction::{Mark, TransactionalInbox};
-use super::{LEASE, RETRY_WINDOW};
 
 mod statements;
 
-/// How often one process looks for marks that may go.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// How often one process removes old marks.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Remembers events in a table of PostgreSQL, which all receivers share.
 ///
-/// It is two things. As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a
-/// [`TransactionalInbox`] it writes the mark inside the transaction that it hands to the handler: what the handler does
-/// through it happens exactly once, whoever hangs up, is killed or stands still.
+/// As a [`ReplayGuard`] it has claims with leases, for handlers whose effects are elsewhere. As a [`TransactionalInbox`] it
+/// writes the mark inside the transaction of the handler: what the handler does through it happens exactly once.
 ///
 /// ```no_run
 /// use shared_inbox_webhooks::replay::{Delivery, Handlers, PostgresGuard};
@@ -41,34 +39,29 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// # }
 /// ```
 ///
-/// What happens while the store is away is for you to say: see `Handlers::on_store_error`. A transaction needs the
-/// store in any case.
+/// `Handlers::on_store_error` sets what happens while the store is unavailable. A transaction always needs the store.
 #[derive(Clone)]
 pub struct PostgresGuard {
     pool: PgPool,
-    namespace: Arc<str>,
-    lease: Duration,
-    retention: Duration,
-    time: Duration,
+    settings: StoreSettings,
     swept: Arc<Mutex<Option<Instant>>>,
 }
 
 impl PostgresGuard {
-    /// The table, as plain SQL that a migration tool can take: the file `schema/postgres.sql` of this crate. Run on a table of
-    /// an older [version](Self::SCHEMA_VERSION), it brings it up to date.
+    /// The table as plain SQL for a migration tool: the file `schema/postgres.sql` of this crate. It updates a table of an older
+    /// [version](Self::SCHEMA_VERSION).
     pub const SCHEMA: &'static str = include_str!("../../schema/postgres.sql");
 
-    /// The version of the table that this guard works with; the table's comment says which one it has. Version 2 added
-    /// namespaces.
+    /// The version of the table that this guard works with, which is also in the table's comment. Version 2 added namespaces.
     pub const SCHEMA_VERSION: i32 = 2;
 
     /// Connects with a pool of its own, of up to ten connections. `?sslmode=verify-full` in the address turns on TLS.
     ///
     /// # Errors
-    /// When the address is not one, or no store responds there.
+    /// When the address is not valid, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
-        let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIME);
-        // A connection that has just been used is there; one that has been idle may have been cut.
+        let options = PgPoolOptions::new().max_connections(10).acquire_timeout(STORE_TIMEOUT);
+        // Only a connection that has been idle may be broken.
         let options = options.test_before_acquire(false).before_acquire(|connection, meta| {
             Box::pin(async move {
                 if meta.idle_for > Duration::from_secs(1) {
@@ -77,61 +70,31 @@ impl PostgresGuard {
                 Ok(true)
             })
         });
-        Ok(Self::new(in_time(STORE_TIME, options.connect(url)).await?))
+        Ok(Self::new(in_time(STORE_TIMEOUT, options.connect(url)).await?))
     }
 
-    /// A guard on a pool of yours.
+    /// Creates a guard on a pool of yours.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
-        let (namespace, swept) = ("".into(), Arc::default());
-        Self { pool, namespace, lease: LEASE, retention: RETRY_WINDOW, time: STORE_TIME, swept }
+        Self { pool, settings: StoreSettings::new(""), swept: Arc::default() }
     }
 
-    /// Sets a name for this app's marks; none unless set. Two apps that share a database need two.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
-        self.namespace = namespace.into();
-        self
-    }
+    store_settings!();
 
-    /// Sets how long a claim lasts unless it is renewed, and how long a transaction may stand idle before the store ends it;
-    /// a minute unless set ([`LEASE`]).
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
-
-    /// Sets how long a handled event is remembered; 28 hours unless set ([`RETRY_WINDOW`]). Older marks are removed in the
-    /// background, a minute or so after their time, by whichever process is at work.
-    #[must_use]
-    pub fn retention(mut self, retention: Duration) -> Self {
-        self.retention = retention;
-        self
-    }
-
-    /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for a response, and an event takes two steps. A handler's own statements are not steps.
-    #[must_use]
-    pub fn timeout(mut self, time: Duration) -> Self {
-        self.time = time;
-        self
-    }
-
-    /// The pool, for what else the app keeps there.
+    /// Returns the pool.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
         &self.pool
     }
 
-    /// Makes the table unless it is there, and brings one of an older version up to date.
+    /// Creates the table, or updates one of an older version.
     ///
     /// # Errors
     /// When the store cannot be reached, or refuses, or the table is of a version that this release does not know.
     pub async fn create_table(&self) -> Result<(), GuardError> {
         let creating = async {
             let mut transaction = self.pool.begin().await?;
-            // Of several processes that start at once, one makes it and the others find it.
+            // Of several processes that start at once, one creates it.
             sqlx::raw_sql(statements::ONE_AT_A_TIME).execute(&mut *transaction).await?;
             let version: i32 = sqlx::query_scalar(statements::VERSION).fetch_one(&mut *transaction).await?;
             if version > Self::SCHEMA_VERSION {
@@ -140,12 +103,12 @@ impl PostgresGuard {
             sqlx::raw_sql(Self::SCHEMA).execute(&mut *transaction).await?;
             transaction.commit().await.map(Ok)
         };
-        in_time(self.time, creating).await?.map_err(GuardError::new)
+        in_time(self.settings.timeout, creating).await?.map_err(GuardError::new)
     }
 
-    /// What the store answers, or what to do where its table is not of our version.
+    /// Runs a step, and explains the error of a table of another version.
     async fn ask<T>(&self, step: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, GuardError> {
-        in_time(self.time, step).await.map_err(|error| {
+        in_time(self.settings.timeout, step).await.map_err(|error| {
             let database = error.cause::<sqlx::Error>().and_then(|error| error.as_database_error());
             // Undefined table, undefined column, no such key.
             match database.and_then(|error| error.code()).as_deref() {
@@ -162,7 +125,7 @@ impl PostgresGuard {
         fence: Option<FencingToken>,
         time: Duration,
     ) -> Result<bool, GuardError> {
-        let query = sqlx::query(statement).bind(&*self.namespace);
+        let query = sqlx::query(statement).bind(&*self.settings.namespace);
         let query = query.bind(delivery.endpoint()).bind(delivery.event());
         let query = fence.into_iter().fold(query, |query, fence| query.bind(number(fence)));
         let done: PgQueryResult = self.ask(query.bind(seconds(time)).execute(&self.pool)).await?;
@@ -185,22 +148,22 @@ impl PostgresGuard {
         store: impl sqlx::PgExecutor<'_>,
         delivery: &Delivery,
     ) -> Result<bool, GuardError> {
-        let query = sqlx::query_scalar(statements::IS_DONE).bind(&*self.namespace);
+        let query = sqlx::query_scalar(statements::IS_DONE).bind(&*self.settings.namespace);
         self.ask(query.bind(delivery.endpoint()).bind(delivery.event()).fetch_one(store)).await
     }
 
-    /// Removes what is too old, now and then and in the background.
+    /// Removes old marks now and then, in the background.
     fn sweep(&self) {
         {
             let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-            if swept.is_some_and(|last| last.elapsed() < SWEEP_EVERY) {
+            if swept.is_some_and(|last| last.elapsed() < SWEEP_INTERVAL) {
                 return;
             }
             *swept = Some(Instant::now());
         }
-        let (pool, retention) = (self.pool.clone(), self.retention);
+        let (pool, retention) = (self.pool.clone(), self.settings.retention);
         tokio::spawn(async move {
-            // A few at a time, so that nobody waits for it. What fails is tried again in a minute.
+            // A few at a time, so that no statement waits for it. A failure is tried again in a minute.
             let sweep = async || -> Result<u64, sqlx::Error> {
                 Ok(sqlx::query(statements::SWEEP)
                     .bind(seconds(retention))
@@ -213,7 +176,7 @@ impl PostgresGuard {
     }
 }
 
-/// The table is not of the version that this guard works with.
+/// An error returned when the table has another version than this guard works with.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum SchemaMismatch {
     #[error(
@@ -233,21 +196,22 @@ fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-/// A fence that does not fit was never given.
+/// Converts a fence; one that does not fit was never granted.
 fn number(fence: FencingToken) -> i64 {
     i64::try_from(fence.0).unwrap_or(-1)
 }
 
 impl ReplayGuard for PostgresGuard {
     fn lease_time(&self) -> Duration {
-        self.lease
+        self.settings.lease
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query_as(statements::CLAIM).bind(&*self.namespace);
-            let query = query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.lease));
+            let query = sqlx::query_as(statements::CLAIM).bind(&*self.settings.namespace);
+            let query =
+                query.bind(delivery.endpoint()).bind(delivery.event()).bind(seconds(self.settings.lease));
             Ok(match self.ask(query.fetch_optional(&self.pool)).await? {
                 Some((fence, taken_over)) => granted(delivery, fence, taken_over),
                 None if self.is_done(&self.pool, delivery).await? => Claim::Done,
@@ -257,27 +221,23 @@ impl ReplayGuard for PostgresGuard {
     }
 
     fn renew<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::RENEW, delivery, fence, self.lease))
+        Box::pin(self.held(statements::RENEW, delivery, fence, self.settings.lease))
     }
 
     fn commit<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::COMMIT, delivery, fence, self.retention))
+        Box::pin(self.held(statements::COMMIT, delivery, fence, self.settings.retention))
     }
 
     fn release<'a>(&'a self, delivery: &'a Delivery, fence: FencingToken) -> GuardFuture<'a, ClaimStatus> {
-        Box::pin(self.held(statements::RELEASE, delivery, fence, self.retention))
+        Box::pin(self.held(statements::RELEASE, delivery, fence, self.settings.retention))
     }
 
     fn forget<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, bool> {
-        Box::pin(self.step(statements::FORGET, delivery, None, self.retention))
+        Box::pin(self.step(statements::FORGET, delivery, None, self.settings.retention))
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
-        let (guard, delivery) = (self.clone(), delivery.clone());
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // A claim that cannot be given back runs out.
-            runtime.spawn(async move { guard.release(&delivery, fence).await });
-        }
+        release_later(self.clone(), delivery, fence);
     }
 }
 
@@ -285,7 +245,7 @@ impl TransactionalInbox for PostgresGuard {
     type Transaction = Transaction<'static, Postgres>;
 
     fn begin(&self) -> GuardFuture<'_, Self::Transaction> {
-        Box::pin(in_time(self.time, self.pool.begin()))
+        Box::pin(in_time(self.settings.timeout, self.pool.begin()))
     }
 
     fn mark<'a>(
@@ -296,9 +256,11 @@ impl TransactionalInbox for PostgresGuard {
         let connection: &mut PgConnection = transaction;
         Box::pin(async move {
             self.sweep();
-            let query = sqlx::query(statements::MARK).bind(&*self.namespace);
+            let query = sqlx::query(statements::MARK).bind(&*self.settings.namespace);
             let query = query.bind(delivery.endpoint()).bind(delivery.event());
-            let query = query.bind(seconds(self.retention)).bind(self.lease.as_millis().max(1).to_string());
+            let query = query
+                .bind(seconds(self.settings.retention))
+                .bind(self.settings.lease.as_millis().max(1).to_string());
             let marked = self.ask(query.execute(&mut *connection)).await?;
             Ok(match marked.rows_affected() {
                 1 => Mark::New,
@@ -309,17 +271,12 @@ impl TransactionalInbox for PostgresGuard {
     }
 
     fn commit(&self, transaction: Self::Transaction) -> GuardFuture<'_, ()> {
-        Box::pin(in_time(self.time, transaction.commit()))
+        Box::pin(in_time(self.settings.timeout, transaction.commit()))
     }
 }
 
 impl fmt::Debug for PostgresGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresGuard")
-            .field("namespace", &self.namespace)
-            .field("lease", &self.lease)
-            .field("retention", &self.retention)
-            .field("timeout", &self.time)
-            .finish_non_exhaustive()
+        f.debug_struct("PostgresGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

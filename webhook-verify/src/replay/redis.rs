@@ -9,24 +9,21 @@ use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Script, ServerErrorKind};
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, GuardFuture, ReplayGuard};
-use super::store::{STORE_TIME, granted, in_time};
-use super::{LEASE, RETRY_WINDOW};
+use super::store::{STORE_TIMEOUT, StoreSettings, granted, in_time, release_later, store_settings};
 
-/// One key for each delivery, so that any of them can lie in any slot of a cluster, and one script for every step, so that
-/// each is one atomic step. What happens to most events costs the store less: the claim of one that nobody knows is a `SET`
-/// with `NX`, and its mark one with `IFEQ`, where the store has that (Valkey 8.1, Redis 8.4).
+/// Every step of a guard as one atomic script, with one key for each delivery, so that a cluster works. The usual steps are
+/// cheaper: the first claim of an event is a `SET` with `NX`, and its commit a `SET` with `IFEQ`, where the store has that
+/// (Valkey 8.1, Redis 8.4).
 ///
-/// The value is the state, the fence, and for how long the key outlives its lease. The store's own clock counts that down: a
-/// claim has run out when no more than that is left of the key's life. So no script asks for the time, which some hosted
-/// servers refuse, and no two machines need to agree on it.
+/// The value is the state, the fence, and how long the key outlives its lease: a claim has expired when no more than that is
+/// left of the key's time to live. So no script reads the clock, which some hosted servers refuse.
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis.lua")));
 
 /// Remembers events in Redis (6.2 or newer) or Valkey, which all receivers share.
 ///
-/// A claim is a lease in a store that may lose it: Redis that is restarted without its data, or fails over to a replica that
-/// lags behind, forgets. Fences grow all the same, so that whoever held a claim before cannot commit it after. Give the
-/// store `maxmemory-policy noeviction`, or it forgets under pressure. Where an effect must happen exactly once, use a
-/// [transaction](super::TransactionalInbox).
+/// The store may lose a claim: Redis forgets when it restarts without its data, or fails over to a replica that lags behind.
+/// Fencing tokens grow in any case, so an earlier holder cannot commit afterwards. Set `maxmemory-policy noeviction`, or the
+/// store forgets under memory pressure. Where an effect must happen exactly once, use a [transaction](super::TransactionalInbox).
 ///
 /// ```no_run
 /// use shared_inbox_webhooks::replay::{Handlers, RedisGuard};
@@ -40,15 +37,12 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("red
 /// # }
 /// ```
 ///
-/// What happens while the store is away is for you to say: see `Handlers::on_store_error`.
+/// `Handlers::on_store_error` sets what happens while the store is unavailable.
 #[derive(Clone)]
 pub struct RedisGuard<C = ConnectionManager> {
     connection: C,
-    namespace: Arc<str>,
-    lease: Duration,
-    retention: Duration,
-    time: Duration,
-    /// Whether the store compares values by itself, for all that is known.
+    settings: StoreSettings,
+    /// Whether the store supports `IFEQ`, as far as is known.
     compares: Arc<AtomicBool>,
 }
 
@@ -57,101 +51,73 @@ impl RedisGuard {
     /// certificates that the system trusts.
     ///
     /// # Errors
-    /// When the address is not one, or no store responds there.
+    /// When the address is not valid, or no store responds there.
     pub async fn connect(url: &str) -> Result<Self, GuardError> {
         let address = url.into_connection_info().map_err(GuardError::new)?;
         if matches!(address.addr(), ConnectionAddr::TcpTls { .. }) {
             provide_crypto();
         }
         let client = Client::open(address).map_err(GuardError::new)?;
-        // The manager tries again for each request; waiting longer inside of one would only make the service wait.
+        // The manager reconnects for each request, so there is no need to wait longer inside one.
         let config = ConnectionManagerConfig::new()
             .set_number_of_retries(1)
             .set_max_delay(Duration::from_millis(250))
-            .set_connection_timeout(Some(STORE_TIME / 2))
-            .set_response_timeout(Some(STORE_TIME));
+            .set_connection_timeout(Some(STORE_TIMEOUT / 2))
+            .set_response_timeout(Some(STORE_TIMEOUT));
         let connecting = ConnectionManager::new_with_config(client, config);
-        Ok(Self::new(in_time(STORE_TIME, connecting).await?))
+        Ok(Self::new(in_time(STORE_TIMEOUT, connecting).await?))
     }
 }
 
-/// rustls ends the program when it has several providers to choose from and nobody has chosen.
+/// Installs a crypto provider: rustls panics when several are compiled in and none is installed.
 fn provide_crypto() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // An error means that somebody else has chosen in the same moment.
+        // An error means that another one was just installed.
         _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     }
 }
 
 impl<C> RedisGuard<C> {
-    /// A guard on a connection of yours, such as a `redis::cluster_async::ClusterConnection`: every step touches a single
+    /// Creates a guard on a connection of yours, such as a `redis::cluster_async::ClusterConnection`: every step uses a single
     /// key.
     pub fn new(connection: C) -> Self {
         Self {
             connection,
-            namespace: "shared-inbox:webhook".into(),
-            lease: LEASE,
-            retention: RETRY_WINDOW,
-            time: STORE_TIME,
+            settings: StoreSettings::new("shared-inbox:webhook"),
             compares: Arc::new(AtomicBool::new(true)),
         }
     }
 
-    /// Sets a name for this app's marks, with which its keys begin; `shared-inbox:webhook` unless set. Two apps that share a
-    /// server need two.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
-        self.namespace = namespace.into();
-        self
-    }
-
-    /// Sets how long a claim lasts unless it is renewed; a minute unless set ([`LEASE`]).
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
-
-    /// Sets how long a handled event is remembered; 28 hours unless set ([`RETRY_WINDOW`]). The store removes it by itself.
-    #[must_use]
-    pub fn retention(mut self, retention: Duration) -> Self {
-        self.retention = retention;
-        self
-    }
-
-    /// Sets how long a step may take before the store counts as away; 2 seconds unless set. The service waits 10 seconds
-    /// for a response, and an event takes two steps.
-    #[must_use]
-    pub fn timeout(mut self, time: Duration) -> Self {
-        self.time = time;
-        self
-    }
+    store_settings!();
 }
 
 impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
     fn key(&self, delivery: &Delivery) -> String {
         let (endpoint, event) = (delivery.endpoint(), delivery.event());
-        // The length tells where the endpoint ends, whatever it is called.
-        format!("{}:{}:{endpoint}:{event}", self.namespace, endpoint.len())
+        // The length separates the endpoint from the event.
+        format!("{}:{}:{endpoint}:{event}", self.settings.namespace, endpoint.len())
     }
 
-    /// Claims an event of which the store knows nothing.
+    /// Claims an event that the store does not know.
     async fn first_claim(&self, delivery: &Delivery, fence: u64) -> Result<bool, GuardError> {
-        let life = milliseconds(self.lease) + milliseconds(self.retention);
+        let life = milliseconds(self.settings.lease) + milliseconds(self.settings.retention);
         let mut call = redis::cmd("SET");
         call.arg(self.key(delivery)).arg(self.value("claimed", fence)).arg("NX").arg("PX").arg(life);
         let mut connection = self.connection.clone();
-        in_time(self.time, call.query_async(&mut connection)).await
+        in_time(self.settings.timeout, call.query_async(&mut connection)).await
     }
 
-    /// Marks an event that was claimed like this, if the store can compare.
+    /// Commits such a claim, if the store supports `IFEQ`.
     async fn first_commit(&self, delivery: &Delivery, fence: u64) -> Result<bool, GuardError> {
         if !self.compares.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let mut call = redis::cmd("SET");
         call.arg(self.key(delivery)).arg(self.value("done", fence));
-        call.arg("IFEQ").arg(self.value("claimed", fence)).arg("PX").arg(milliseconds(self.retention));
+        call.arg("IFEQ")
+            .arg(self.value("claimed", fence))
+            .arg("PX")
+            .arg(milliseconds(self.settings.retention));
         let mut connection = self.connection.clone();
         let marking = async {
             let marked = call.query_async(&mut connection).await;
@@ -162,19 +128,22 @@ impl<C: ConnectionLike + Clone + Send + Sync> RedisGuard<C> {
             }
             marked
         };
-        in_time(self.time, marking).await
+        in_time(self.settings.timeout, marking).await
     }
 
-    /// As the script writes it.
+    /// Returns the value as the script writes it.
     fn value(&self, state: &str, fence: u64) -> String {
-        format!("{state} {fence} {}", milliseconds(self.retention))
+        format!("{state} {fence} {}", milliseconds(self.settings.retention))
     }
 
     async fn step(&self, step: &str, delivery: &Delivery, fence: u64) -> Result<i64, GuardError> {
         let mut call = SCRIPT.key(self.key(delivery));
-        call.arg(step).arg(fence).arg(milliseconds(self.lease)).arg(milliseconds(self.retention));
+        call.arg(step)
+            .arg(fence)
+            .arg(milliseconds(self.settings.lease))
+            .arg(milliseconds(self.settings.retention));
         let mut connection = self.connection.clone();
-        in_time(self.time, call.invoke_async(&mut connection)).await
+        in_time(self.settings.timeout, call.invoke_async(&mut connection)).await
     }
 
     async fn held(
@@ -192,8 +161,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 100 * 365 * 24 * 60 * 60 * 1000)
 }
 
-/// Where fences begin: microseconds since 1970. A store that lost its data gives larger ones than before, although nobody
-/// there remembers what came before.
+/// Returns the first fence: microseconds since 1970, so that a store that lost its data grants larger ones than before.
 fn first_fence() -> u64 {
     let since = UNIX_EPOCH.elapsed().unwrap_or_default().as_micros();
     u64::try_from(since).unwrap_or_default()
@@ -201,7 +169,7 @@ fn first_fence() -> u64 {
 
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGuard<C> {
     fn lease_time(&self) -> Duration {
-        self.lease
+        self.settings.lease
     }
 
     fn claim<'a>(&'a self, delivery: &'a Delivery) -> GuardFuture<'a, Claim> {
@@ -240,21 +208,12 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> ReplayGuard for RedisGua
     }
 
     fn abandon(&self, delivery: &Delivery, fence: FencingToken) {
-        let (guard, delivery) = (self.clone(), delivery.clone());
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // A claim that cannot be given back runs out.
-            runtime.spawn(async move { guard.release(&delivery, fence).await });
-        }
+        release_later(self.clone(), delivery, fence);
     }
 }
 
 impl<C> fmt::Debug for RedisGuard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisGuard")
-            .field("namespace", &self.namespace)
-            .field("lease", &self.lease)
-            .field("retention", &self.retention)
-            .field("timeout", &self.time)
-            .finish_non_exhaustive()
+        f.debug_struct("RedisGuard").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Claim, run, commit or release: in the caller's own future, for places where nothing outlives a request.
+//! Claims, runs, and commits or releases in the caller's own future, for platforms on which nothing outlives a request.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, ReplayGuard};
 
-/// How a delivery went, when nothing failed. With the features `axum` and `actix-web` it is a response: the bare
+/// The outcome of a delivery that did not fail. With the features `axum` and `actix-web` it is a response: the bare
 /// [`status`](Self::status).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -16,21 +16,21 @@ use super::guard::{Claim, ClaimStatus, Delivery, FencingToken, GuardError, Repla
 pub enum Handled<T> {
     /// It was handled now.
     Ran(T),
-    /// It was handled now, but the store could not note it: respond with success, or it comes again. `Handlers` goes on
-    /// trying to note it, in the background.
+    /// It was handled now, but the store could not record it: respond with success, or it comes again. `Handlers` repeats the
+    /// commit in the background.
     RanUnrecorded(T, GuardError),
-    /// It was handled now, but its claim had run out and gone to another try, which may have handled it too. Nothing was
-    /// noted: what is right is for that other try to say.
+    /// It was handled now, but its claim had expired and another attempt took it, which may have handled it too. Nothing was
+    /// recorded.
     Overtaken(T),
     /// It had been handled before.
     AlreadyDone,
-    /// Another try is being handled: not a success yet.
+    /// Another attempt is being handled: not a success yet.
     InProgress,
 }
 
 impl<T> Handled<T> {
-    /// Returns the HTTP status to respond with: 200, or 409 where it is not known to be done, so that the service tries again in
-    /// case the other try fails.
+    /// Returns the HTTP status to respond with: 200, or 409 where another attempt may still fail, so that the service tries
+    /// again.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
@@ -40,22 +40,21 @@ impl<T> Handled<T> {
     }
 }
 
-/// Why a delivery was not handled. Respond with [`status`](Self::status), so that the service tries again.
+/// An error returned when a delivery was not handled. Respond with [`status`](Self::status), so that the service tries again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandleError<E> {
-    /// The handler failed; the claim was given back.
+    /// The handler failed; the claim was released.
     Handler(E),
-    /// The handler failed, and the store could not take the claim back: tries get "in progress" until it runs out.
+    /// The handler failed, and the claim could not be released: attempts get "in progress" until it expires.
     HandlerUnreleased(E, GuardError),
-    /// The handler panicked; the claim was given back, or runs out.
+    /// The handler panicked; the claim was released, or expires.
     Panicked,
-    /// The handler ran for longer than this, which is the longest that it may, and was cancelled; the claim was given
-    /// back, or runs out.
+    /// The handler ran for longer than this limit and was cancelled; the claim was released, or expires.
     TimedOut(Duration),
-    /// The store could not say whether the event is new; the handler did not run.
+    /// The store was unavailable; the handler did not run.
     Guard(GuardError),
-    /// The program is about to end and begins nothing new; the handler did not run.
+    /// The program is shutting down; the handler did not run.
     ShuttingDown,
 }
 
@@ -95,22 +94,7 @@ impl<E: Error + 'static> Error for HandleError<E> {
     }
 }
 
-/// What a handler knows about its claim.
-///
-/// ```
-/// use shared_inbox_webhooks::replay::{Delivery, MemoryGuard, once};
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let guard = MemoryGuard::new();
-/// let delivery = Delivery::new("orders", "evt_1");
-/// let ran = once(&guard, &delivery, |claim| async move {
-///     // A store that refuses smaller numbers cannot be written to by a handler that was overtaken.
-///     println!("insert … where fence < {}", claim.fencing_token().0);
-///     Ok::<_, std::io::Error>(())
-/// });
-/// assert!(ran.await.is_ok());
-/// # }
-/// ```
+/// The claim of a running handler.
 #[derive(Clone, Debug)]
 pub struct ClaimGuard {
     fence: FencingToken,
@@ -129,14 +113,14 @@ impl ClaimGuard {
         }
     }
 
-    /// The number of this claim, larger than those of earlier claims of the same event.
+    /// Returns the number of this claim, larger than those of earlier claims of the same event.
     #[must_use]
     pub fn fencing_token(&self) -> FencingToken {
         self.fence
     }
 
-    /// Whether the claim is known to have gone to another try: what is done from now on is done twice. Learnt when the
-    /// claim is renewed, which [`Handlers`](super) does by itself.
+    /// Returns whether another attempt is known to have taken the claim: what is done from now on is done twice. Known after a
+    /// renewal, which [`Handlers`](super) does by itself.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
@@ -147,7 +131,7 @@ impl ClaimGuard {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that the handler has ended.
+    /// Records that the handler has ended.
     #[cfg(feature = "tokio")]
     pub(super) fn settle(&self) {
         self.settled.store(true, Ordering::Relaxed);
@@ -161,9 +145,9 @@ impl ClaimGuard {
 
 /// Runs `handler` unless the event has been handled or is being handled, in the caller's own future.
 ///
-/// For platforms on which nothing outlives a request. On a server use [`Handlers`](super) instead: there a sender that
-/// hangs up makes most frameworks drop the future half-way, and a claim that nobody renews runs out under a slow
-/// handler. Here the claim is given back when the handler fails, panics or is dropped.
+/// For platforms on which nothing outlives a request. On a server use [`Handlers`](super) instead: most frameworks drop the
+/// future when the sender hangs up, and this does not renew the claim of a slow handler. The claim is released when the handler
+/// fails, panics or is dropped.
 ///
 /// With the features `axum` and `actix-web` the result is a response, the bare status of [`Handled::status`] or
 /// [`HandleError::status`]: a route's function returns it as it is.
@@ -202,8 +186,7 @@ where
     };
     let mut held = Held { guard, delivery, fence, ended: false };
     let outcome = handler(ClaimGuard::new(fence)).await;
-    // Once the handler has done its work the event must not be given back, also when this future is dropped while the
-    // store is slow.
+    // After the handler's success the claim must not be released, also when this future is dropped while the store is slow.
     held.ended = outcome.is_ok();
     let outcome = match outcome {
         Ok(value) => Ok(match guard.commit(delivery, fence).await {
@@ -220,7 +203,7 @@ where
     outcome
 }
 
-/// Abandons the claim unless the delivery came to an end.
+/// Abandons the claim when dropped before the end.
 struct Held<'a, G: ReplayGuard + ?Sized> {
     guard: &'a G,
     delivery: &'a Delivery,

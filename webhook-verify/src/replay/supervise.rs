@@ -1,7 +1,7 @@
-//! Watching over a handler: its claim is renewed until its end has been noted, and however it ends, somebody is told.
+//! Supervises a handler: renews its claim until its end has been recorded, and logs its failure.
 //!
-//! The handler runs in a task of its own and is watched by another. So a handler that blocks its thread does not keep its
-//! watcher from running on another one.
+//! The handler runs in a task of its own and is supervised by another, so that a handler that blocks its thread does not block
+//! the renewal.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -18,12 +18,12 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::guard::{ClaimStatus, Delivery, GuardError, ReplayGuard};
 use super::run::{ClaimGuard, HandleError, Handled};
 
-/// The pauses between tries to commit: the first, and the longest.
+/// The first and the longest pause between attempts to commit.
 const COMMIT_BACKOFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
-/// How many leases long a commit is tried: a store that has been away for so long has other worries.
+/// How many leases long a commit is repeated.
 const COMMIT_LEASES: u32 = 10;
 
-/// Waits for a handler's end, for `limit` at most, and tells how it failed if it did.
+/// Waits for a handler's end, for `limit` at most, and logs its failure.
 pub(super) async fn end<T, E: fmt::Display>(
     mut task: JoinHandle<Result<T, E>>,
     delivery: &Delivery,
@@ -90,8 +90,8 @@ impl<G: ReplayGuard + 'static> Held<G> {
         .await
     }
 
-    /// Notes that the event has been handled. What the store cannot do at once is done in the background, in a task that
-    /// `counted` counts: whoever waits for the answer hears of the success while the service still listens.
+    /// Records that the event has been handled. If the store cannot do it at once, it is repeated in the background, in a task
+    /// that `counted` counts, so that the response is not delayed.
     pub(super) async fn commit<T>(mut self, value: T, counted: TaskTrackerToken) -> Handled<T> {
         self.claim.settle();
         match self.try_commit().await {
@@ -119,7 +119,7 @@ impl<G: ReplayGuard + 'static> Held<G> {
         committed
     }
 
-    /// Tries again until the store has answered.
+    /// Repeats the commit until the store has responded.
     async fn commit_later(mut self) {
         let last = Instant::now() + self.guard.lease_time().saturating_mul(COMMIT_LEASES);
         let [mut pause, longest] = COMMIT_BACKOFF;
@@ -137,7 +137,7 @@ impl<G: ReplayGuard + 'static> Held<G> {
         );
     }
 
-    /// Gives the claim back, so that the next try is handled.
+    /// Releases the claim, so that the next attempt is handled.
     pub(super) async fn release<E>(self, failure: HandleError<E>) -> HandleError<E> {
         let Self { guard, delivery, claim, renewal } = self;
         drop(renewal);
@@ -169,7 +169,7 @@ async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, claim: ClaimGu
         match guard.renew(&delivery, claim.fencing_token()).await {
             Ok(ClaimStatus::Held) => pause = lease / 3,
             Ok(ClaimStatus::Lost) => {
-                // A commit that is under way may have been first, and says itself what became of the claim.
+                // A commit in flight may have been first, and reports the claim itself.
                 if !claim.is_settled() {
                     claim.lose();
                     warn(&delivery, "renew", &"the claim has gone to another try");
@@ -184,13 +184,13 @@ async fn renew<G: ReplayGuard>(guard: Arc<G>, delivery: Delivery, claim: ClaimGu
     }
 }
 
-/// Tells of a handler that failed.
+/// Logs the failure of a handler.
 fn failed(delivery: &Delivery, error: &dyn fmt::Display) {
     let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
     tracing::error!(endpoint, event, event_type, %error, "a webhook's handler failed");
 }
 
-/// Tells of a step that the store could not do.
+/// Logs a step that the store could not do.
 pub(super) fn warn(delivery: &Delivery, step: &'static str, error: &dyn fmt::Display) {
     let (endpoint, event, event_type) = (delivery.endpoint(), delivery.event(), delivery.event_type());
     tracing::warn!(endpoint, event, event_type, step, %error, "a webhook's claim");

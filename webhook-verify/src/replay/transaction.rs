@@ -1,11 +1,11 @@
-//! The one form that is exactly once: the handler's effects and the mark that it is done commit together.
+//! Exactly once: the handler's effects and the mark of the event commit together.
 
 use std::pin::Pin;
 
 use super::guard::{Delivery, GuardFuture};
 use super::run::{HandleError, Handled};
 
-/// What a store says when an event is to be marked inside a transaction.
+/// The result of marking an event inside a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mark {
@@ -82,7 +82,7 @@ pub trait TransactionalInbox: Send + Sync {
     /// Starts a transaction.
     fn begin(&self) -> GuardFuture<'_, Self::Transaction>;
 
-    /// Writes the mark, or says that it is there. Whatever it returns but [`Mark::New`], the transaction is dropped.
+    /// Writes the mark, or returns that it is there. Unless it returns [`Mark::New`], the transaction is dropped.
     fn mark<'a>(
         &'a self,
         transaction: &'a mut Self::Transaction,
@@ -113,14 +113,13 @@ impl<I: TransactionalInbox + ?Sized> TransactionalInbox for std::sync::Arc<I> {
     }
 }
 
-/// What a handler inside a transaction gives: a boxed future that may borrow the transaction.
+/// The boxed future of a handler inside a transaction, which may borrow the transaction.
 pub type InTransaction<'t, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 't>>;
 
-/// Runs `handler` inside a transaction that also holds the mark of the event: exactly once for whatever the handler does
-/// through that transaction, whoever hangs up or dies. On a server use `Handlers::once_in_transaction`, which does the
-/// same in a task of its own.
+/// Runs `handler` inside a transaction that also holds the mark of the event: what the handler does through that transaction
+/// happens exactly once. On a server use `Handlers::once_in_transaction`, which does the same in a task of its own.
 ///
-/// A handler that fails, panics or is dropped leaves nothing behind. There is an example at [`TransactionalInbox`].
+/// A handler that fails, panics or is dropped changes nothing. [`TransactionalInbox`] has an example.
 ///
 /// # Errors
 /// When the handler fails, or the store does. A store that fails at the commit may have committed: the next try finds out.

@@ -1,4 +1,4 @@
-//! What a browser is answered.
+//! The responses of the page to a browser.
 
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
@@ -52,7 +52,7 @@ impl PageServer {
             return self.enter(form.secret.as_deref().unwrap_or_default());
         }
         match self.take(&id, cookie.as_deref(), form) {
-            // The page is shown by a request of its own, so that loading it again answers nothing.
+            // A redirect, so that reloading the page does not answer again.
             Ok(()) => html::elsewhere(&format!("/{id}")),
             Err(NotTaken::Form(status, why)) => html::says(status, "Not taken", why),
             Err(NotTaken::Over) => {
@@ -78,7 +78,7 @@ impl PageServer {
         if let EntryPoint::File { file, .. } = &mut case.entry {
             *file = None;
         }
-        // Not a redirect: a browser keeps the cookie to itself as long as another site has led the way.
+        // Not a redirect: a browser would not send the cookie on a navigation that another site started.
         let mut reply = html::onward(&format!("/{id}"));
         set_cookie(&mut reply, id, case);
         reply
@@ -106,7 +106,7 @@ impl PageServer {
         self.state(id).await
     }
 
-    /// Shows what became of a question that is not open any more.
+    /// Shows the outcome of a question that is no longer open.
     async fn state(&self, id: &str) -> Reply {
         let Some(mut stage) = self.cases().get(id).map(|case| case.stage.subscribe()) else {
             return not_here();

@@ -21,7 +21,7 @@ pub(super) const ENTRANCE: &str = "open";
 
 const STYLE: &str = include_str!("page.css");
 
-/// Returns what a private file holds: the way to the page, which a browser takes by itself.
+/// Returns the content of a private file: a form that a browser submits to the page by itself.
 pub(super) fn way_in(origin: &str, secret: &str) -> String {
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A question about an email</title>\
@@ -100,12 +100,12 @@ fn in_words(left: Duration) -> String {
     }
 }
 
-/// Returns a page that says one thing.
+/// Returns a page with one sentence.
 pub(super) fn says(status: StatusCode, title: &str, said: &str) -> Reply {
     page(status, title, &format!("<p>{}</p>", escape(said)), None)
 }
 
-/// Returns a page that says what became of a question, and when that was decided.
+/// Returns a page with the outcome of a question, and when it was decided.
 pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
     let exact = at.to_string();
     let body = format!(
@@ -116,7 +116,7 @@ pub(super) fn decided(title: &str, said: &str, at: Timestamp) -> Reply {
     page(StatusCode::OK, title, &body, None)
 }
 
-/// Returns the way to a page that is shown by a request of its own.
+/// Returns a redirect to this path.
 pub(super) fn elsewhere(path: &str) -> Reply {
     let mut reply = page(StatusCode::SEE_OTHER, "Thank you", "", None);
     if let Ok(path) = path.parse() {
@@ -125,7 +125,7 @@ pub(super) fn elsewhere(path: &str) -> Reply {
     reply
 }
 
-/// Returns a page that leads on to another at once.
+/// Returns a page that continues to this path at once.
 pub(super) fn onward(path: &str) -> Reply {
     let body = format!(
         "<meta http-equiv=\"refresh\" content=\"0; url={path}\"><p><a href=\"{path}\">Show the email</a></p>"
@@ -144,7 +144,7 @@ fn page(status: StatusCode, title: &str, body: &str, timing: Option<&str>) -> Re
     let mut reply = Response::new(Full::new(Bytes::from(text)));
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
-    // Nothing is loaded, nothing runs, nobody frames it, and the form leads back here.
+    // Nothing is loaded, runs or frames the page, and the form can only be sent here.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}' 'sha256-{}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
         BASE64_STANDARD.encode(Sha256::digest(STYLE)),

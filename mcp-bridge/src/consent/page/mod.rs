@@ -1,8 +1,8 @@
-//! The bridge's own page: asks for consent to one email where the client cannot, on this machine alone.
+//! The bridge's own page, on this machine alone: asks for consent to one email where the client cannot.
 //!
-//! A person comes to it with a secret that the model never sees: by a private file that the bridge opens in their browser,
-//! or by an address that their client shows. The secret works once. The browser that brought it gets a cookie, and from
-//! then on nothing else counts. On Linux a program of another user is turned away before it has said anything.
+//! A person opens it with a secret that the model never sees: by a private file that the bridge opens in their browser, or by an
+//! address that their client shows. The secret works once. The browser that used it gets a cookie, which is required from then
+//! on. On Linux, connections of other users are refused.
 
 mod answering;
 mod guard;
@@ -37,17 +37,17 @@ const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections are held at once; browsers open a few ahead.
 const MAX_CONNECTIONS: usize = 16;
 
-/// The page, which is not served before it is needed.
+/// The page, which is served when it is first needed.
 pub(crate) struct Page {
     clock: Arc<dyn Clock>,
     served: OnceCell<Arc<PageServer>>,
 }
 
-/// One question on the page. It is over when this is dropped, and then the email is forgotten.
+/// One question on the page. Dropping it closes the question and forgets the email.
 pub(crate) struct PageQuestion {
     served: Arc<PageServer>,
     id: String,
-    /// What the question is called where the address must not be told.
+    /// An id of the question that does not reveal its address.
     name: String,
     target: String,
     stage: watch::Receiver<Stage>,
@@ -129,12 +129,12 @@ impl PageQuestion {
         &self.target
     }
 
-    /// Returns a name for the question that does not give its address away.
+    /// Returns an id of the question that does not reveal its address.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Tells whether a browser has opened the page.
+    /// Returns a function that checks whether a browser has opened the page.
     pub(crate) fn opened(&self) -> impl Fn() -> bool + use<> {
         let (served, id) = (self.served.clone(), self.id.clone());
         move || served.cases().get(&id).is_some_and(|case| case.opened.is_some())
@@ -148,7 +148,7 @@ impl PageQuestion {
         }
     }
 
-    /// Tells the person what became of it.
+    /// Shows the outcome to the person.
     pub(crate) fn end(self, closing: ClosingPage) {
         self.served.end(&self.id, closing);
     }
@@ -174,7 +174,7 @@ async fn accept(listener: TcpListener, served: Arc<PageServer>) {
     while let Ok(place) = room.clone().acquire_owned().await {
         let (stream, visitor) = match listener.accept().await {
             Ok(accepted) => accepted,
-            // Too many open files, or a browser that went away: neither is worth ending for.
+            // Too many open files, or a browser that went away: neither is fatal.
             Err(_) => {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
@@ -202,7 +202,7 @@ impl PageServer {
     fn cases(&self) -> MutexGuard<'_, HashMap<String, QuestionState>> {
         let mut cases = self.cases.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
-        // What was said at the end stays for a while, for whoever looks again.
+        // The closing page can be loaded again for a while.
         cases.retain(|_, case| now.saturating_duration_since(case.since) < 2 * ANSWER_TIMEOUT);
         cases
     }

@@ -1,5 +1,5 @@
-//! A file for one pair of eyes: takes the browser to the page without the secret ever being an argument of a program, where
-//! every user of the machine could read it.
+//! A private file that takes the browser to the page, so that the secret is never an argument of a program, which every user of
+//! the machine could read.
 
 use std::{
     env, fs,

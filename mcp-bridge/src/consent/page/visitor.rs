@@ -1,16 +1,16 @@
-//! Whose program it is that connects to the page. Linux tells, in its table of connections; elsewhere the secret must do.
+//! Finds the user of a connection to the page in Linux's table of connections. Elsewhere only the secret protects the page.
 
 use std::{fs, net::SocketAddr};
 
 const TABLE: &str = "/proc/net/tcp";
 
-/// Returns whether the program at the other end of a connection is another user's. The superuser is nobody to hide from.
+/// Returns whether the other end of a connection belongs to another user. The superuser is not another user.
 pub(super) fn is_another_user(visitor: SocketAddr, page: SocketAddr) -> bool {
     knows_its_visitors()
         && fs::read_to_string(TABLE).is_ok_and(|table| stands_as_another_user(&table, visitor, page))
 }
 
-/// Returns whether this machine tells whose program connects to the page.
+/// Returns whether this machine has a table of connections with their users.
 pub(crate) fn knows_its_visitors() -> bool {
     cfg!(target_os = "linux") && !is_in_windows() && fs::metadata(TABLE).is_ok()
 }
@@ -43,11 +43,11 @@ fn stands_as_another_user(table: &str, visitor: SocketAddr, page: SocketAddr) ->
     // A table without the page itself is about something else.
     let Some(ours) = entries(table).find(listens) else { return false };
     let theirs = entries(table).find(|entry| entry.local == visitor && entry.remote == page);
-    // Whoever has hung up already stands there without a name, or not at all.
+    // A connection that was closed already has no owner, or is not in the table.
     !theirs.is_some_and(|theirs| theirs.held && (theirs.user == ours.user || theirs.user == "0"))
 }
 
-/// Returns an address as it stands in the table.
+/// Returns an address in the form of the table.
 fn in_table(address: SocketAddr) -> Option<String> {
     match address {
         SocketAddr::V4(v4) => Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(v4.ip().octets()), v4.port())),

@@ -45,7 +45,7 @@ impl Bridge {
             .unwrap_or_default()
     }
 
-    /// In a prompt an inbox goes by its address, in a resource by its id.
+    /// Returns inboxes by address in a prompt, by id in a resource.
     async fn mailboxes(&self, connection: &Connection, typed: &str, in_prompt: bool) -> Found {
         let all = self.inboxes.mailboxes(&connection.client, ReadPriority::Background).await?.into_iter();
         let fits = all.filter(|m| has(typed, &[m.id.as_str(), &m.name, &m.address]));

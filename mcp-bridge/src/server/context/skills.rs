@@ -21,7 +21,7 @@ pub(in crate::server) const GET: &str = "skills/get";
 /// The scheme of their addresses.
 pub(in crate::server) const SCHEME: &str = "skill://";
 
-/// How long a client may keep what it was told: people edit their skills.
+/// How long a client may cache the list: people edit their skills.
 const SKILLS_TTL_MS: u64 = 60_000;
 const MARKDOWN: &str = "text/markdown";
 

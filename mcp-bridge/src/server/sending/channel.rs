@@ -79,14 +79,14 @@ impl OpenQuestion {
                     match shown {
                         PageDelivery::Given => {}
                         PageDelivery::ByClient(handle) => match said(handle, clock, withdrawn).await {
-                            // The person agreed to open the page, and has said nothing about the email yet.
+                            // The person agreed to open the page, and has not answered yet.
                             Ok((ElicitationAction::Accept, _)) => {}
                             Ok((action, _)) => {
                                 return QuestionOutcome::Answer(Decision::new(&action, None).after(took()));
                             }
                             Err(outcome) => return outcome,
                         },
-                        // A browser that is there already may have opened the page, whatever its opener says later.
+                        // A running browser may have opened the page even if its opener failed.
                         PageDelivery::InBrowser(opener) => match opener.await {
                             Ok(Ok(())) => {}
                             _ if opened() => {}
@@ -114,7 +114,7 @@ impl OpenQuestion {
 
 type ElicitationReply = (ElicitationAction, Option<serde_json::Value>);
 
-/// Waits for what the client says to a question, and withdraws a question that nobody waits for any more.
+/// Waits for the client's reply to a question, and withdraws a question that is no longer wanted.
 async fn said(
     handle: RequestHandle<RoleServer>,
     clock: &dyn Clock,
@@ -130,7 +130,7 @@ async fn said(
                 tracing::warn!(code = error.code.0, "the client could not ask for consent");
                 Err(QuestionOutcome::Failed(NO_CLIENT))
             }
-            // The client is gone: nobody is there to want a draft.
+            // The client is gone, and does not want a draft.
             Err(_) => Err(QuestionOutcome::Withdrawn),
         },
         () = withdrawn.cancelled() => (QuestionOutcome::Withdrawn, "The call was cancelled."),

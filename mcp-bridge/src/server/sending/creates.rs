@@ -1,4 +1,4 @@
-//! Creates: notes, replies, document requests. Each is made once, however often it is asked for.
+//! Creates notes, replies and document requests, each once, however often the call is repeated.
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ impl Create {
         Self { id, what: CreateInput::Note(note) }
     }
 
-    /// Returns what tells this create from any other.
+    /// Returns a digest that identifies this create.
     pub(super) fn digest(&self) -> Result<Digest, CallToolResult> {
         Digest::of(&(&self.id, &self.what)).map_err(|e| failed(e.to_string()))
     }
@@ -122,7 +122,7 @@ impl Sender {
         Err(changed("Already done.", answer, Some(&added)))
     }
 
-    /// Makes it, and remembers what became of it. `seen` is the conversation as it was a moment ago, if it was read.
+    /// Makes it, and remembers the outcome. `seen` is the conversation as it was a moment ago, if it was read.
     pub(super) async fn make(
         &self,
         connection: &Connection,
@@ -160,7 +160,7 @@ impl Sender {
         }
         let intent = match record::current().map(|record| record.intend(sends)).transpose() {
             Ok(intent) => intent,
-            // Whoever asked for a record has to answer for every email; a note or a draft reaches nobody.
+            // With an audit every email must be recorded; a note or a draft reaches no customer.
             Err(_) if sends => {
                 return Err(failed(
                     "Nothing was sent: the file of --audit cannot be written to, and an email that is not written down does not \
@@ -259,7 +259,7 @@ fn done(done: &Ack) -> Value {
     json!({ "ok": done.ok })
 }
 
-/// Returns the response that was lost, as far as the timeline tells it.
+/// Returns the lost response, as far as the timeline shows it.
 fn seen(item: &TimelineItem) -> Value {
     match item {
         TimelineItem::Message(m) => json!({ "messageId": m.id, "status": m.status }),

@@ -123,7 +123,7 @@ impl Sender {
         Ok(OpenQuestion::Page { question, shown })
     }
 
-    /// Waits for the answer and acts on it, whoever still waits for the result.
+    /// Waits for the answer and acts on it, whether or not a call still waits for the result.
     async fn run(
         self: Arc<Self>,
         owner: QuestionOwner,
@@ -188,7 +188,7 @@ impl Sender {
         }
     }
 
-    /// Sends once. The email would go to whoever is the contact now, so after a while the conversation is read again.
+    /// Sends once. The contact may have changed, so after a while the conversation is read again.
     async fn send_once(&self, case: &ConsentRequest, slot: &mut CreateSlot) -> Result<CallToolResult> {
         let now = self.clock.now();
         let mut reading = case.reading.clone();

@@ -1,7 +1,5 @@
-//! The memory of what was just created, so that a model that repeats itself does not repeat an email.
-//!
-//! The service has no way to tell a repeat from a second item that is meant. Within two minutes, the same call with
-//! the same words is a repeat.
+//! The recent creates, so that a model that repeats a call does not repeat an email: within two minutes, the same call with the
+//! same text is a repeat.
 
 use std::{
     collections::HashMap,
@@ -40,7 +38,7 @@ impl RecentCreates {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             slots.retain(|_, slot| {
-                // A slot that somebody holds or waits for stays; an empty or old one goes.
+                // A slot that is in use is kept; an empty or old one is removed.
                 Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|outcome| outcome.is_fresh(now))
             });
             Arc::clone(slots.entry(create).or_default())

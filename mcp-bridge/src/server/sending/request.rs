@@ -71,7 +71,7 @@ impl CustomerEmail {
 pub(super) struct ConsentRequest {
     pub(super) connection: Arc<Connection>,
     pub(super) mail: CustomerEmail,
-    /// What the person is asked by.
+    /// The conversation that the person's preview is made from.
     pub(super) reading: ReadConversation,
     pub(super) preview: EmailPreview,
     /// What a consent is bound to: what the person sees, what is sent, and the email that it answers.

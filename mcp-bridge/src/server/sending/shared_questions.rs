@@ -1,8 +1,7 @@
 //! Open questions, each shared by every call that waits for its answer.
 //!
-//! A client gives up on a call after a minute, and a person may take five. So a question outlives the call that asked
-//! it: what the person says is acted upon all the same, and the same call made again finds it. Only a call that the client
-//! cancels takes its question back.
+//! A client gives up on a call after a minute, and a person may take five. So a question outlives its call: the answer is acted
+//! upon, and the same call made again finds it. Only a call that the client cancels withdraws its question.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -25,10 +24,10 @@ use crate::{
     server::{record::note, results::failed},
 };
 
-/// How long a call waits for a person before it says that the question is still open.
+/// How long a call waits for a person before it returns that the question is still open.
 const CALL_WAIT_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// How many results are kept for clients that come back for them.
+/// How many results are kept for clients to collect.
 const MAX_KEPT_RESULTS: usize = 8;
 
 /// The questions that are open, and the results that a client of the newer protocol has yet to come for.
@@ -103,7 +102,7 @@ impl SharedQuestions {
     }
 }
 
-/// The owner of a question that is being asked, which is no longer open when this is dropped.
+/// The owner of an open question. Dropping it closes the question.
 pub(super) struct QuestionOwner {
     questions: SharedQuestions,
     seen: Digest,
@@ -112,7 +111,7 @@ pub(super) struct QuestionOwner {
 }
 
 impl QuestionOwner {
-    /// Ends it, for everyone who waits. False: nobody does.
+    /// Ends it for all calls that wait. Returns whether any call waits.
     pub(super) fn end(self, result: CallToolResult, consent: Option<Consent>) -> bool {
         // Whoever comes after this makes a new question, so it is removed first.
         self.free();
@@ -120,14 +119,14 @@ impl QuestionOwner {
         self.question.present.load(Ordering::Relaxed) > 0
     }
 
-    /// Keeps its result for whoever comes with this handle.
+    /// Keeps its result for a call with this handle.
     pub(super) fn keep(&self, handle: &str) {
         let mut kept = self.questions.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.truncate(MAX_KEPT_RESULTS - 1);
         kept.push_front((handle.to_owned(), self.seen, self.question.clone()));
     }
 
-    /// Wakes when nobody wants to know any more.
+    /// Returns the token that is cancelled when no call wants the answer.
     pub(super) fn withdrawn(&self) -> CancellationToken {
         self.question.withdrawn.clone()
     }
@@ -155,7 +154,7 @@ impl Drop for QuestionOwner {
 /// has left it open.
 pub(super) struct Waiter {
     question: PendingQuestion,
-    /// Whether the question stays when this call goes.
+    /// Whether the question stays open when this call ends.
     kept: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Arguments that a tool does not have are refused, with the name that was probably meant: a model that is told nothing
-//! believes that they counted.
+//! Refuses unknown arguments, and suggests the name that was probably meant: a model would believe that an ignored argument
+//! counted.
 
 use rmcp::model::JsonObject;
 use serde_json::Value;

@@ -120,7 +120,7 @@ impl Bridge {
                 admit(&id).await?;
                 let status = input.status.clone();
                 let done = thread(&id).set_status(status.clone()).await;
-                self.inboxes.changed(&id, done).map_err(denied)?;
+                self.inboxes.admitted(&id, done).map_err(denied)?;
                 changed(&format!("{id} is {status} now."), json!({ "ok": true, "status": status }), None)
             }
             Operation::TagConversation => {
@@ -130,7 +130,7 @@ impl Bridge {
                 }
                 admit(&id).await?;
                 let done = thread(&id).edit_tags().input(input.clone()).await;
-                self.inboxes.changed(&id, done).map_err(denied)?;
+                self.inboxes.admitted(&id, done).map_err(denied)?;
                 self.tagged(&id, &input)
             }
             Operation::AssignConversation => self.assign(id, arguments, connection).await?,
@@ -154,14 +154,14 @@ impl Bridge {
     }
 }
 
-/// Returns the views that are to be listed one by one, when every status is asked for.
+/// Returns the views to list one by one when every status is requested.
 fn views(arguments: &mut Value) -> &'static [View] {
     if arguments.get("view").is_none_or(|view| view != tools::ANY) {
         return &[];
     }
     let of_reference =
         arguments.get("reference").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    // The service lists every status itself where it is asked for a reference.
+    // With a reference the service lists every status itself.
     arguments["view"] = if of_reference { "all".into() } else { Value::Null };
     if of_reference { &[] } else { &ALL_VIEWS }
 }

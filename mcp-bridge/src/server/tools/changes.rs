@@ -53,25 +53,22 @@ impl Bridge {
         connection: &Connection,
     ) -> Result<CallToolResult, CallToolResult> {
         let mut named = None;
-        if let (Ok(id), Some(to)) = (&id, arguments.get("to").and_then(Value::as_str)) {
-            let member = match spelled(to) {
-                Some(to) => Ok(to),
-                None if to.is_empty() => Err(None),
-                None => Err(Some(self.teammate(connection, id, to).await?)),
-            };
-            match member {
-                Ok(to) => arguments["to"] = to.to_string().into(),
-                Err(Some(member)) => {
-                    arguments["to"] = member.id.to_string().into();
+        let to = arguments.get("to").and_then(Value::as_str).filter(|to| !to.is_empty());
+        if let (Ok(id), Some(to)) = (&id, to) {
+            let to = match spelled(to) {
+                Some(to) => to,
+                None => {
+                    let member = self.teammate(connection, id, to).await?;
                     named = Some(member.name);
+                    member.id
                 }
-                Err(None) => {}
-            }
+            };
+            arguments["to"] = to.to_string().into();
         }
         let (id, input) = with(id, read_arguments::<AssignConversation>(arguments))?;
         self.inboxes.admit(&connection.client, &id).await.map_err(denied)?;
         let done = connection.client.conversation(&id).assign(&input.to).await;
-        self.inboxes.changed(&id, done).map_err(denied)?;
+        self.inboxes.admitted(&id, done).map_err(denied)?;
         let name = match &input.to {
             AssignTo::Me => Some(connection.me.agent.name.clone()),
             to => named.or_else(|| self.cache.name(to)),
@@ -139,7 +136,7 @@ impl Bridge {
         }
     }
 
-    /// Makes a draft, or sends, or asks; and remembers the words as ours.
+    /// Makes a draft, or sends, or asks; and remembers the text as ours.
     pub(in crate::server) async fn mail(
         &self,
         connection: &std::sync::Arc<Connection>,
@@ -168,7 +165,7 @@ fn spelled(to: &str) -> Option<AssignTo> {
     to.parse().ok().or_else(bare)
 }
 
-/// Returns those who are called so: by their whole name, or else by a part of it.
+/// Returns the members with this name, or else with it as a part of their name.
 fn matching<'a>(team: &'a [TeamMember], name: &str) -> Vec<&'a TeamMember> {
     let name = name.trim().trim_start_matches('@').to_lowercase();
     let whole: Vec<_> = team.iter().filter(|m| m.name.to_lowercase() == name).collect();

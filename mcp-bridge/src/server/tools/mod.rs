@@ -1,4 +1,4 @@
-//! The catalogue's tools in the words of the protocol, and what the bridge adds to their arguments.
+//! The catalogue's tools in the protocol's form, with the arguments that the bridge adds.
 
 mod arguments;
 mod calls;
@@ -38,7 +38,7 @@ fn tool(operation: Operation) -> Option<Tool> {
             });
         }
         Operation::ListConversations => {
-            // With `reference` it is the service's `all`, which goes with nothing else.
+            // With `reference` it is the service's `all`.
             arguments["view"]["enum"] = json!(["open", "waiting", "snoozed", "closed", ANY]);
             arguments["view"]["description"] = "waiting: on the customer; any: every status.".into();
         }
@@ -48,7 +48,7 @@ fn tool(operation: Operation) -> Option<Tool> {
         _ => {}
     }
     close(&mut input);
-    // Only what is not said by saying nothing: a model pays for every word of this list.
+    // Only annotations that differ from their default: a model pays for every token of this list.
     let mut annotations = ToolAnnotations::new();
     if tool.read_only {
         annotations = annotations.read_only(true);

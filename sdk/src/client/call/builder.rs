@@ -1,4 +1,4 @@
-//! A request that has not been sent yet: a small builder that is sent by awaiting it.
+//! A request that is sent by awaiting it.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -7,19 +7,20 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::identity::check_scope;
+use super::list::List;
 use super::options::call_options;
 use super::payload::{Payload, body, invalid, label, outgoing, query};
 use super::response::Response;
 use crate::client::engine::{Core, HttpResponse, decode};
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options};
-use crate::input::Input;
-use crate::{Conversation, ConversationId, Method, Operation, Problems};
+use crate::input::{Input, ListConversations};
+use crate::{Conversation, ConversationId, ConversationSummary, Method, Operation, Problems};
 
-/// A call that is made by awaiting it. `I` is its input, `O` what it gives.
+/// A request that is sent by awaiting it. `I` is its input, `O` its output.
 ///
-/// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for what takes no
-/// less: `tokio::spawn`, `join_all`, an arm of a `select!`.
+/// Nothing happens before it is awaited. It can be cloned and kept. `into_future` makes a future of it, for `tokio::spawn`,
+/// `join_all` or `select!`.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -38,7 +39,7 @@ pub struct Request<I, O> {
     prepare: fn(&I) -> Result<Payload, Problems>,
     read: fn(&I, &HttpResponse) -> Result<O>,
     pub(crate) options: Options,
-    /// What the client remembers of the response.
+    /// Records what the client needs of the response.
     learn: fn(&Core, &O),
 }
 
@@ -71,7 +72,7 @@ impl<I: Input, O: DeserializeOwned> Request<I, O> {
 }
 
 impl<I: Input, O> Request<I, O> {
-    /// A call whose response is more than its JSON.
+    /// Creates a request whose response is read by `read`.
     pub(crate) fn reading(
         core: &Arc<Core>,
         operation: Operation,
@@ -86,10 +87,18 @@ impl<I: Input, O> Request<I, O> {
         Self::make(core, operation, conversation, input, prepare, read)
     }
 
-    /// Takes the whole input at once, instead of what was set so far.
+    /// Replaces the input.
     pub fn input(mut self, input: I) -> Self {
         self.input = input;
         self
+    }
+}
+
+impl Request<ListConversations, List<ConversationSummary>> {
+    pub(crate) fn conversations(core: &Arc<Core>, input: ListConversations) -> Self {
+        Self::reading(core, Operation::ListConversations, None, input, |input, response| {
+            List::read(input.limit, response)
+        })
     }
 }
 
@@ -119,15 +128,6 @@ impl<I, O> Request<I, O> {
 
 impl<I, O> Request<I, O> {
     /// Sends the request and returns the value together with status, headers and number of attempts.
-    ///
-    /// ```no_run
-    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// let tags = inbox.tags().with_details().await?;
-    /// println!("{} tags after {} attempts", tags.len(), tags.attempts());
-    /// println!("{:?}", tags.headers().and_then(|headers| headers.get("x-request-id")));
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn with_details(self) -> Result<Response<O>> {
         let label = label(self.operation);
         let payload = (self.prepare)(&self.input).map_err(|problems| invalid(problems, &label))?;
@@ -183,7 +183,7 @@ impl<I: fmt::Debug, O> fmt::Debug for Request<I, O> {
     }
 }
 
-/// A read of the conversation.
+/// Returns a read of the conversation.
 pub(crate) fn read(
     core: &Arc<Core>,
     conversation: &ConversationId,

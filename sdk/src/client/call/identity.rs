@@ -1,4 +1,4 @@
-//! Whose key this is, and what it may do.
+//! The identity and scopes of the key.
 
 use super::payload::{Payload, outgoing};
 use crate::client::engine::{Core, decode};
@@ -6,14 +6,14 @@ use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::Options;
 use crate::{Me, Operation, Scope};
 
-/// Whose key this is; asked for once.
+/// Returns whose key this is, requested once.
 pub(crate) async fn identity<'a>(core: &'a Core, options: &Options) -> Result<&'a Me> {
     let ask = || async {
         let out = outgoing(core, Operation::Me, None, Payload::default(), Operation::Me.scope())?;
         let response = core.run(&out, options).await?;
         decode(&response).map_err(|error| error.for_call(&out.label, response.attempts))
     };
-    // Another call may be asking already, with more time than this one has. Like that of an attempt, the time is real.
+    // Another call may be requesting it already, with a later deadline. Like that of an attempt, the time is real.
     let left = core.budget(options).left();
     match tokio::time::timeout(left, core.me.get_or_try_init(ask)).await {
         Ok(me) => me,
@@ -21,18 +21,18 @@ pub(crate) async fn identity<'a>(core: &'a Core, options: &Options) -> Result<&'
     }
 }
 
-/// Fails when the client was told to check scopes and the key lacks this one.
+/// Fails when the client checks scopes and the key lacks this one.
 pub(crate) async fn check_scope(
     core: &Core,
     operation: Operation,
     scope: &Scope,
     options: &Options,
 ) -> Result<()> {
-    // Anyone may ask who they are; without that there is no response to check against.
+    // `GET /me` needs no scope, and its response is needed for the check.
     if !core.check_scopes || operation == Operation::Me {
         return Ok(());
     }
-    // Keys with other scopes always have `read`, so an unreadable `GET /me` is a failure of its own.
+    // Keys with other scopes always have `read`, so a failed `GET /me` is another failure.
     if identity(core, options).await?.allows(scope) {
         Ok(())
     } else {

@@ -6,12 +6,11 @@ use serde::de::DeserializeOwned;
 
 use crate::client::engine::{HttpResponse, decode};
 use crate::client::error::Result;
-use crate::input::{ListConversations, SearchDocuments};
 use crate::limits;
 
-/// The items of a list, as a slice that also says whether it [may be cut](Self::is_cut).
+/// The items of a list: a slice that knows whether it [may be cut](Self::is_cut).
 ///
-/// The service has no cursor: a list ends at its limit, and there is no way to ask for the rest but to narrow it.
+/// The service has no cursor: a list ends at its limit, and the rest can be read only by narrowing the list.
 /// [`Client::sweep`](crate::Client::sweep) does that for conversations.
 ///
 /// ```no_run
@@ -31,42 +30,25 @@ pub struct List<T> {
 }
 
 impl<T> List<T> {
-    /// Whether there may be more: the list is as long as its limit.
+    /// Returns whether there may be more items: the list is as long as its limit.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// The items alone.
+    /// Returns the items.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         self.items
     }
 
-    pub(crate) fn read<I: Limited>(input: &I, response: &HttpResponse) -> Result<Self>
+    pub(crate) fn read(limit: Option<u32>, response: &HttpResponse) -> Result<Self>
     where
         T: DeserializeOwned,
     {
         let items: Vec<T> = decode(response)?;
-        let cut = items.len() >= input.limit().unwrap_or(limits::LIST_DEFAULT) as usize;
+        let cut = items.len() >= limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         Ok(Self { items, cut })
-    }
-}
-
-/// An input with a limit.
-pub(crate) trait Limited {
-    fn limit(&self) -> Option<u32>;
-}
-
-impl Limited for ListConversations {
-    fn limit(&self) -> Option<u32> {
-        self.limit
-    }
-}
-
-impl Limited for SearchDocuments {
-    fn limit(&self) -> Option<u32> {
-        self.limit
     }
 }
 
@@ -74,12 +56,6 @@ impl<T> Deref for List<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
         &self.items
-    }
-}
-
-impl<T> From<List<T>> for Vec<T> {
-    fn from(list: List<T>) -> Self {
-        list.items
     }
 }
 

@@ -1,5 +1,4 @@
-//! A call is a small builder that is made by awaiting it: what is common to all of them, what can be set on each, the key's
-//! own identity, and the door to endpoints that this crate does not know.
+//! Requests that are sent by awaiting them: what is common to all, the settings of each, the key's identity, and raw requests.
 
 mod builder;
 mod identity;

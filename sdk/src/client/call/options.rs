@@ -1,27 +1,27 @@
-//! What every call can set for itself.
+//! The options of every call.
 
-/// The overrides that every call has.
+/// The setters of these options.
 macro_rules! call_options {
     () => {
-        /// Background work: goes after interactive calls and leaves a part of the rate limit for them.
+        /// Makes this background work: it queues after interactive calls and leaves a part of the rate limit for them.
         pub fn bulk(mut self) -> Self {
             self.options.priority = $crate::client::Priority::Bulk;
             self
         }
 
-        /// The time for one attempt, instead of the client's.
+        /// Sets the time for one attempt, instead of the client's.
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
             self.options.timeout = timeout;
             self
         }
 
-        /// The time for the call as a whole, retries and waits included, instead of the client's.
+        /// Sets the time for the call, with retries and waits, instead of the client's.
         pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
             self.options.deadline = deadline;
             self
         }
 
-        /// How often to repeat, instead of the client's policy.
+        /// Sets how often to repeat, instead of the client's policy.
         pub fn retry(mut self, policy: $crate::client::RetryPolicy) -> Self {
             self.options.retry = policy;
             self

@@ -39,14 +39,6 @@ pub struct RawRequest {
 }
 
 /// The response to a [`RawRequest`], in the 200s.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// let response = inbox.raw(shared_inbox::http::Method::GET, "/webhooks").await?;
-/// println!("{} {} bytes", response.status(), response.bytes().len());
-/// # Ok(())
-/// # }
-/// ```
 pub struct RawResponse(HttpResponse);
 
 impl RawRequest {

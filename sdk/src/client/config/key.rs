@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::client::policy::KeyFingerprint;
 
 /// Letters and digits after the prefix.
-const BODY: usize = 48;
+const KEY_BODY_CHARS: usize = 48;
 
 /// An API key: `rk_live_`, `rk_test_` or the older `rk_`, then 48 letters and digits.
 ///
@@ -29,12 +29,6 @@ pub struct ApiKey {
 }
 
 /// The text is not an API key. Says what is wrong with it without repeating it.
-///
-/// ```
-/// use shared_inbox::{ApiKey, InvalidApiKey};
-///
-/// assert_eq!(ApiKey::parse("hunter2").unwrap_err(), InvalidApiKey::Prefix);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidApiKey {
@@ -68,7 +62,7 @@ impl ApiKey {
             .find(|prefix| text.starts_with(prefix))
             .ok_or(InvalidApiKey::Prefix)?;
         let body = &text[prefix.len()..];
-        if body.len() != BODY || !body.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        if body.len() != KEY_BODY_CHARS || !body.bytes().all(|b| b.is_ascii_alphanumeric()) {
             return Err(InvalidApiKey::Body);
         }
         Ok(Self { secret, prefix })

@@ -1,4 +1,4 @@
-//! Creating a note, a reply or a document request: the call as its builder shows it.
+//! The builder of a create: a note, a reply or a document request.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,21 +20,9 @@ use crate::{Conversation, ConversationId};
 /// However the network and the service behave, awaiting it never makes two items where one was meant, and an error never
 /// claims that nothing happened when something did; see [Lost responses](crate#lost-responses).
 ///
-/// Creates in one conversation through one client (and its clones) go one after the other, so a future that is begun and then
-/// neither polled nor dropped holds up the next, up to its deadline. Dropping the future is safe: the request under way may
-/// still take effect, and nothing else will happen. If you may drop it, get
-/// [`unconfirmed`](Self::unconfirmed) before awaiting it.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
-/// let thread = inbox.conversation(&id);
-/// let conversation = thread.get().await?;
-/// if conversation.tags.iter().any(|tag| tag == "refund") {
-///     thread.reply("Your refund is on its way.").await?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// Creates in one conversation through one client (and its clones) run one after the other, so a future that is neither polled
+/// nor dropped blocks the next one, up to its deadline. Dropping the future is safe: the request in flight may still take
+/// effect, and nothing else happens. If you may drop it, get [`unconfirmed`](Self::unconfirmed) before awaiting it.
 #[derive(Clone)]
 #[must_use = "a call is made by awaiting it"]
 pub struct CreateRequest<I> {
@@ -65,23 +53,23 @@ impl<I: CreateInput> CreateRequest<I> {
         Self { core, log, conversation: conversation.clone(), input, seen: None, options }
     }
 
-    /// How to find out what became of a lost response, instead of what the client does.
+    /// Sets how to recover a lost response, instead of the client's setting.
     pub fn verification(mut self, verification: Verification) -> Self {
         self.options.verification = verification;
         self
     }
 
-    /// Says that what is in `conversation`, as it was read before, is not new. Helps to recover a lost response where another
-    /// client has read it; this client knows what it has read itself.
+    /// Declares that the items of `conversation`, as it was read before, are not new. Helps to recover a lost response where
+    /// another client has read it; this client knows what it has read itself.
     ///
-    /// A read of another conversation is refused when the create is awaited, before anything is sent.
+    /// A read of another conversation is an error when the create is awaited, before anything is sent.
     pub fn seen(mut self, conversation: &Conversation) -> Self {
         let keys = item_keys(conversation).map(|(key, _)| key).collect();
         self.seen = Some(Seen { conversation: conversation.id.clone(), keys });
         self
     }
 
-    /// What this client, or its user, has read of the conversation.
+    /// Returns the items that this client, or its user, has read.
     pub(super) fn seen_keys(&self) -> BTreeSet<String> {
         let read = self.core.reads.of(&self.conversation);
         let seen = self.seen.iter().filter(|seen| seen.conversation == self.conversation);
@@ -89,7 +77,7 @@ impl<I: CreateInput> CreateRequest<I> {
     }
 
     /// Returns what is needed to find out later whether this create took effect, for a caller that may drop the future before
-    /// there is a result. Items that are older than this moment by the service's clock are told from it.
+    /// there is a result. Items that are older than this call by the service's clock do not count.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {

@@ -1,6 +1,6 @@
-//! How a create is carried out: it is never repeated blindly. After a lost response the conversation is read until the item
-//! shows, or until it would have shown. Then, with a place in the rate limit reserved, one more read decides: when nothing is
-//! new that could be it, it is sent again at once, and never a third time.
+//! Executes a create, which is never repeated blindly. After a lost response the conversation is read until the item shows, or
+//! until it would have shown. Then one more read decides, with a permit for the request in hand: when nothing new could be the
+//! item, the create is sent again at once, and never a third time.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::input::{CreateInput, Created};
 use super::read_back::{Lookup, look, read_back, recent_creates};
 use super::recent_creates::RecentCreates;
 use crate::client::call::{Response, body, check_scope, invalid, outgoing};
-use crate::client::engine::{Budget, Next, Outgoing, Place, decode, item_keys, next};
+use crate::client::engine::{Budget, HeldPermit, Next, Outgoing, decode, item_keys, next};
 use crate::client::error::{Before, Certainty, Expected, Result, UnconfirmedCreate};
 use crate::client::policy::{Options, Priority, RetryPolicy, Verification};
 use crate::{Idempotency, Problem, Problems, Scope};
@@ -17,15 +17,15 @@ use crate::{Idempotency, Problem, Problems, Scope};
 /// The first wait before a read-back; doubles up to [`MAX_LOOK_INTERVAL`].
 const FIRST_LOOK_INTERVAL: Duration = Duration::from_millis(500);
 const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(4);
-/// How long a place in the rate limit is kept for the read before it is used.
-const RESERVATION_TIMEOUT: Duration = Duration::from_secs(120);
-/// A place that is in use is free again after more than a minute. Whoever has one and waits for another no longer than this
-/// does not wait for its own.
-const MAX_WAIT_WITH_PLACE: Duration = Duration::from_secs(60);
-/// A read that is older than this does not say what was there when the request was sent.
-const FRESH: Duration = Duration::from_secs(1);
+/// How long a permit is held for the read before it is used.
+const MAX_HOLD_TIME: Duration = Duration::from_secs(120);
+/// How long to wait for a second permit while holding one: a permit is free again after more than a minute, so a shorter wait
+/// never waits for the held one.
+const MAX_WAIT_WITH_PERMIT: Duration = Duration::from_secs(60);
+/// An older read does not show what was in the conversation when the request was sent.
+const MAX_READ_AGE: Duration = Duration::from_secs(1);
 
-/// What a create has come to.
+/// The progress of a create.
 struct Progress {
     create: UnconfirmedCreate,
     /// How many requests were lost.
@@ -33,12 +33,12 @@ struct Progress {
     certainty: Certainty,
 }
 
-/// What the read-backs after a lost response have shown.
+/// The outcome of the read-backs after a lost response.
 enum Outcome<O> {
     Found(O),
-    /// Nothing; here is a place to send it again.
-    SendAgain(Place),
-    /// It cannot be told, or it may not be sent again.
+    /// Nothing was found; with a permit to send it again.
+    SendAgain(HeldPermit),
+    /// Unclear, or it may not be sent again.
     Unknown,
 }
 
@@ -81,12 +81,12 @@ impl<I: CreateInput> CreateRequest<I> {
     ) -> Result<Response<I::Output>> {
         let mut reserved = None;
         loop {
-            let place = match reserved.take() {
-                Some(place) => place,
+            let permit = match reserved.take() {
+                Some(permit) => permit,
                 None => self.reserve(out, progress, budget, recent).await?,
             };
             recent.send(&progress.create.expected, &progress.create.before, self.core.clock.now());
-            let response = self.core.send_in(place, out, &self.options, budget).await;
+            let response = self.core.send_with(permit, out, &self.options, budget).await;
             let error = match response.and_then(|response| Ok((decode::<I::Output>(&response)?, response))) {
                 Ok((value, response)) => {
                     match value.item_id() {
@@ -105,7 +105,7 @@ impl<I: CreateInput> CreateRequest<I> {
                     None => return Err(error),
                 },
                 Next::Look if self.options.verification != Verification::Never => {
-                    self.options.visibility_timeout.max(budget.asked(&error).unwrap_or_default())
+                    self.options.visibility_timeout.max(budget.retry_after(&error).unwrap_or_default())
                 }
                 Next::Look | Next::Stop => return Err(error),
             };
@@ -113,7 +113,7 @@ impl<I: CreateInput> CreateRequest<I> {
                 self.core.pause(&error, pause).await;
                 continue;
             }
-            // What will not pass, and a response in the 200s, which says that it was done, are looked into and not repeated.
+            // A permanent failure, or a response in the 200s that cannot be read, is looked up and never repeated.
             let again = progress.lost == 1 && next(&error, Idempotency::Harmless) == Next::Again;
             match self.recover(progress, recent, budget, pause, again).await {
                 Outcome::Found(value) => return Ok(Response::read_back(value, budget.attempts())),
@@ -131,7 +131,7 @@ impl<I: CreateInput> CreateRequest<I> {
         I::OPERATION.scope_when_sending().filter(|_| sends).unwrap_or(I::OPERATION.scope())
     }
 
-    /// A read of another conversation says nothing about this one.
+    /// Refuses a read of another conversation.
     fn check_seen(&self) -> Result<(), Problems> {
         match &self.seen {
             Some(seen) if seen.conversation != self.conversation => {
@@ -142,17 +142,17 @@ impl<I: CreateInput> CreateRequest<I> {
         }
     }
 
-    /// Waits for a place in the rate limit. Reads the conversation first where that was asked for, where the service does not
-    /// tell the time, and where an item of the same words by this client has yet to show.
+    /// Waits for a permit. Reads the conversation first when the verification requires it, when the service sends no `Date`, and
+    /// when an item with the same text by this client has not shown yet.
     async fn reserve(
         &self,
         out: &Outgoing,
         progress: &mut Progress,
         budget: &Budget,
         recent: &mut RecentCreates,
-    ) -> Result<Place> {
+    ) -> Result<HeldPermit> {
         let clock = &self.core.clock;
-        let mut place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+        let mut permit = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await?;
         let expected = &progress.create.expected;
         let reads_first = match self.options.verification {
             Verification::Never => false,
@@ -162,37 +162,37 @@ impl<I: CreateInput> CreateRequest<I> {
         if !reads_first {
             progress.create.before =
                 Before::new(self.seen_keys(), false, clock.now(), &self.core.service_clock);
-            return Ok(place);
+            return Ok(permit);
         }
         let options =
-            Options { max_wait: self.options.max_wait.min(MAX_WAIT_WITH_PLACE), ..self.options.clone() };
+            Options { max_wait: self.options.max_wait.min(MAX_WAIT_WITH_PERMIT), ..self.options.clone() };
         let (conversation, read_at) =
             match read_back(&self.core, &self.conversation, expected, &options, recent).await {
                 Ok(conversation) => (conversation, clock.now()),
-                // There is no second place beside this one, so they are taken one after the other.
+                // There is no second permit beside this one, so they are acquired one after the other.
                 Err(error) if error.is_busy() && options.max_wait < self.options.max_wait => {
-                    place.give_up();
+                    permit.give_up();
                     let read =
                         read_back(&self.core, &self.conversation, expected, &self.options, recent).await;
                     let read = (read.map_err(|error| error.before(&out.label))?, clock.now());
-                    place = self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await?;
+                    permit = self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await?;
                     read
                 }
                 Err(error) => {
-                    place.give_up();
+                    permit.give_up();
                     return Err(error.before(&out.label));
                 }
             };
         let now = clock.now();
         recent.forget(read_at, self.options.visibility_timeout);
         let keys = item_keys(&conversation).map(|(key, _)| key).collect();
-        let whole = now.saturating_duration_since(read_at) < FRESH;
+        let whole = now.saturating_duration_since(read_at) < MAX_READ_AGE;
         progress.create.before = Before::new(keys, whole, now, &self.core.service_clock);
-        Ok(place)
+        Ok(permit)
     }
 
-    /// Reads the conversation until the item is there, or the time is over in which it would show. The last read is made with
-    /// a place for sending it `again` in hand.
+    /// Reads the conversation until the item shows, or would have shown. The last read is made with a permit for sending it
+    /// `again` in hand.
     async fn recover(
         &self,
         progress: &Progress,
@@ -220,20 +220,20 @@ impl<I: CreateInput> CreateRequest<I> {
             clock.sleep(pause).await;
             interval = (interval * 2).min(MAX_LOOK_INTERVAL);
             let is_last = clock.now() >= until;
-            let mut place = None;
+            let mut permit = None;
             if again && is_last && budget.may_send_again() {
-                match self.core.place(&self.options, budget, RESERVATION_TIMEOUT).await {
-                    Ok(free) => place = Some(free),
+                match self.core.acquire(&self.options, budget, MAX_HOLD_TIME).await {
+                    Ok(free) => permit = Some(free),
                     Err(_) => return Outcome::Unknown,
                 }
-                options.max_wait = MAX_WAIT_WITH_PLACE;
+                options.max_wait = MAX_WAIT_WITH_PERMIT;
             }
             let lookup = look(&self.core, &progress.create, &options, recent, 0).await;
-            if let Some(place) = place {
+            if let Some(permit) = permit {
                 if let Ok(Lookup::NotFound) = lookup {
-                    return Outcome::SendAgain(place);
+                    return Outcome::SendAgain(permit);
                 }
-                place.give_up();
+                permit.give_up();
             }
             match lookup {
                 Ok(Lookup::Found(item)) => {
@@ -241,14 +241,14 @@ impl<I: CreateInput> CreateRequest<I> {
                 }
                 Ok(_) if is_last => return Outcome::Unknown,
                 Ok(_) => {}
-                // What cannot be read may be a page of a proxy that is having a bad moment.
+                // An unreadable response may be the error page of a proxy.
                 Err(error)
                     if next(&error, Idempotency::Harmless) == Next::Again
                         || (error.is_unreadable() && !is_last) =>
                 {
                     tracing::debug!("error.type" = %error.error_type(), "the read-back failed");
                 }
-                // The conversation, or the key, is gone: no later read will tell more.
+                // The conversation, or the key, is gone: later reads will not help.
                 Err(_) => return Outcome::Unknown,
             }
         }

@@ -20,11 +20,11 @@ pub trait CreateInput: Input + Send + Sync + 'static {
 
 /// The response to a create.
 pub trait Created: DeserializeOwned + Send + 'static {
-    /// The response that an item in the timeline stands for.
+    /// Returns the response that an item in the timeline stands for.
     #[doc(hidden)]
     fn recover(item: &TimelineItem) -> Option<Self>;
 
-    /// The id of the item, if the response names it.
+    /// Returns the id of the item, if the response names it.
     #[doc(hidden)]
     fn item_id(&self) -> Option<String>;
 }

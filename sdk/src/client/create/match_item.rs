@@ -1,12 +1,12 @@
-//! What a create looks like in the timeline: which item could be it, and which surely is if it came at the right time.
+//! Matches a create with the items of a timeline: which could be it, and which surely is if it has the right time.
 
 use super::words::{same, same_with_checklist};
 use crate::client::error::Expected;
 use crate::{Direction, Me, Message, MessageStatus, Team, TimelineItem};
 
 impl Expected {
-    /// Whether it can be this, however the service may have changed it: an item of its kind that is not known to be
-    /// another's, or of a kind that nobody knows.
+    /// Returns whether the item can be this create, however the service may have changed it: an item of its kind that is not
+    /// known to be another's, or of an unknown kind.
     pub(super) fn could_be(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
         match (self, item) {
             (Self::Note { .. }, TimelineItem::Note(note)) => !us.is_another(&note.author),
@@ -16,7 +16,7 @@ impl Expected {
         }
     }
 
-    /// Whether it is surely this, if it came at the right time.
+    /// Returns whether the item is surely this create, if it has the right time.
     pub(super) fn matches(&self, item: &TimelineItem, us: &Us<'_>) -> bool {
         match (self, item) {
             (Self::Note { body }, TimelineItem::Note(note)) => us.are(&note.author) && same(body, &note.body),
@@ -32,8 +32,8 @@ impl Expected {
     }
 }
 
-/// A draft of the words that were to be sent may be someone else's, or ours, stopped; a mail of the words that were to be a
-/// draft may be someone else's, or ours, approved.
+/// Returns whether the status fits. A draft with the text of a reply that was to be sent may be someone else's, or ours,
+/// stopped; an email with the text of a draft may be someone else's, or ours, approved.
 fn fits(message: &Message, send: bool) -> bool {
     use MessageStatus::{Draft, Failed, Scheduled, Sending, Sent};
     match &message.status {
@@ -45,7 +45,7 @@ fn fits(message: &Message, send: bool) -> bool {
 
 /// The names under which this key's notes show, and those of others.
 pub(super) struct Us<'a> {
-    /// Not needed to know a message.
+    /// Not needed for a message.
     me: Option<&'a Me>,
     team: &'a Team,
     /// The name that the team has for this key's agent, which may have been renamed.
@@ -63,7 +63,7 @@ impl<'a> Us<'a> {
         self.listed == Some(author) || self.me.is_some_and(|me| me.agent.name == author)
     }
 
-    /// Whether this is surely someone else: the team lists us under one name, and them under another.
+    /// Returns whether this is surely someone else: the team lists us under one name, and them under another.
     fn is_another(&self, author: &str) -> bool {
         let mut team = self.team.people.iter().chain(&self.team.agents);
         self.listed.is_some() && !self.are(author) && team.any(|member| member.name == author)

@@ -1,4 +1,4 @@
-//! Whether a create is in its conversation. The API has no idempotency header, so this is how a lost response is recovered.
+//! Looks a create up in its conversation. The API has no idempotency header, so this is how a lost response is recovered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +13,19 @@ use crate::client::error::{Cause, Certainty, Error, Expected, Result, Unconfirme
 use crate::client::policy::{BoxFuture, Options};
 use crate::{Conversation, ConversationId, TimelineItem};
 
-/// What the conversation shows of a create.
-///
-/// ```
-/// use shared_inbox::create::Lookup;
-///
-/// fn may_be_sent_again(lookup: &Lookup) -> bool {
-///     matches!(lookup, Lookup::NotFound)
-/// }
-/// ```
+/// The result of looking for a create in its conversation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Lookup {
     /// It is there.
     Found(TimelineItem),
-    /// It is not there: nothing is new that could be it.
+    /// It is not there: nothing new could be it.
     NotFound,
-    /// Something is there that may be it or not. A person can tell.
+    /// Something is there that may be it. A person has to decide.
     Unclear,
 }
 
-/// Looks whether a create of unknown effect is in its conversation now. Boxed, so that its depth is not its callers'.
+/// Looks for a create of unknown effect in its conversation. Boxed, so that its size is not its callers'.
 pub(crate) fn find_unconfirmed<'a>(
     core: &'a Arc<Core>,
     log: &'a CreateLog,
@@ -41,30 +33,30 @@ pub(crate) fn find_unconfirmed<'a>(
 ) -> BoxFuture<'a, Result<Lookup>> {
     Box::pin(async move {
         let options = core.options.clone().started(core.clock.now());
-        // Waits for a create under way in this conversation, whose item might be taken for the lost one.
+        // Waits for a create in flight in this conversation, whose item might be taken for the lost one.
         let mut recent = recent_creates(core, log, &unconfirmed.conversation, options.deadline).await?;
         recent.begin(core.clock.now());
-        // One of the lost ones is this.
+        // This is one of the lost creates.
         look(core, unconfirmed, &options, &mut recent, 1).await
     })
 }
 
-/// What was created lately in a conversation, as soon as no other create holds it.
+/// Waits for the record of recent creates in a conversation, which one create holds at a time.
 pub(super) async fn recent_creates(
     core: &Core,
     log: &CreateLog,
     conversation: &ConversationId,
-    patience: Duration,
+    max_wait: Duration,
 ) -> Result<OwnedMutexGuard<RecentCreates>> {
     let recent = log.of(conversation, core.clock.now());
     tokio::select! {
         biased;
         recent = recent.lock_owned() => Ok(recent),
-        () = core.clock.sleep(patience) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
+        () = core.clock.sleep(max_wait) => Err(Error::new(Cause::Deadline, Certainty::NotSent)),
     }
 }
 
-/// Reads the conversation, and finds the items of earlier notes in it, whose responses did not name them.
+/// Reads the conversation, and finds the items of earlier notes in it: their responses did not name them.
 pub(super) async fn read_back(
     core: &Arc<Core>,
     conversation: &ConversationId,
@@ -80,10 +72,10 @@ pub(super) async fn read_back(
     Ok(conversation)
 }
 
-/// Reads the conversation and looks for a create in it. So many lost creates of the same words are this one.
+/// Reads the conversation and looks for a create in it. `lost` is how many lost creates with the same text are this one.
 ///
-/// The one new item of its kind, with its words and our name on a note, that came with it or a few seconds before is it. That
-/// nothing is there is said only when nothing new could be it, whatever it says.
+/// It is found when exactly one new item has its kind, its text, our name (on a note) and the right time. It is not found only
+/// when no new item could be it, whatever its text.
 pub(super) async fn look(
     core: &Arc<Core>,
     create: &UnconfirmedCreate,

@@ -1,5 +1,5 @@
-//! What this client itself has created lately, conversation by conversation. An item that one create has made is never taken
-//! for another's. Whoever creates holds the conversation's record: creates in one conversation go one after the other.
+//! The recent creates of this client, by conversation. An item that one create has made is never taken for another's. A create
+//! holds the record of its conversation, so creates in one conversation run one after the other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +10,18 @@ use crate::client::engine::item_keys;
 use crate::client::error::{Before, Expected};
 use crate::{Conversation, ConversationId, TimelineItem};
 
-/// Longer than anyone would wait for an item to show.
+/// Longer than any item takes to show.
 const RECENT_TTL: Duration = Duration::from_secs(15 * 60);
-/// Records are looked through for old ones when there are this many more.
+/// Stale records are removed whenever there are this many more.
 const PRUNE_INTERVAL: usize = 256;
 
 #[derive(Default)]
 pub(super) struct RecentCreates {
-    /// The items of creates, by what they are known by, and since when.
+    /// The keys of items that creates have made, and since when they are known.
     items: Vec<(String, Instant)>,
     /// Creates whose items are not known, oldest first.
     pending: Vec<Pending>,
-    /// The create under way. Still here when the next one begins, it was dropped and may have taken effect.
+    /// The create in flight. If it is still here when the next one begins, it was dropped and may have taken effect.
     in_flight: Option<Pending>,
 }
 
@@ -34,7 +34,7 @@ struct Pending {
 }
 
 impl RecentCreates {
-    /// Begins a create or a look. What is still in flight now is lost.
+    /// Begins a create or a lookup. A create that is still in flight now is lost.
     pub(super) fn begin(&mut self, now: Instant) {
         let is_recent = |since: Instant| now.saturating_duration_since(since) < RECENT_TTL;
         self.items.retain(|(_, since)| is_recent(*since));
@@ -70,23 +70,23 @@ impl RecentCreates {
         self.items.push((key, now));
     }
 
-    /// Whether another create has made this item.
+    /// Returns whether another create has made this item.
     pub(super) fn owns(&self, key: &str) -> bool {
         self.items.iter().any(|(item, _)| item == key)
     }
 
-    /// Whether creates of the same words, more than so many lost ones, may have made an item that looks like this.
+    /// Returns whether other creates with the same text, besides `lost` lost ones, may have made an item like this.
     pub(super) fn may_own(&self, expected: &Expected, lost: usize) -> bool {
         let same = || self.pending.iter().filter(|pending| pending.expected == *expected);
         same().any(|pending| pending.is_confirmed) || same().count() > lost
     }
 
-    /// Whether there are notes whose items have yet to be found.
+    /// Returns whether there are notes whose items have yet to be found.
     pub(super) fn has_confirmed(&self) -> bool {
         self.pending.iter().any(|pending| pending.is_confirmed)
     }
 
-    /// Gives confirmed notes the items that they made.
+    /// Assigns to confirmed notes the items that they made.
     pub(super) fn resolve(&mut self, conversation: &Conversation, us: &Us<'_>, now: Instant) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|Pending { expected, before, is_confirmed, .. }| {
@@ -100,7 +100,7 @@ impl RecentCreates {
         self.pending = pending;
     }
 
-    /// Forgets creates that would have shown by now in the conversation that was just read as a whole.
+    /// Forgets creates that would have shown by now in the conversation that was just read.
     pub(super) fn forget(&mut self, now: Instant, visibility_timeout: Duration) {
         self.pending.retain(|pending| now.saturating_duration_since(pending.since) < visibility_timeout);
     }
@@ -134,7 +134,7 @@ impl CreateLog {
     ) -> Arc<tokio::sync::Mutex<RecentCreates>> {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if records.by_conversation.len() >= records.prune_at {
-            // Nobody else can be about to take one that only this map holds: that needs the lock.
+            // No other task can be about to take one that only this map holds: that needs the lock.
             records.by_conversation.retain(|_, recent| {
                 Arc::strong_count(recent) > 1 || recent.try_lock().is_ok_and(|recent| !recent.is_stale(now))
             });

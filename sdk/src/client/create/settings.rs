@@ -5,7 +5,7 @@ use crate::Date;
 use crate::input::{AddNote, DocumentItem, Reply, RequestDocuments};
 
 impl CreateRequest<AddNote> {
-    /// Takes the whole input at once.
+    /// Replaces the input.
     pub fn input(mut self, input: AddNote) -> Self {
         self.input = input;
         self
@@ -30,20 +30,6 @@ impl CreateRequest<Reply> {
         self.input.documents.get_or_insert_default().extend(documents);
         self
     }
-
-    /// Mails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of making a
-    /// draft. Needs the scope `send`.
-    pub fn and_send(mut self) -> Self {
-        self.input.send = true;
-        self
-    }
-
-    /// Takes the whole input at once, instead of what was set so far. Its `send` is not taken: only
-    /// [`and_send`](Self::and_send) mails anyone.
-    pub fn input(mut self, input: Reply) -> Self {
-        self.input = Reply { send: self.input.send, ..input };
-        self
-    }
 }
 
 impl CreateRequest<RequestDocuments> {
@@ -58,18 +44,25 @@ impl CreateRequest<RequestDocuments> {
         self.input.due_date = Some(date);
         self
     }
-
-    /// Mails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of making a
-    /// draft. Needs the scope `send`.
-    pub fn and_send(mut self) -> Self {
-        self.input.send = true;
-        self
-    }
-
-    /// Takes the whole input at once, instead of what was set so far. Its `send` is not taken: only
-    /// [`and_send`](Self::and_send) mails anyone.
-    pub fn input(mut self, input: RequestDocuments) -> Self {
-        self.input = RequestDocuments { send: self.input.send, ..input };
-        self
-    }
 }
+
+macro_rules! sends {
+    ($($input:ident),*) => {$(
+        impl CreateRequest<$input> {
+            /// Emails the customer when the undo window has passed (10 minutes, 5 seconds in the sandbox) instead of
+            /// making a draft. Needs the scope `send`.
+            pub fn and_send(mut self) -> Self {
+                self.input.send = true;
+                self
+            }
+
+            /// Replaces the input. Its `send` is ignored: only [`and_send`](Self::and_send) emails the customer.
+            pub fn input(mut self, input: $input) -> Self {
+                self.input = $input { send: self.input.send, ..input };
+                self
+            }
+        }
+    )*};
+}
+
+sends!(Reply, RequestDocuments);

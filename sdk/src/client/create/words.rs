@@ -1,17 +1,17 @@
-//! Whether a text in the timeline is surely the one that was sent. The service may have put it into another Unicode form, cut
-//! it, taken quoted history out of it or written a checklist under it; whatever else it did, a person must look.
+//! Decides whether a text in the timeline is surely the one that was sent. The service may have changed its Unicode form, cut
+//! it, removed quoted history or added a checklist; after any other change a person must decide.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::limits;
 
-/// Whether this is what was sent.
+/// Returns whether `theirs` is `ours`.
 pub(super) fn same(ours: &str, theirs: &str) -> bool {
     let (a, b) = (bare(ours), bare(theirs));
     a == b || is_start_of(ours, &a, theirs, &b) || is_without_quotes(ours, &b)
 }
 
-/// The same for a text under which the service puts an upload link and a checklist of these labels.
+/// Returns the same for a text under which the service puts an upload link and a checklist of these labels.
 pub(super) fn same_with_checklist(ours: &str, labels: &[String], theirs: &str) -> bool {
     if !ours.trim().is_empty() && same(ours, theirs) {
         return true;
@@ -20,7 +20,7 @@ pub(super) fn same_with_checklist(ours: &str, labels: &[String], theirs: &str) -
     if !bare(theirs).starts_with(&a) {
         return false;
     }
-    // The lines under our own text, which ends within one of them.
+    // Skips the lines of our own text, which ends within one of them.
     let mut rest = a.chars().count();
     let mut lines = theirs.lines().skip_while(|line| {
         let line = bare(line).chars().count();
@@ -28,7 +28,7 @@ pub(super) fn same_with_checklist(ours: &str, labels: &[String], theirs: &str) -
         rest = rest.saturating_sub(line);
         own
     });
-    // Without words of our own, a list of the same things can be chance, unless it is nothing else or has a link or boxes.
+    // Without a text of our own, a list of the same things can be a coincidence, unless it is all or has a link or boxes.
     let marks = ["://", "[ ]", "☐", "□", "▢"];
     let is_services = !a.is_empty()
         || marks.iter().any(|mark| theirs.contains(mark))
@@ -36,7 +36,7 @@ pub(super) fn same_with_checklist(ours: &str, labels: &[String], theirs: &str) -
     is_services && labels.iter().all(|label| lines.any(|line| is_entry(line, label)))
 }
 
-/// Whether a line of a checklist asks for this: a mark, the label, and perhaps more about it.
+/// Returns whether a line of a checklist is about this label: a mark, the label, and perhaps more.
 fn is_entry(line: &str, label: &str) -> bool {
     let (line, label) = (bare(line), bare(label));
     let entry = line.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -45,24 +45,24 @@ fn is_entry(line: &str, label: &str) -> bool {
     more.is_some_and(|more| more.is_empty() || !more.starts_with(char::is_alphanumeric))
 }
 
-/// The words alone, in one Unicode form. Line ends, indentation and blank lines are the first things that change on the way.
+/// Returns the text without whitespace, which often changes on the way, in one Unicode form.
 fn bare(text: &str) -> String {
     let text = ComposingNormalizerBorrowed::new_nfc().normalize(text);
     text.chars().filter(|c| !c.is_whitespace() && !c.is_control() && *c != '\u{feff}').collect()
 }
 
-/// Whether theirs is ours, cut at the service's length, with or without an ellipsis. That may be counted in characters,
-/// UTF-16 units or bytes; whichever it is, what is left has at least so many bytes.
+/// Returns whether theirs is ours, cut at the service's length, with or without an ellipsis. The length may be in characters,
+/// UTF-16 units or bytes; what is left has at least so many bytes.
 fn is_start_of(ours: &str, a: &str, theirs: &str, b: &str) -> bool {
-    // A little less, for what was trimmed before or after the cut.
+    // A little less, for what was trimmed.
     let nearly = limits::MESSAGE_TEXT - limits::MESSAGE_TEXT / 50;
     ours.len() > limits::MESSAGE_TEXT
         && theirs.len() >= nearly
         && a.starts_with(b.trim_end_matches(['…', '.', '\u{fffd}']))
 }
 
-/// Whether theirs is ours without what was quoted from earlier mail: the quoted lines, or all from the first of them on,
-/// or from the line that introduces it.
+/// Returns whether theirs is ours without the quoted lines, or without everything from the first of them on, or from the line
+/// that introduces it.
 fn is_without_quotes(ours: &str, b: &str) -> bool {
     let lines: Vec<&str> = ours.lines().collect();
     let quoted = |line: &&str| line.trim_start().starts_with('>');

@@ -1,5 +1,5 @@
-//! When a failed attempt is repeated, and after how long. The delays come from `backon`; the cap, the attempt limit, the
-//! deadline and the decision are kept here, because they decide whether a customer gets a mail twice.
+//! Decides whether a failed attempt is repeated, and after how long. The delays come from `backon`; the cap, the attempt limit,
+//! the deadline and the decision are here, because they decide whether a customer gets an email twice.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,24 +54,20 @@ impl Budget {
         self.attempts < self.policy.attempts && !self.left().is_zero()
     }
 
-    /// How long to wait after this failure; none when attempts or time do not suffice for another try.
+    /// Returns how long to wait after this failure, or `None` when no attempt or no time is left.
     pub(crate) fn pause_after(&mut self, error: &Error) -> Option<Duration> {
         if !self.may_send_again() {
             return None;
         }
         let own = self.delays.next().unwrap_or(self.policy.max_delay).min(self.policy.max_delay);
-        let pause = self.asked(error).map_or(own, |asked| own.max(asked));
+        let pause = self.retry_after(error).map_or(own, |asked| own.max(asked));
         (pause < self.left()).then_some(pause)
     }
 
-    /// The `Retry-After` of a failure, capped.
-    pub(crate) fn asked(&self, error: &Error) -> Option<Duration> {
-        match error.cause() {
-            Cause::Status(response) => {
-                response.retry_after().map(|asked| asked.min(self.policy.max_retry_after))
-            }
-            _ => None,
-        }
+    /// Returns the `Retry-After` of a failure, capped.
+    pub(crate) fn retry_after(&self, error: &Error) -> Option<Duration> {
+        let Cause::Status(response) = error.cause() else { return None };
+        response.retry_after().map(|wait| wait.min(self.policy.max_retry_after))
     }
 }
 
@@ -86,7 +82,7 @@ pub(crate) enum Next {
     Stop,
 }
 
-/// The retry rule, whole: what failed, and whether a repeat is harmless.
+/// The retry rule.
 pub(crate) fn next(error: &Error, repeat: Idempotency) -> Next {
     let passing = match error.cause() {
         // Refused before it took effect, or never sent: every operation can be sent again.
@@ -94,7 +90,7 @@ pub(crate) fn next(error: &Error, repeat: Idempotency) -> Next {
         Cause::Status(response) if response.status == StatusCode::TOO_MANY_REQUESTS => return Next::Again,
         Cause::Status(response) => response.can_pass(),
         Cause::Timeout(_) | Cause::Dropped(_) => true,
-        // Somebody else answers at this address; they would again.
+        // Another server responds at this address, and would again.
         Cause::Redirected(_) => return Next::Stop,
         _ => false,
     };

@@ -1,5 +1,4 @@
-//! Whether the service was ever reached: until then, a connection that cannot be made is a mistake in the settings and not an
-//! outage.
+//! Records whether the service was ever reached: until then, a failed connection is a configuration error and not an outage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +20,7 @@ impl Contact {
         self.ever.load(Ordering::Relaxed)
     }
 
-    /// Records a connection that could not be made, and says whether it is the first one since a response.
+    /// Records a failed connection, and returns whether it is the first one since a response.
     pub(super) fn is_first_failure(&self) -> bool {
         !self.is_lost.swap(true, Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! All that it takes to run a request. Shared by every clone of a client; a client with other headers has one of its own,
-//! and shares what the requests of both have taught.
+//! What it takes to run a request. Shared by every clone of a client; a client with other headers has its own, and shares the
+//! learned state.
 
 use std::sync::Arc;
 
@@ -29,6 +29,6 @@ pub(crate) struct Core {
     pub(crate) service_clock: Arc<ServiceClock>,
     pub(crate) reads: Arc<Reads>,
     pub(crate) contact: Arc<Contact>,
-    /// Whose key this is, once that was asked.
+    /// The response to `GET /me`, once it was requested.
     pub(crate) me: Arc<OnceCell<Me>>,
 }

@@ -1,4 +1,4 @@
-//! Decodes the body of a response, or says where it does not fit.
+//! Decodes the body of a response, or names the field that does not fit.
 
 use serde::de::DeserializeOwned;
 
@@ -13,12 +13,13 @@ pub(crate) fn decode<T: DeserializeOwned>(response: &HttpResponse) -> Result<T> 
             path: path::<T>(&response.body),
             detail: error.to_string(),
         };
-        // The request was carried out, but not by anyone we understand.
+        // The request was carried out, but the response is not the service's.
         Error::new(cause, if response.read { Certainty::NoEffect } else { Certainty::Unknown })
     })
 }
 
-/// Returns where it does not fit. Tracking the path would slow every good response down, so a bad one is read twice.
+/// Returns the path of the field that does not fit. Tracking it would slow down every good response, so a bad one is read
+/// twice.
 fn path<T: DeserializeOwned>(body: &[u8]) -> String {
     let mut json = serde_json::Deserializer::from_slice(body);
     match serde_path_to_error::deserialize::<_, T>(&mut json) {

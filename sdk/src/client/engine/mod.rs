@@ -14,6 +14,6 @@ pub(crate) use attempts::{Budget, Next, next};
 pub(crate) use core::Core;
 pub(crate) use decode::decode;
 pub(crate) use reads::{dated_at, item_keys};
-pub(crate) use run::Place;
+pub(crate) use run::HeldPermit;
 pub(crate) use service_clock::ServiceClock;
 pub(crate) use wire::{HttpResponse, Outgoing};

@@ -1,16 +1,16 @@
-//! What was read of conversations lately: an item that was in a read is not the work of a request that was sent after it.
-//! Only the newest items are kept; older ones are known by their time.
+//! The items of recent reads: an item that was in a read was not made by a request that was sent after it. Only the newest items
+//! are kept; older ones are recognised by their time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::service_clock::{SKEW, ServiceClock};
+use super::service_clock::{MAX_SKEW, ServiceClock};
 use crate::{Conversation, ConversationId, Direction, TimelineItem, Timestamp};
 
-/// Items that are older than this when they are read, and reads that are older, need not be remembered.
-const NEWEST: Duration = SKEW.saturating_mul(3);
-/// No more conversations are remembered.
+/// Older items, and older reads, are not remembered.
+const NEW_ITEM_WINDOW: Duration = MAX_SKEW.saturating_mul(3);
+/// The most conversations that are remembered.
 const MAX_CONVERSATIONS: usize = 1_000;
 
 #[derive(Debug, Default)]
@@ -25,19 +25,19 @@ struct Read {
 impl Reads {
     /// Remembers a read whose response has just arrived.
     pub(crate) fn remember(&self, conversation: &Conversation, clock: &ServiceClock, now: Instant) {
-        // The time of incoming mail may be its sender's.
+        // The time of an inbound email may be its sender's.
         let own =
             |item: &&TimelineItem| item.as_message().is_none_or(|mail| mail.direction != Direction::Inbound);
         if let Some(latest) = conversation.timeline.iter().filter(own).filter_map(dated_at).max() {
-            clock.stamped(latest, now);
+            clock.observe_item(latest, now);
         }
-        // Where the service does not tell the time, a create reads first in any case.
+        // Without a clock, a create reads first in any case.
         let Some(reading) = clock.reading() else { return };
-        let since = reading.window(now).possible_from - NEWEST;
+        let since = reading.window(now).possible_from - NEW_ITEM_WINDOW;
         let is_new = |item: &TimelineItem| {
             !matches!(item, TimelineItem::Event(_)) && dated_at(item).is_none_or(|at| at >= since)
         };
-        // Most reads show nothing that is new, and cost nothing here.
+        // Most reads show nothing new, and cost nothing here.
         let newest: BTreeSet<String> = match conversation.timeline.iter().any(is_new) {
             true => item_keys(conversation).filter(|(_, item)| is_new(item)).map(|(key, _)| key).collect(),
             false => BTreeSet::new(),
@@ -48,22 +48,21 @@ impl Reads {
             return;
         }
         if reads.len() >= MAX_CONVERSATIONS {
-            reads.retain(|_, read| now.saturating_duration_since(read.at) < NEWEST);
+            reads.retain(|_, read| now.saturating_duration_since(read.at) < NEW_ITEM_WINDOW);
         }
         if reads.len() < MAX_CONVERSATIONS {
             reads.insert(conversation.id.clone(), Read { at: now, keys: Arc::new(newest) });
         }
     }
 
-    /// What the latest read of this conversation showed.
+    /// Returns the keys of new items in the latest read of this conversation.
     pub(crate) fn of(&self, conversation: &ConversationId) -> Arc<BTreeSet<String>> {
         let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.get(conversation).map(|read| Arc::clone(&read.keys)).unwrap_or_default()
     }
 }
 
-/// What a create can make, each with what it is known by: its id, or all that is shown of it and how often that came
-/// before.
+/// Returns the items that a create can make, each with a key: its id, or its JSON and how often that came before.
 pub(crate) fn item_keys(conversation: &Conversation) -> impl Iterator<Item = (String, &TimelineItem)> {
     let mut nameless: HashMap<String, u32> = HashMap::new();
     conversation.timeline.iter().filter_map(move |item| {
@@ -85,7 +84,7 @@ pub(crate) fn item_keys(conversation: &Conversation) -> impl Iterator<Item = (St
     })
 }
 
-/// When an item was made, by the service's clock.
+/// Returns when an item was made, by the service's clock.
 pub(crate) fn dated_at(item: &TimelineItem) -> Option<Timestamp> {
     match item {
         TimelineItem::Message(message) => Some(message.at),

@@ -1,4 +1,4 @@
-//! A call from first to last: the rate limit, the attempts, the waits between them.
+//! Runs a call: the rate limit, the attempts, the waits between them.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use crate::Idempotency;
 use crate::client::error::{Cause, Certainty, Error, Result};
 use crate::client::policy::{AcquireRequest, Options, Permit};
 
-/// How long a service is tried to connect to that was never reached.
+/// How long to try to connect to a service that was never reached.
 const FIRST_CONTACT_TIMEOUT: Duration = Duration::from_secs(3);
-/// No attempt takes longer, whatever its time.
-const LONGEST: Duration = Duration::from_secs(86_400);
+/// The longest attempt, whatever its timeout.
+const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(86_400);
 
 impl Core {
-    /// Sends until it is answered, or nothing more can be done.
+    /// Sends until there is a response, or no attempt is left.
     pub(crate) async fn run(&self, out: &Outgoing, options: &Options) -> Result<HttpResponse> {
         let span = tracing::info_span!("shared_inbox.call", otel.name = %out.label, otel.kind = "internal");
         async {
@@ -50,7 +50,7 @@ impl Core {
         Budget::new(options.retry, clock.clone(), options.ends(clock.now()))
     }
 
-    /// How long to wait after this failure; none when another attempt would not help or has no time.
+    /// Returns how long to wait after this failure, or `None` when there is no other attempt.
     pub(crate) fn pause_after(&self, error: &Error, budget: &mut Budget) -> Option<Duration> {
         let pause = budget.pause_after(error)?;
         let is_outage = self.contact.was_ever_made() || !error.is_connect();
@@ -63,19 +63,24 @@ impl Core {
         self.clock.sleep(pause).await;
     }
 
-    /// One attempt: waits for the rate limit, and sends.
+    /// Makes one attempt: waits for the rate limit, and sends.
     pub(crate) async fn send(
         &self,
         out: &Outgoing,
         options: &Options,
         budget: &mut Budget,
     ) -> Result<HttpResponse> {
-        let place = self.place(options, budget, Duration::ZERO).await?;
-        self.send_in(place, out, options, budget).await
+        let held = self.acquire(options, budget, Duration::ZERO).await?;
+        self.send_with(held, out, options, budget).await
     }
 
-    /// Waits for a place in the rate limit. It can be held for a while before something is sent in it.
-    pub(crate) async fn place(&self, options: &Options, budget: &Budget, held: Duration) -> Result<Place> {
+    /// Waits for a permit, which can be held for `hold_time` before a request is sent with it.
+    pub(crate) async fn acquire(
+        &self,
+        options: &Options,
+        budget: &Budget,
+        hold_time: Duration,
+    ) -> Result<HeldPermit> {
         if let Some(problem) = &options.headers.problem {
             return Err(Error::config("header", problem));
         }
@@ -83,48 +88,49 @@ impl Core {
         if left.is_zero() {
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
-        let patience = left.min(options.max_wait);
-        let lasts = held.saturating_add(options.timeout).min(LONGEST);
-        let ask = AcquireRequest::new(options.priority).max_wait(patience).max_hold(lasts).key(self.key);
+        let max_wait = left.min(options.max_wait);
+        let max_hold = hold_time.saturating_add(options.timeout).min(MAX_ATTEMPT_TIME);
+        let request =
+            AcquireRequest::new(options.priority).max_wait(max_wait).max_hold(max_hold).key(self.key);
         let not_sent = |error| Error::new(Cause::Limit(error), Certainty::NotSent);
-        let permit = self.limiter.acquire(ask).await.map_err(not_sent)?;
-        Ok(Place { permit, ends: self.clock.now() + lasts })
+        let permit = self.limiter.acquire(request).await.map_err(not_sent)?;
+        Ok(HeldPermit { permit, ends: self.clock.now() + max_hold })
     }
 
-    /// Sends in this place, and tells the limiter what came of it. When dropped on the way, the place counts as used.
-    pub(crate) async fn send_in(
+    /// Sends with this permit, and reports the outcome to the limiter. Dropped midway, the permit counts as used.
+    pub(crate) async fn send_with(
         &self,
-        place: Place,
+        held: HeldPermit,
         out: &Outgoing,
         options: &Options,
         budget: &mut Budget,
     ) -> Result<HttpResponse> {
-        let good_for = place.ends.saturating_duration_since(self.clock.now());
-        let timeout = options.timeout.min(budget.left()).min(good_for);
+        let left = held.ends.saturating_duration_since(self.clock.now());
+        let timeout = options.timeout.min(budget.left()).min(left);
         if timeout.is_zero() {
-            place.give_up();
+            held.give_up();
             return Err(Error::new(Cause::Deadline, Certainty::NotSent));
         }
         let result = self.attempt(out, &options.headers.map, timeout, budget.attempts()).await;
         budget.spend_attempt();
         match &result {
             Err(error) if error.status() == Some(StatusCode::TOO_MANY_REQUESTS) => {
-                place.permit.throttled(budget.asked(error));
+                held.permit.throttled(budget.retry_after(error));
             }
-            _ => place.permit.finished(),
+            _ => held.permit.finished(),
         }
         result
     }
 }
 
-/// A place in the rate limit, and until when something can be sent in it.
-pub(crate) struct Place {
+/// A permit, and until when a request can be sent with it.
+pub(crate) struct HeldPermit {
     permit: Permit,
     ends: Instant,
 }
 
-impl Place {
-    /// Nothing will be sent in it.
+impl HeldPermit {
+    /// Gives the permit back unused.
     pub(crate) fn give_up(self) {
         self.permit.give_up();
     }

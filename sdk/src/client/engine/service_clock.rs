@@ -1,5 +1,5 @@
-//! The service's clock, as far as its responses (`Date`) and its items (`at`) tell. With it, what was in a conversation
-//! before a request is told from what came after, without a read beforehand.
+//! Estimates the service's clock from its responses (`Date`) and its items (`at`). It distinguishes what was in a conversation
+//! before a request from what came after, without a read beforehand.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,30 +9,30 @@ use http::{HeaderMap, header};
 use crate::Timestamp;
 use crate::client::error::SentWindow;
 
-/// The service's machines may disagree on the time by this much. A clock that is further off has jumped.
-pub(crate) const SKEW: Duration = Duration::from_secs(60);
-/// An item that is dated earlier than this before the request, by the clock of the latest response, is not surely its item.
+/// How much the clocks of the service's machines may differ. A larger difference is a jump.
+pub(crate) const MAX_SKEW: Duration = Duration::from_secs(60);
+/// How long before its request an item may be dated, by the clock of the latest response, and surely be its item.
 const MAX_UNCERTAINTY: Duration = Duration::from_secs(5);
-/// A `Date` is cut to the second, and some servers write it anew only once a second.
+/// A `Date` is cut to the second, and some servers update it only once a second.
 const DATE_TICK: Duration = Duration::from_secs(2);
 /// What is lost when an item's time is cut to the second.
 const ROUNDING: Duration = Duration::from_secs(1);
-/// What was heard longer ago is forgotten: clocks drift.
-const WINDOW: Duration = Duration::from_secs(600);
-/// Items may be dated by another clock than responses, in a wrong time zone for one, but by no more than this.
+/// Older observations are forgotten, because clocks drift.
+const READING_TTL: Duration = Duration::from_secs(600);
+/// Items may be dated by another clock than responses, in a wrong time zone for example, but by no more than this.
 const MAX_ITEM_OFFSET: Duration = Duration::from_secs(86_400);
 
 #[derive(Debug)]
 pub(crate) struct ServiceClock {
-    /// Moments are counted from here.
+    /// The origin of all times in milliseconds.
     origin: Instant,
-    heard: Mutex<Heard>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct ClockState {
     reading: Option<Reading>,
-    /// Whether the latest response did not tell the time.
+    /// Whether the latest response had no `Date`.
     is_silent: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Reading {
     origin: Instant,
     /// When the window began.
     since: Instant,
-    /// When it was last heard.
+    /// When the clock was last observed.
     pub(crate) last: Instant,
     /// At least, by all responses in the window.
     low: i64,
@@ -54,75 +54,75 @@ pub(crate) struct Reading {
 
 impl ServiceClock {
     pub(crate) fn new(origin: Instant) -> Self {
-        Self { origin, heard: Mutex::default() }
+        Self { origin, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, Heard> {
-        // No code panics while it holds the lock, so a poisoned state is still whole.
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ClockState> {
+        // No code panics while it holds the lock, so a poisoned state is consistent.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the time from a response whose head has just arrived. The service wrote it between `sent` and `now`.
-    pub(crate) fn hear(&self, headers: &HeaderMap, sent: Instant, now: Instant) {
+    /// Observes the `Date` of a response whose head has just arrived. The service wrote it between `sent` and `now`.
+    pub(crate) fn observe(&self, headers: &HeaderMap, sent: Instant, now: Instant) {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
-        let mut heard = self.state();
-        heard.is_silent = date.is_none();
+        let mut state = self.state();
+        state.is_silent = date.is_none();
         let Some(date) = date.map(|date| date.timestamp().as_millisecond()) else { return };
         let low = date - millis(now, self.origin);
         let high = date + span(DATE_TICK) - millis(sent, self.origin);
         let new = Reading { origin: self.origin, since: now, last: now, low, high, stamped: i64::MIN };
-        heard.reading = Some(heard.reading.map_or(new, |before| before.then(new)));
+        state.reading = Some(state.reading.map_or(new, |before| before.then(new)));
     }
 
-    /// Takes the time from an item that was just read: it was made before that. What is dated ahead says nothing.
-    pub(crate) fn stamped(&self, at: Timestamp, now: Instant) {
+    /// Observes the time of an item that was just read, and so was made before. Ignores a time in the future.
+    pub(crate) fn observe_item(&self, at: Timestamp, now: Instant) {
         let ahead = at.as_millis() - millis(now, self.origin);
         if let Some(reading) = self.state().reading.as_mut().filter(|reading| ahead <= reading.high) {
             reading.stamped = reading.stamped.max(ahead);
         }
     }
 
-    /// `None` when it was never heard.
+    /// Returns `None` when the clock was never observed.
     pub(crate) fn reading(&self) -> Option<Reading> {
         self.state().reading
     }
 
-    /// Whether the service does not tell the time.
+    /// Returns whether the latest response had no `Date`.
     pub(crate) fn is_silent(&self) -> bool {
         self.state().is_silent
     }
 }
 
 impl Reading {
-    /// What is known after one more response.
+    /// Combines this reading with that of the next response.
     fn then(self, new: Self) -> Self {
-        // Either clock may have been wrong, before or now; the dates of items have yet to show which.
-        let jumped = new.low > self.high + span(SKEW) || new.high < self.low - span(SKEW);
-        let expired = new.last.saturating_duration_since(self.since) >= WINDOW;
+        // Either clock may have been wrong, before or now; the dates of items will show which.
+        let jumped = new.low > self.high + span(MAX_SKEW) || new.high < self.low - span(MAX_SKEW);
+        let expired = new.last.saturating_duration_since(self.since) >= READING_TTL;
         Self {
             since: if jumped || expired { new.since } else { self.since },
             last: self.last.max(new.last),
             low: if jumped || !expired { self.low.min(new.low) } else { new.low },
-            // A slow response says little, unless it shows that the clock is ahead of what was thought.
+            // A slow response adds little, unless it shows that the clock is ahead of the estimate.
             high: if expired || new.low > self.high { new.high } else { self.high.min(new.high) },
             stamped: if jumped { i64::MIN } else { self.stamped },
             ..new
         }
     }
 
-    /// When an item of a request that was sent at this moment can be dated.
+    /// Returns how an item of a request that was sent at this moment can be dated.
     pub(crate) fn window(&self, sent: Instant) -> SentWindow {
         // Until an item was seen whose date fits this clock, items may be dated by another.
         let items = self.low.min(self.stamped.max(self.low - span(MAX_ITEM_OFFSET)));
         let certain = (self.low - span(ROUNDING)).max(self.high - span(MAX_UNCERTAINTY));
         SentWindow {
-            possible_from: self.shows(sent, items) - SKEW - ROUNDING,
+            possible_from: self.shows(sent, items) - MAX_SKEW - ROUNDING,
             certain_from: self.shows(sent, certain),
         }
     }
 
-    /// The latest that the clock can show at this moment.
+    /// Returns the latest time that the clock can show at this moment.
     pub(crate) fn latest(&self, at: Instant) -> Timestamp {
         self.shows(at, self.high)
     }
@@ -146,28 +146,28 @@ mod tests {
 
     const T0: i64 = 1_772_357_400;
 
-    /// The clock after responses that came so many seconds after the start and showed the time since then plus so much.
+    /// Returns the clock after responses at so many seconds, whose dates were off by so many.
     fn clock(responses: &[(u64, i64)]) -> (ServiceClock, Instant) {
         let origin = Instant::now();
         let clock = ServiceClock::new(origin);
         for (after, off) in responses {
-            hear(&clock, origin, (*after, *after), T0 + *after as i64 + off);
+            observe(&clock, origin, (*after, *after), T0 + *after as i64 + off);
         }
         (clock, origin)
     }
 
-    fn hear(clock: &ServiceClock, origin: Instant, (sent, now): (u64, u64), date: i64) {
+    fn observe(clock: &ServiceClock, origin: Instant, (sent, now): (u64, u64), date: i64) {
         let date = jiff::Timestamp::from_second(date).unwrap();
         let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let headers = HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]);
-        clock.hear(&headers, at(origin, sent), at(origin, now));
+        clock.observe(&headers, at(origin, sent), at(origin, now));
     }
 
     fn at(origin: Instant, secs: u64) -> Instant {
         origin + Duration::from_secs(secs)
     }
 
-    /// The window of a request sent so many seconds after the start, in seconds before it by the service's clock.
+    /// Returns the window of a request sent at so many seconds, in seconds before it by the service's clock.
     fn window(clock: &ServiceClock, origin: Instant, sent: u64) -> (i64, i64) {
         let window = clock.reading().unwrap().window(at(origin, sent));
         let before = |at: Timestamp| T0 + sent as i64 - at.as_secs();
@@ -175,14 +175,14 @@ mod tests {
     }
 
     fn stamp(clock: &ServiceClock, origin: Instant, after: u64, off: i64) {
-        clock.stamped(Timestamp::from_millis((T0 + after as i64 + off) * 1000), at(origin, after));
+        clock.observe_item(Timestamp::from_millis((T0 + after as i64 + off) * 1000), at(origin, after));
     }
 
     #[test]
     fn what_was_never_heard_is_not_known() {
         let (clock, origin) = clock(&[]);
         assert!(clock.reading().is_none() && !clock.is_silent());
-        clock.hear(&HeaderMap::from_iter([(header::DATE, "noon".parse().unwrap())]), origin, origin);
+        clock.observe(&HeaderMap::from_iter([(header::DATE, "noon".parse().unwrap())]), origin, origin);
         assert!(clock.reading().is_none() && clock.is_silent());
     }
 
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn a_slow_response_says_little() {
         let (clock, origin) = clock(&[(0, 0)]);
-        hear(&clock, origin, (10, 40), T0 + 40);
+        observe(&clock, origin, (10, 40), T0 + 40);
         assert_eq!(window(&clock, origin, 10).1, 1);
-        hear(&clock, origin, (40, 70), T0 + 40);
+        observe(&clock, origin, (40, 70), T0 + 40);
         assert_eq!(window(&clock, origin, 40).1, 3);
     }
 
@@ -229,11 +229,11 @@ mod tests {
         for jump in [-3600, -63, 75, 3600] {
             let (clock, origin) = clock(&[(0, 0), (10, 0)]);
             stamp(&clock, origin, 10, 0);
-            hear(&clock, origin, (20, 20), T0 + 20 + jump);
+            observe(&clock, origin, (20, 20), T0 + 20 + jump);
             let (possible, certain) = window(&clock, origin, 20);
             assert!(possible >= 86_400 - jump.max(0), "{jump}: {possible}");
             assert!((1..=3).contains(&(certain + jump)), "{jump}: {certain}");
-            hear(&clock, origin, (700, 700), T0 + 700 + jump);
+            observe(&clock, origin, (700, 700), T0 + 700 + jump);
             stamp(&clock, origin, 700, jump);
             assert_eq!(window(&clock, origin, 700), (61 - jump, 1 - jump), "{jump}");
         }

@@ -1,5 +1,5 @@
-//! One request and its response, over reqwest. Says of every failure where it happened, since that decides what may be done
-//! next; reads no more of a response than its limit allows.
+//! Sends one request over reqwest. Classifies each failure by where it happened, since that decides what may be done next; reads
+//! no more of a response than its limit allows.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::core::Core;
 use super::wire::{HttpResponse, Outgoing};
 use crate::client::error::{Cause, Certainty, Error, ErrorResponse, Result, Transport};
 
-/// Error bodies are one sentence; whatever is larger is not the service's.
-const ERROR_BODY: usize = 64 * 1024;
+/// The most bytes of an error body that are read: the service's are one sentence.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 impl Core {
     /// Sends once. `resend` counts the sends before this one.
@@ -83,7 +83,7 @@ impl Core {
         self.contact.reached();
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
-        self.service_clock.hear(&headers, sent, self.clock.now());
+        self.service_clock.observe(&headers, sent, self.clock.now());
         if status.is_success() && *response.url() == out.url {
             let body = read(&mut response, self.max_body).await.map_err(|error| self.broken(error))?;
             let read = out.method.is_safe();
@@ -99,7 +99,7 @@ impl Core {
             };
         }
         // The status is known; if the rest of the response is lost, that changes nothing.
-        let body = match read(&mut response, ERROR_BODY).await {
+        let body = match read(&mut response, MAX_ERROR_BODY_BYTES).await {
             Ok(Body::Whole(body) | Body::Cut(body)) => body,
             Err(_) => Bytes::new(),
         };
@@ -119,7 +119,7 @@ impl Core {
         Err(Error::new(Cause::Status(answer), certainty))
     }
 
-    /// Where a transport error happened. A connection that was never made may also be a timeout, so that comes first.
+    /// Classifies a transport error. A failed connection may also be a timeout, so that is checked first.
     fn broken(&self, error: reqwest::Error) -> Error {
         let (host, port) = (self.base.host(), self.base.port());
         let failed = Transport { error: error.without_url(), address: format!("{host}:{port}") };
@@ -142,7 +142,7 @@ enum Body {
 }
 
 async fn read(response: &mut Response, limit: usize) -> Result<Body, reqwest::Error> {
-    // What the service says of the length is a hint, not a promise.
+    // The announced length is only a hint.
     let hint = response.content_length().and_then(|length| usize::try_from(length).ok());
     let mut body = BytesMut::with_capacity(hint.unwrap_or_default().min(limit));
     while let Some(chunk) = response.chunk().await? {

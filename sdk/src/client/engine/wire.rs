@@ -1,4 +1,4 @@
-//! What goes out and what comes back.
+//! A request that is ready to be sent, and its response.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
@@ -21,7 +21,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Every text that leaves with it, as it was meant and as it is written, for an error that must not quote any.
+    /// Returns every text in it, plain and encoded, so that an error can redact them.
     pub(super) fn texts(&self) -> Vec<String> {
         let mut texts: Vec<String> = self.url.query_pairs().map(|(_, value)| value.into_owned()).collect();
         texts.extend(self.url.query().map(str::to_owned));
@@ -41,11 +41,11 @@ impl Outgoing {
     }
 }
 
-/// An response in the 200s.
+/// A response in the 200s.
 pub(crate) struct HttpResponse {
-    /// Whether it was asked for by a read.
+    /// Whether the request was a read.
     pub(crate) read: bool,
-    /// How many requests it took.
+    /// How many requests were sent.
     pub(crate) attempts: u32,
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,

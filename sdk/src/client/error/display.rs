@@ -1,4 +1,4 @@
-//! The error as text. Shows no key, no address and no word of a mail.
+//! The error as text, without keys, addresses and the text of emails.
 
 use std::fmt;
 
@@ -80,14 +80,14 @@ impl fmt::Display for Error {
     }
 }
 
-/// What `main` prints when it returns an error: the sentence of `Display`, and the details behind it.
+/// What `main` prints when it returns an error: the text of `Display` and details.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self} (kind: {:?}, certainty: {:?}", self.kind(), self.0.certainty)?;
         if self.0.attempts > 0 {
             write!(f, ", attempts: {}", self.0.attempts)?;
         }
-        // The last of the chain says what happened; what lies above it says where.
+        // The last error of the chain is the cause; those above it are the context.
         let chain = std::iter::successors(Some(self as &dyn std::error::Error), |error| error.source());
         if let Some(cause) = chain.skip(1).last() {
             write!(f, ", cause: {cause}")?;

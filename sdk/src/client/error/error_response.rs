@@ -1,4 +1,4 @@
-//! What an error response carries: status, headers, the service's message and what can be read from it.
+//! An error response: its status, headers, and the service's message.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::redact::redact;
 use crate::{Problems, Scope};
 
-/// Enough to recognise a proxy's error page by.
-const EXCERPT: usize = 200;
-/// The longest sentence of the service that is kept.
-const SENTENCE: usize = 1_000;
+/// How much of a body is kept: enough to recognise a proxy's error page.
+const MAX_EXCERPT_CHARS: usize = 200;
+/// How much of the service's message is kept.
+const MAX_SENTENCE_CHARS: usize = 1_000;
 
 /// A response of the service, or of something in front of it.
 pub(crate) struct ErrorResponse {
@@ -46,7 +46,7 @@ impl ErrorResponse {
             response.problems = Some(Problems::parse(&sentence));
         }
         if status == StatusCode::FORBIDDEN {
-            // There are other reasons for a 403, and scopes are everyday words: only the one that this call needs counts.
+            // A 403 has other reasons too, and scopes are everyday words: only the one that this call needs counts.
             let named = |scope: &&Scope| {
                 sentence.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == scope.as_str())
             };
@@ -57,17 +57,17 @@ impl ErrorResponse {
         response
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub(crate) fn can_pass(&self) -> bool {
         let is_failure = self.status.is_server_error() && self.status != StatusCode::NOT_IMPLEMENTED;
         is_failure || matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
     }
 
-    /// `Retry-After` as a wait: seconds, or a date.
+    /// Returns the wait of `Retry-After`: seconds, or a date.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         let value = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
         if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-            // More seconds than a number can hold is "very long", which the cap turns into something sane.
+            // A number that does not fit is a very long wait, which is capped later.
             return Some(Duration::from_secs(value.parse().unwrap_or(u64::from(u32::MAX))));
         }
         let date = jiff::fmt::rfc2822::parse(value).ok()?;
@@ -76,16 +76,16 @@ impl ErrorResponse {
     }
 }
 
-/// The start of a body, on one line.
+/// Returns the start of a body, on one line.
 fn excerpt(body: &[u8]) -> String {
     // A character has at most four bytes.
-    let start = String::from_utf8_lossy(&body[..body.len().min(EXCERPT * 4)]).into_owned();
-    start.chars().take(EXCERPT).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let start = String::from_utf8_lossy(&body[..body.len().min(MAX_EXCERPT_CHARS * 4)]).into_owned();
+    start.chars().take(MAX_EXCERPT_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The sentence of an error body, if it has the service's form.
+/// Returns the message of an error body, if it has the service's form.
 fn sentence(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let sentence = value.get("error")?.as_str()?;
-    Some(sentence.chars().take(SENTENCE).collect())
+    Some(sentence.chars().take(MAX_SENTENCE_CHARS).collect())
 }

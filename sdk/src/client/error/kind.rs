@@ -1,4 +1,4 @@
-//! What kind of failure it was, and whether it can pass.
+//! The kind of a failure, and whether it can pass.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub enum ErrorKind {
     Forbidden,
     /// No such conversation, or one that the key cannot see (404).
     NotFound,
-    /// The service says that the key made too many requests (429).
+    /// The key made too many requests, by the service's count (429).
     RateLimited,
     /// The client's own limiter would have had to wait longer than the call allows.
     Busy,
@@ -49,7 +49,7 @@ pub enum ErrorKind {
     Connect,
     /// Time ran out: an attempt's, the call's, or that of a wait.
     Timeout,
-    /// The connection broke before the whole response was there.
+    /// The connection broke before the response was complete.
     Dropped,
     /// The response is not what the service sends: not JSON, another shape, too large, or a redirect.
     Unreadable,
@@ -57,8 +57,50 @@ pub enum ErrorKind {
     Undelivered,
 }
 
+macro_rules! predicates {
+    ($($(#[$doc:meta])* $name:ident = $kind:ident;)*) => {
+        impl Error {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> bool {
+                self.kind() == ErrorKind::$kind
+            }
+        )*}
+    };
+}
+
+predicates! {
+    /// Returns whether the client could not be built: a bad key, base URL or environment variable.
+    is_config = Config;
+    /// Returns whether the input breaks a rule, found before sending or by the service (400).
+    is_invalid_input = InvalidInput;
+    /// Returns whether the key is wrong or revoked (401).
+    is_unauthorized = Unauthorized;
+    /// Returns whether the key lacks a scope, found before sending or by the service (403).
+    is_forbidden = Forbidden;
+    /// Returns whether there is no such conversation, or the key cannot see it (404).
+    is_not_found = NotFound;
+    /// Returns whether the key made too many requests, by the service's count (429).
+    is_rate_limited = RateLimited;
+    /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
+    /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
+    is_busy = Busy;
+    /// Returns whether the service failed (5xx).
+    is_server_error = Server;
+    /// Returns whether no connection could be made; nothing was sent.
+    is_connect = Connect;
+    /// Returns whether time ran out: an attempt's, the call's, or that of a wait.
+    is_timeout = Timeout;
+    /// Returns whether the connection broke before the response was complete.
+    is_dropped = Dropped;
+    /// Returns whether the response was malformed: not JSON, another shape, too large, or a redirect.
+    is_unreadable = Unreadable;
+    /// Returns whether a message that was waited for could not be delivered, or is gone.
+    is_undelivered = Undelivered;
+}
+
 impl Error {
-    /// The kind of this failure.
+    /// Returns the kind of this failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0.cause {
@@ -84,23 +126,14 @@ impl Error {
         }
     }
 
-    /// Whether the same call can be made again and may succeed then: the failure can pass, and nothing can happen twice.
-    /// A create of unknown outcome is not one to make again; see [`unconfirmed`](Self::unconfirmed).
-    ///
-    /// ```no_run
-    /// # async fn run(inbox: shared_inbox::Client) {
-    /// if let Err(error) = inbox.tags().await {
-    ///     let next = if error.is_retryable() { "later" } else { "never" };
-    ///     println!("{error}; trying again: {next}");
-    /// }
-    /// # }
-    /// ```
+    /// Returns whether the same call can be made again and may succeed then: the failure can pass, and nothing can happen
+    /// twice. Never for a create of unknown outcome; see [`unconfirmed`](Self::unconfirmed).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.can_pass() && (self.0.certainty != Certainty::Unknown || self.0.is_repeatable)
     }
 
-    /// Whether the cause of the failure may be gone later.
+    /// Returns whether the cause of the failure may be gone later.
     fn can_pass(&self) -> bool {
         match &self.0.cause {
             Cause::Status(response) => response.can_pass(),
@@ -115,7 +148,7 @@ impl Error {
         }
     }
 
-    /// The kind of a failure for logs, which must not show what the service wrote.
+    /// Returns the kind of a failure for logs, without anything that the service wrote.
     pub(crate) fn error_type(&self) -> Cow<'static, str> {
         match &self.0.cause {
             Cause::Status(response) | Cause::Redirected(response) => {

@@ -1,5 +1,4 @@
-//! The one error of the client: what went wrong, what the service said, and above all whether the call may have taken
-//! effect.
+//! The error of the client: what went wrong, the service's message, and whether the call may have taken effect.
 
 mod display;
 mod error_response;
@@ -22,22 +21,9 @@ pub use unconfirmed::UnconfirmedCreate;
 pub(crate) use unconfirmed::{Before, Expected, SentWindow};
 
 /// The result of a call.
-///
-/// ```no_run
-/// async fn subject(inbox: &shared_inbox::Client, id: &str) -> Result<String, Box<dyn std::error::Error>> {
-///     let read: shared_inbox::Result<_> = inbox.conversation(&id.parse()?).get().await;
-///     Ok(read?.subject)
-/// }
-/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is known about the effect of a call that failed, from the surest to the least sure.
-///
-/// ```
-/// use shared_inbox::Certainty;
-///
-/// assert!(Certainty::NotSent < Certainty::Rejected && Certainty::Rejected < Certainty::Unknown);
-/// ```
+/// Whether a failed call may have taken effect, from the surest to the least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Certainty {
@@ -67,16 +53,16 @@ pub enum Certainty {
 /// # }
 /// ```
 ///
-/// Neither `Display` nor `Debug` shows a key, an address or the words of a mail: in the service's sentence, they redact what
-/// we sent and what looks like an address. What may carry them is behind methods that say so:
-/// [`message`](Self::message), [`problems`](Self::problems), [`excerpt`](Self::excerpt), [`detail`](Self::detail).
+/// Neither `Display` nor `Debug` shows a key, an address or the text of an email: in the service's sentence, they redact what
+/// was sent and what looks like an address. [`message`](Self::message), [`problems`](Self::problems),
+/// [`excerpt`](Self::excerpt) and [`detail`](Self::detail) do not redact.
 pub struct Error(Box<Inner>);
 
 struct Inner {
     cause: Cause,
     certainty: Certainty,
     call: Option<String>,
-    /// What had to come first, if that is what failed.
+    /// The call that had to come first, if that failed.
     first: Option<String>,
     attempts: u32,
     unconfirmed: Option<UnconfirmedCreate>,
@@ -133,19 +119,19 @@ impl Error {
         self
     }
 
-    /// A call is as uncertain as its most uncertain attempt.
+    /// Raises the uncertainty to that of the most uncertain attempt.
     pub(crate) fn at_least(mut self, certainty: Certainty) -> Self {
         self.0.certainty = self.0.certainty.max(certainty);
         self
     }
 
-    /// A read changes nothing, whatever became of it.
+    /// Marks the failure of a read, which has no effect in any case.
     pub(crate) fn without_effect(mut self) -> Self {
         self.0.certainty = self.0.certainty.min(Certainty::NoEffect);
         self
     }
 
-    /// The failure of something that had to come before this call, which had no effect.
+    /// Marks the failure of something that had to come before this call, which had no effect.
     pub(crate) fn before(mut self, call: &str) -> Self {
         if self.0.certainty != Certainty::Rejected {
             self.0.certainty = Certainty::NotSent;
@@ -178,20 +164,20 @@ impl Error {
         }
     }
 
-    /// Whether the call may have taken effect.
+    /// Returns whether the call may have taken effect.
     #[must_use]
     pub fn certainty(&self) -> Certainty {
         self.0.certainty
     }
 
-    /// For a create whose effect is unknown: what is needed to find out later, with
-    /// [`Client::find_unconfirmed`](crate::Client::find_unconfirmed).
+    /// Returns what is needed to find out later whether a create took effect, with
+    /// [`Client::find_unconfirmed`](crate::Client::find_unconfirmed). `None` when its effect is known.
     #[must_use]
     pub fn unconfirmed(&self) -> Option<&UnconfirmedCreate> {
         self.0.unconfirmed.as_ref()
     }
 
-    /// How many requests this call sent, read-backs not counted.
+    /// Returns how many requests this call sent, without read-backs.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.attempts
@@ -209,17 +195,16 @@ impl Error {
         self.error_response().map(|response| &response.headers)
     }
 
-    /// The service's own sentence, whole. For people; programs go by the predicates.
+    /// Returns the service's message for people; programs use the predicates.
     ///
-    /// A sentence can quote what was sent to it: the key, an address, the words of a mail. `Display` and `Debug` of the error
-    /// redact those; this does not, so keep it out of logs that others read.
+    /// It is not redacted, and can quote the key, an address or the text of an email: keep it out of logs that others read.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.error_response()?.sentence.as_deref()
     }
 
-    /// What is wrong with the input, field by field: found before sending, or named by a 400, whose words are the service's
-    /// own and may quote what was sent, like the [`message`](Self::message).
+    /// Returns what is wrong with the input, field by field: found before sending, or from a 400, which may quote what was sent
+    /// like the [`message`](Self::message).
     #[must_use]
     pub fn problems(&self) -> Option<&Problems> {
         match &self.0.cause {
@@ -229,7 +214,7 @@ impl Error {
         }
     }
 
-    /// The scope that the key lacks: found before sending, or named by a 403.
+    /// Returns the scope that the key lacks: found before sending, or named by a 403.
     #[must_use]
     pub fn scope(&self) -> Option<&Scope> {
         match &self.0.cause {
@@ -272,84 +257,5 @@ impl Error {
     #[must_use]
     pub fn excerpt(&self) -> Option<&str> {
         self.error_response().map(|response| response.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty())
-    }
-
-    /// Returns whether the client could not be built: a bad key, base URL or environment variable.
-    #[must_use]
-    pub fn is_config(&self) -> bool {
-        self.kind() == ErrorKind::Config
-    }
-
-    /// Returns whether the input breaks a rule, found before sending or by the service (400).
-    #[must_use]
-    pub fn is_invalid_input(&self) -> bool {
-        self.kind() == ErrorKind::InvalidInput
-    }
-
-    /// Returns whether the key is wrong or revoked (401).
-    #[must_use]
-    pub fn is_unauthorized(&self) -> bool {
-        self.kind() == ErrorKind::Unauthorized
-    }
-
-    /// Returns whether the key lacks a scope, found before sending or by the service (403).
-    #[must_use]
-    pub fn is_forbidden(&self) -> bool {
-        self.kind() == ErrorKind::Forbidden
-    }
-
-    /// Returns whether there is no such conversation, or the key cannot see it (404).
-    #[must_use]
-    pub fn is_not_found(&self) -> bool {
-        self.kind() == ErrorKind::NotFound
-    }
-
-    /// Returns whether the service says that the key made too many requests (429).
-    #[must_use]
-    pub fn is_rate_limited(&self) -> bool {
-        self.kind() == ErrorKind::RateLimited
-    }
-
-    /// Returns whether the client's own limiter would have had to wait longer than the call allows. Nothing was sent;
-    /// [`retry_after`](Self::retry_after) names the wait. Not a 429.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        self.kind() == ErrorKind::Busy
-    }
-
-    /// Returns whether the service failed (5xx).
-    #[must_use]
-    pub fn is_server_error(&self) -> bool {
-        self.kind() == ErrorKind::Server
-    }
-
-    /// Returns whether no connection could be made; nothing was sent.
-    #[must_use]
-    pub fn is_connect(&self) -> bool {
-        self.kind() == ErrorKind::Connect
-    }
-
-    /// Returns whether time ran out: an attempt's, the call's, or that of a wait.
-    #[must_use]
-    pub fn is_timeout(&self) -> bool {
-        self.kind() == ErrorKind::Timeout
-    }
-
-    /// Returns whether the connection broke before the whole response was there.
-    #[must_use]
-    pub fn is_dropped(&self) -> bool {
-        self.kind() == ErrorKind::Dropped
-    }
-
-    /// Returns whether the response was malformed: not JSON, another shape, too large, or a redirect.
-    #[must_use]
-    pub fn is_unreadable(&self) -> bool {
-        self.kind() == ErrorKind::Unreadable
-    }
-
-    /// Returns whether a message that was waited for could not be delivered, or is gone.
-    #[must_use]
-    pub fn is_undelivered(&self) -> bool {
-        self.kind() == ErrorKind::Undelivered
     }
 }

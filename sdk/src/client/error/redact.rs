@@ -1,13 +1,13 @@
-//! What must not stand in a log is taken out of the service's sentence, which may quote what it was sent.
+//! Redacts the service's message, which may quote what was sent, for logs.
 
 use std::collections::HashSet;
 
-/// So many characters in a row that we sent are no chance.
-const RUN: usize = 12;
-const BLOT: &str = "[…]";
+/// The shortest run of characters that counts as a quote of what was sent.
+const MIN_REDACTED_CHARS: usize = 12;
+const REDACTED: &str = "[…]";
 
-/// The sentence without any run of a dozen characters that stands in `sent` too, and without whatever has the form of an
-/// address.
+/// Returns the sentence without any run of a dozen characters that is in `sent` too, and without anything that has the form of
+/// an address.
 pub(super) fn redact(sentence: &str, sent: &[String]) -> String {
     let chars: Vec<char> = sentence.chars().collect();
     let plain: Vec<char> = chars.iter().copied().map(folded).collect();
@@ -19,32 +19,32 @@ pub(super) fn redact(sentence: &str, sent: &[String]) -> String {
         if !hidden[i] {
             shown.push(c);
         } else if i == 0 || !hidden[i - 1] {
-            shown.push_str(BLOT);
+            shown.push_str(REDACTED);
         }
     }
     shown
 }
 
-/// Case and line ends are what an echo changes first.
+/// Normalizes case and whitespace, which a quote may change.
 fn folded(c: char) -> char {
     if c.is_whitespace() { ' ' } else { c.to_lowercase().next().unwrap_or(c) }
 }
 
 fn hide_sent(plain: &[char], sent: &[String], hidden: &mut [bool]) {
-    let runs: HashSet<&[char]> = plain.windows(RUN).collect();
+    let runs: HashSet<&[char]> = plain.windows(MIN_REDACTED_CHARS).collect();
     let mut echoed = HashSet::new();
     for text in sent {
         let text: Vec<char> = text.chars().map(folded).collect();
-        echoed.extend(text.windows(RUN).filter_map(|run| runs.get(run).copied()));
+        echoed.extend(text.windows(MIN_REDACTED_CHARS).filter_map(|run| runs.get(run).copied()));
     }
-    for (start, run) in plain.windows(RUN).enumerate() {
+    for (start, run) in plain.windows(MIN_REDACTED_CHARS).enumerate() {
         if echoed.contains(run) {
-            hidden[start..start + RUN].fill(true);
+            hidden[start..start + MIN_REDACTED_CHARS].fill(true);
         }
     }
 }
 
-/// An `@`, also as it stands in a URL, with something on both sides.
+/// Hides an `@`, plain or URL-encoded, with the text on both sides.
 fn hide_addresses(plain: &[char], hidden: &mut [bool]) {
     let part = |c: &&char| !(c.is_whitespace() || "<>()[]{}\"'`,;:|=/?&".contains(**c));
     for at in 0..plain.len() {

@@ -1,4 +1,4 @@
-//! The data of a create whose effect is unknown: all that is needed to find out later.
+//! What is needed to find out later whether a create took effect.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,18 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConversationId, Timestamp};
 
-/// A create whose effect is unknown, and all that is needed to find out later.
+/// A create whose effect is unknown, with what is needed to find out later.
 ///
-/// [`Error::unconfirmed`](crate::Error::unconfirmed) carries it; [`Client::find_unconfirmed`](crate::Client::find_unconfirmed) looks. It can be stored as JSON and
-/// used by another process. That JSON holds the text of the note or mail; `Debug` does not show it.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client, stored: String) -> Result<(), Box<dyn std::error::Error>> {
-/// let unconfirmed: shared_inbox::create::UnconfirmedCreate = serde_json::from_str(&stored)?;
-/// let lookup = inbox.find_unconfirmed(&unconfirmed).await?;
-/// # Ok(())
-/// # }
-/// ```
+/// [`Error::unconfirmed`](crate::Error::unconfirmed) returns it, and
+/// [`Client::find_unconfirmed`](crate::Client::find_unconfirmed) looks it up. It can be stored as JSON and used by another
+/// process. That JSON holds the text of the note or email; `Debug` does not show it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnconfirmedCreate {
@@ -28,39 +21,39 @@ pub struct UnconfirmedCreate {
     pub(crate) before: Before,
 }
 
-/// What is known of the time before a create.
+/// The state of the conversation before a create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Before {
-    /// What was there.
+    /// The keys of the items in it.
     pub(crate) keys: BTreeSet<String>,
-    /// Whether that is all that was there, the moment before it was sent.
+    /// Whether these are all items, the moment before the create was sent.
     pub(crate) whole: bool,
     /// When it was sent, by the service's clock.
     pub(crate) window: Option<SentWindow>,
-    /// The same by the clock of this process, until the service's was heard afterwards.
+    /// When it was sent by the clock of this process, until the service's was observed afterwards.
     #[serde(skip)]
     pub(crate) sent: Option<Instant>,
 }
 
-/// From when on, by the service's clock, an item may be what a request made.
+/// From when on, by the service's clock, a request may have made an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SentWindow {
-    /// What is dated earlier was there before.
+    /// Items that are dated earlier were there before.
     pub(crate) possible_from: Timestamp,
-    /// What is dated from here on came with the request, or so few seconds before it that the clock cannot tell.
+    /// Items that are dated from here on came with the request, or too few seconds before it for the clock to tell.
     pub(crate) certain_from: Timestamp,
 }
 
 impl UnconfirmedCreate {
-    /// The conversation in which it may be.
+    /// Returns the conversation in which it may be.
     #[must_use]
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
     }
 
-    /// Whether it is a note, and not a reply or a document request.
+    /// Returns whether it is a note, and not a reply or a document request.
     #[must_use]
     pub fn is_note(&self) -> bool {
         matches!(self.expected, Expected::Note { .. })

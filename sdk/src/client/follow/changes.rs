@@ -1,4 +1,4 @@
-//! Following a list that has no cursor, by reading it at intervals.
+//! Follows a list that has no cursor, by reading it at intervals.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -10,26 +10,25 @@ use futures_util::Stream;
 
 use super::backoff;
 use super::memory::{Change, Memory};
-use crate::client::call::{Request, call_options, list_filters};
+use crate::client::call::{List, Request, call_options, list_filters};
 use crate::client::engine::Core;
 use crate::client::error::Result;
 use crate::client::policy::{BoxFuture, Options, Priority};
 use crate::input::ListConversations;
 use crate::model::shows;
-use crate::{ConversationSummary, Operation, limits};
+use crate::{ConversationSummary, limits};
 
-const EVERY: Duration = Duration::from_secs(30);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A stream of changes in the list of conversations; made by [`Client::changes`](crate::Client::changes).
 ///
-/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100
-/// conversations), no change is missed or repeated; changes that were undone between two looks, or followed
-/// each other, come as one. When a page is full, a [`Change::Gap`] says that something may have been missed; narrow the
-/// list, by inbox or assignment, until it fits.
+/// Reads the list at intervals and yields what is different. While the list is shorter than a page (100 conversations), no
+/// change is missed or repeated; several changes between two reads are yielded as one. When a page is full, a [`Change::Gap`]
+/// reports that something may have been missed; narrow the list, by inbox or assignment, until it fits.
 ///
-/// The first look tells nothing but such a gap, unless [`with_existing`](Self::with_existing) is set. After an error that
-/// can pass ([`is_retryable`](crate::Error::is_retryable)) the stream goes on, with growing pauses, and nothing is lost. Any other
-/// error ends it: a wrong key, a missing scope, a bad parameter, a response that is not the service's.
+/// The first read yields only such a gap, unless [`with_existing`](Self::with_existing) is set. After a
+/// [retryable](crate::Error::is_retryable) error the stream continues, with growing pauses, and nothing is lost. Any other error
+/// ends it: a wrong key, a missing scope, a bad parameter, a malformed response.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -55,13 +54,13 @@ pub struct Changes {
     with_existing: bool,
     options: Options,
     memory: Memory,
-    look: Option<BoxFuture<'static, Result<Vec<ConversationSummary>>>>,
-    /// Whether anyone has asked yet.
+    look: Option<BoxFuture<'static, Result<List<ConversationSummary>>>>,
+    /// Whether a read was made.
     asked: bool,
-    /// Whether anyone has seen the list yet.
+    /// Whether a read has succeeded.
     looked: bool,
     ready: VecDeque<Result<Change>>,
-    /// How long to wait at least before the next look, after a failure.
+    /// How long to wait at least before the next read, after a failure.
     pause: Duration,
     ended: bool,
 }
@@ -72,7 +71,7 @@ impl Changes {
         Self {
             core: Arc::clone(core),
             input,
-            every: EVERY,
+            every: DEFAULT_INTERVAL,
             with_existing: false,
             options: Options { priority: Priority::Bulk, ..core.options.clone() },
             memory: Memory::default(),
@@ -85,13 +84,13 @@ impl Changes {
         }
     }
 
-    /// The time between two looks, 30 seconds unless set.
+    /// Sets the time between two reads: 30 seconds by default.
     pub fn every(mut self, every: Duration) -> Self {
         self.every = every;
         self
     }
 
-    /// Tells what is in the list at the first look as [`Change::New`].
+    /// Yields what is in the list at the first read as [`Change::New`].
     pub fn with_existing(mut self) -> Self {
         self.with_existing = true;
         self
@@ -99,7 +98,7 @@ impl Changes {
 
     list_filters!();
 
-    /// How many conversations a look shows at the most: 100 unless set.
+    /// Sets how many conversations a read returns at most: 100 by default.
     pub fn limit(mut self, limit: u32) -> Self {
         self.input.limit = Some(limit);
         self
@@ -107,15 +106,15 @@ impl Changes {
 
     call_options!();
 
-    /// The next change. Dropping the future loses nothing.
+    /// Returns the next change. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<Change>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    fn look(&self) -> BoxFuture<'static, Result<Vec<ConversationSummary>>> {
+    fn look(&self) -> BoxFuture<'static, Result<List<ConversationSummary>>> {
         let core = Arc::clone(&self.core);
         let wait = if self.asked { self.every.max(self.pause) } else { Duration::ZERO };
-        let mut call = Request::new(&core, Operation::ListConversations, None, self.input.clone());
+        let mut call = Request::conversations(&core, self.input.clone());
         call.options = self.options.clone();
         Box::pin(async move {
             if !wait.is_zero() {
@@ -125,14 +124,14 @@ impl Changes {
         })
     }
 
-    fn take(&mut self, page: Vec<ConversationSummary>) {
-        let full = page.len() >= self.input.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
-        let tell = self.looked || self.with_existing;
+    fn take(&mut self, page: List<ConversationSummary>) {
+        let with_all = self.looked || self.with_existing;
         let now = self.core.clock.now();
         let now = self.core.service_clock.reading().map(|reading| reading.latest(now));
-        let changes = self.memory.compare(page, full, now);
-        self.ready
-            .extend(changes.into_iter().filter(|change| tell || matches!(change, Change::Gap(_))).map(Ok));
+        let (is_full, page) = (page.is_cut(), page.into_vec());
+        let mut changes = self.memory.compare(page, is_full, now);
+        changes.retain(|change| with_all || matches!(change, Change::Gap(_)));
+        self.ready.extend(changes.into_iter().map(Ok));
         self.looked = true;
     }
 }

@@ -1,17 +1,15 @@
-//! What two looks at a list have in common, and what not.
+//! Compares two reads of a list.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{ConversationId, ConversationSummary, Timestamp};
 
-/// How many conversations are remembered when the list is always longer than a page, so that a stream of months does not
-/// fill the memory.
-const REMEMBERED: usize = 10_000;
+/// How many conversations are remembered at most when the list is always longer than a page.
+const MAX_REMEMBERED: usize = 10_000;
 
-/// What happened in a list of conversations between two looks at it.
+/// A change in a list of conversations between two reads.
 ///
-/// A summary counts messages, its own team's and this key's among them. Who wrote last is in the conversation, so a bot that
-/// answers emails can read it, or ask a person to:
+/// A summary counts all messages, also those of the team and of this key. To find out who wrote last, read the conversation:
 ///
 /// ```no_run
 /// use shared_inbox::{Client, Direction, Result, follow::Change};
@@ -40,43 +38,34 @@ pub enum Change {
         /// As it is.
         after: ConversationSummary,
     },
-    /// A conversation is no longer in the list: its status changed, it was given to someone, it was moved.
+    /// A conversation is no longer in the list: its status, assignee or inbox changed.
     Left(ConversationSummary),
     /// The list was longer than a page, so that something may have been missed.
     Gap(MissedWindow),
 }
 
 /// What may have been missed.
-///
-/// ```
-/// use shared_inbox::follow::Change;
-///
-/// fn must_look_through_all(change: &Change) -> bool {
-///     matches!(change, Change::Gap(gap) if gap.mail)
-/// }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissedWindow {
-    /// Whether conversations with new mail may be among it: none that is known and got no mail stands below those that did.
-    /// Otherwise only changes that do not bring a conversation to the top (tags, assignment) can have been missed, in
-    /// conversations further down.
+    /// Whether conversations with new mail may have been missed. Otherwise only changes that do not bring a conversation to the
+    /// top (tags, assignment) can have been missed, in conversations further down.
     pub mail: bool,
 }
 
-/// What is known of a list.
+/// The last known state of a list.
 #[derive(Default)]
 pub(super) struct Memory {
     known: HashMap<ConversationId, ConversationSummary>,
-    /// Whether anything was ever seen.
+    /// Whether the list was read before.
     begun: bool,
-    /// The time of the last conversation on a full page: what is older stood further down and was not seen.
+    /// The time of the last conversation on a full page: older ones were further down and not seen.
     reach: Option<Timestamp>,
 }
 
 impl Memory {
-    /// What is different from the look before. `full` says that the list may be longer than this page, `now` the latest
-    /// that it can be by the service's clock.
+    /// Returns what is different from the last read. `full` is whether the list may be longer than this page, `now` the latest
+    /// time that the service's clock can show.
     pub(super) fn compare(
         &mut self,
         mut page: Vec<ConversationSummary>,
@@ -87,7 +76,7 @@ impl Memory {
         page.retain(|summary| here.insert(summary.id.clone()));
         let mut changes = Vec::new();
         if full {
-            // Whatever comes now stands below mails dated in the future.
+            // New mail is listed below mail that is dated in the future.
             let buried = page.last().zip(now).is_some_and(|(last, now)| last.last_message_at > now);
             let mail = !self.begun || buried || self.mail_may_be_missing(&page);
             changes.push(Change::Gap(MissedWindow { mail }));
@@ -111,13 +100,12 @@ impl Memory {
         changes
     }
 
-    /// Newest first: whoever got mail since the last look stands before everyone who did not. So as long as one that is known
-    /// and got none stands below all that did, the others are all on the page. A mail dated in the future stands on top for
-    /// good, above those that get mail, and so proves nothing.
+    /// The list is newest first: conversations with new mail come before all others. So if a known conversation without new mail
+    /// is below all that have some, none is missing. Mail that is dated in the future stays on top, and so proves nothing.
     fn mail_may_be_missing(&self, page: &[ConversationSummary]) -> bool {
         let fresh = |summary: &ConversationSummary| match self.known.get(&summary.id) {
             Some(before) => before.last_message_at != summary.last_message_at,
-            // What is older than the last page reached was there before, out of sight.
+            // Older than the last page: it was there before, further down.
             None => self.reach.is_none_or(|reach| summary.last_message_at >= reach),
         };
         let known = |summary: &ConversationSummary| self.known.contains_key(&summary.id);
@@ -126,9 +114,9 @@ impl Memory {
     }
 
     fn forget(&mut self) {
-        if self.known.len() > REMEMBERED {
+        if self.known.len() > MAX_REMEMBERED {
             let mut times: Vec<_> = self.known.values().map(|summary| summary.last_message_at).collect();
-            let (_, oldest, _) = times.select_nth_unstable(REMEMBERED / 2);
+            let (_, oldest, _) = times.select_nth_unstable(MAX_REMEMBERED / 2);
             self.known.retain(|_, summary| summary.last_message_at >= *oldest);
         }
     }
@@ -136,7 +124,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Memory, REMEMBERED};
+    use super::{Change, MAX_REMEMBERED, Memory};
     use crate::ConversationSummary;
 
     fn summary(number: usize) -> ConversationSummary {
@@ -152,13 +140,16 @@ mod tests {
     #[test]
     fn a_list_that_is_always_full_does_not_fill_the_memory() {
         let mut memory = Memory::default();
-        for page in 0..3 * REMEMBERED / 100 {
+        for page in 0..3 * MAX_REMEMBERED / 100 {
             memory.compare((page * 100..(page + 1) * 100).rev().map(summary).collect(), true, None);
         }
-        assert!((100..=REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
+        assert!((100..=MAX_REMEMBERED).contains(&memory.known.len()), "{}", memory.known.len());
         // The newest are still known.
-        let changes =
-            memory.compare((3 * REMEMBERED - 100..3 * REMEMBERED).rev().map(summary).collect(), true, None);
+        let changes = memory.compare(
+            (3 * MAX_REMEMBERED - 100..3 * MAX_REMEMBERED).rev().map(summary).collect(),
+            true,
+            None,
+        );
         assert!(changes.iter().all(|change| matches!(change, Change::Gap(_))));
     }
 }

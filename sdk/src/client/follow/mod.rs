@@ -1,5 +1,4 @@
-//! Looking again and again: at a list, for what is different; at a conversation, until something has happened; at slice
-//! after slice of a list, until all of it was seen.
+//! Repeated reads: following changes of a list, waiting for something in a conversation, and reading all of a list in slices.
 
 mod changes;
 mod memory;
@@ -13,7 +12,7 @@ use crate::client::error::Error;
 const MIN_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// How long to wait after a failure, when so long was waited after the one before.
+/// Returns how long to wait after a failure; `before` is the wait after the previous one.
 fn backoff(before: Duration, error: &Error) -> Duration {
     let asked = error.retry_after().unwrap_or_default();
     (before * 2).max(asked).clamp(MIN_BACKOFF, MAX_BACKOFF)

@@ -1,4 +1,4 @@
-//! Everything in a list that has no cursor: what is too long for a page is asked for in slices.
+//! Reads all of a list that has no cursor: what is longer than a page is read in slices.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
@@ -19,20 +19,14 @@ use crate::model::shows;
 use crate::{Assigned, ConversationId, ConversationSummary, Mailbox, MailboxId, Operation, View, limits};
 
 /// A part of the list of conversations, as the service can list it.
-///
-/// ```
-/// fn is_closed(slice: &shared_inbox::follow::Slice) -> bool {
-///     slice.view == shared_inbox::View::Closed
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slice {
-    /// Those of this status.
+    /// The status.
     pub view: View,
-    /// Those of this inbox, or of all.
+    /// The inbox, or all.
     pub mailbox: Option<MailboxId>,
-    /// Those of this key's agent or of nobody, or all.
+    /// Assigned to this key's agent or unassigned, or all.
     pub assigned: Option<Assigned>,
 }
 
@@ -51,18 +45,18 @@ impl fmt::Display for Slice {
 
 /// Every conversation that the key can see, each once; made by [`Client::sweep`](crate::Client::sweep).
 ///
-/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox,
-/// then those of this key's agent and those of nobody. The API has no slice for the conversations of one teammate or of one
-/// tag; so where an inbox has more than 100 of a status, those that others have are complete only among the newest 100.
-/// [`cut`](Self::cut) names each slice of which some may be missing.
+/// A list of the service ends after 100 conversations, so what is longer is read in slices: by status, then by inbox, then by
+/// assignment to this key's agent or to nobody. The API has no slice for one teammate or one tag; so where an inbox has more than
+/// 100 of a status, those that others have are complete only among the newest 100. [`cut`](Self::cut) returns each slice of which
+/// some may be missing.
 ///
-/// The filters narrow the sweep; words ([`q`](Self::q)) are also a way to reach what a slice had to leave out. The requests
-/// are background work, see [`Priority::Bulk`]. A conversation whose status changes while the sweep is under way is returned as it
-/// was first seen. After an error that can pass ([`is_retryable`](crate::Error::is_retryable)) the sweep goes on where it was, with growing
-/// pauses. Any other error ends it: a wrong key, a bad header, a response that is not the service's.
+/// The filters narrow the sweep; a search ([`q`](Self::q)) can also reach what a slice had to leave out. The requests are
+/// background work, see [`Priority::Bulk`]. A conversation that changes during the sweep is returned as it was first seen. After a
+/// [retryable](crate::Error::is_retryable) error the sweep continues, with growing pauses. Any other error ends it: a wrong key, a
+/// bad header, a malformed response.
 ///
-/// A snoozed conversation has the status `open`, and the summary does not say that it is snoozed: a count of what is open is
-/// larger than [`Mailbox::open`](crate::Mailbox::open) by the snoozed ones. [`found_in`](Self::found_in) tells them apart.
+/// A snoozed conversation has the status `open`, and its summary does not show that it is snoozed.
+/// [`found_in`](Self::found_in) distinguishes them.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
@@ -97,11 +91,11 @@ pub struct Sweep {
 
 #[derive(Clone)]
 enum Step {
-    /// Ask for a slice.
+    /// Reads a slice, and divides it if it is longer than a page.
     Look(Slice),
-    /// Ask for a slice once more, for what came into it meanwhile: that stands on top.
+    /// Reads a slice once more, for what came into it meanwhile: that is on top.
     LookAgain(Slice),
-    /// Ask which inboxes there are, to divide a slice by them.
+    /// Reads which inboxes there are, to divide a slice by them.
     Inboxes(Slice),
 }
 
@@ -131,34 +125,19 @@ impl Sweep {
     list_filters!();
     call_options!();
 
-    /// The next conversation. Dropping the future loses nothing.
+    /// Returns the next conversation. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<ConversationSummary>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// The slices so far that were longer than a page and could not be divided further: of these, conversations may be
+    /// Returns the slices so far that were longer than a page and could not be divided: some of their conversations may be
     /// missing.
     #[must_use]
     pub fn cut(&self) -> &[Slice] {
         &self.cut
     }
 
-    /// The view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
-    ///
-    /// ```no_run
-    /// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-    /// use shared_inbox::View;
-    ///
-    /// let mut sweep = inbox.sweep();
-    /// while let Some(summary) = sweep.next().await {
-    ///     let summary = summary?;
-    ///     if sweep.found_in() == Some(&View::Open) {
-    ///         println!("{} is open, and not snoozed", summary.id);
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Returns the view in which the latest conversation was found: [`View::Snoozed`] for a snoozed one, whatever its status.
     #[must_use]
     pub fn found_in(&self) -> Option<&View> {
         self.found_in.as_ref()
@@ -188,8 +167,7 @@ impl Sweep {
                     limit: Some(limits::LIST_MAX),
                     ..self.input.clone()
                 };
-                let mut call =
-                    Request::reading(&self.core, Operation::ListConversations, None, input, List::read);
+                let mut call = Request::conversations(&self.core, input);
                 call.options = self.options.clone();
                 self.after_pause(async { call.await.map(Found::Page) })
             }
@@ -215,33 +193,26 @@ impl Sweep {
     }
 
     fn take(&mut self, step: Step, found: Found) {
-        match (step, found) {
-            (Step::Look(slice), Found::Page(page)) => {
-                let cut = page.is_cut();
-                self.tell(&slice.view, page);
-                if cut {
-                    self.divide(slice);
-                }
+        let divides = !matches!(step, Step::LookAgain(_));
+        let (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice)) = step;
+        let is_cut = match found {
+            Found::Page(page) => {
+                let is_cut = page.is_cut();
+                let new = page.into_iter().filter(|summary| self.seen.insert(summary.id.clone()));
+                self.ready.extend(new.map(|summary| Ok((slice.view.clone(), summary))));
+                is_cut
             }
-            (Step::LookAgain(slice) | Step::Inboxes(slice), Found::Page(page)) => {
-                self.tell(&slice.view, page)
-            }
-            (Step::Look(slice) | Step::LookAgain(slice) | Step::Inboxes(slice), Found::Inboxes(all)) => {
+            Found::Inboxes(all) => {
                 self.mailboxes = Some(all.into_iter().map(|mailbox| mailbox.id).collect());
-                self.divide(slice);
+                true
             }
+        };
+        if is_cut && divides {
+            self.divide(slice);
         }
     }
 
-    fn tell(&mut self, view: &View, page: List<ConversationSummary>) {
-        for summary in page {
-            if self.seen.insert(summary.id.clone()) {
-                self.ready.push_back(Ok((view.clone(), summary)));
-            }
-        }
-    }
-
-    /// What to ask for next when a slice is longer than a page.
+    /// Plans the next steps for a slice that is longer than a page.
     fn divide(&mut self, slice: Slice) {
         let steps = self.steps.get_or_insert_default();
         if slice.mailbox.is_none() {
@@ -265,7 +236,7 @@ impl Sweep {
                 steps.push_front(Step::Look(Slice { assigned: Some(assigned), ..slice.clone() }));
             }
         }
-        // Those that others have cannot be asked for.
+        // The API cannot list those that others have.
         self.cut.push(slice);
     }
 }

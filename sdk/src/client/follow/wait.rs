@@ -1,4 +1,4 @@
-//! Waiting for what people do: a customer's reply, a message that goes out.
+//! Waits for a customer's reply, or for a message to be sent.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -15,14 +15,15 @@ use crate::{
     Operation, View, limits,
 };
 
-const EVERY: Duration = Duration::from_secs(15);
-const EVERY_IN_SANDBOX: Duration = Duration::from_secs(1);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(15);
+const SANDBOX_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks at intervals until something has happened; made by [`ConversationHandle::wait_for_reply`](crate::ConversationHandle::wait_for_reply),
+/// Reads at intervals until something has happened, and returns it; made by
+/// [`ConversationHandle::wait_for_reply`](crate::ConversationHandle::wait_for_reply),
 /// [`ConversationHandle::wait_until_sent`](crate::ConversationHandle::wait_until_sent) and
-/// [`Client::wait_for_reference`](crate::Client::wait_for_reference). Returns what was waited for.
+/// [`Client::wait_for_reference`](crate::Client::wait_for_reference).
 ///
-/// A bad minute of the service does not end it. The looks are background work, see [`Priority::Bulk`].
+/// A [retryable](crate::Error::is_retryable) error does not end it. The reads are background work, see [`Priority::Bulk`].
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -55,20 +56,20 @@ impl<G, O> Wait<G, O> {
             core: Arc::clone(core),
             goal,
             look,
-            every: if core.test_key { EVERY_IN_SANDBOX } else { EVERY },
+            every: if core.test_key { SANDBOX_INTERVAL } else { DEFAULT_INTERVAL },
             within: None,
             options: Options { priority: Priority::Bulk, ..core.options.clone() },
         }
     }
 
-    /// Gives up after this time, with an error for which `is_timeout` holds. The last look is at its end, and may take as
-    /// long as an attempt may.
+    /// Gives up after this time, with an error for which `is_timeout` holds. The last read starts at its end, and may take as
+    /// long as an attempt.
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
     }
 
-    /// The time between two looks: 15 seconds, 1 in the sandbox, unless set.
+    /// Sets the time between two reads: 15 seconds by default, 1 in the sandbox.
     pub fn every(mut self, every: Duration) -> Self {
         self.every = every;
         self
@@ -124,16 +125,6 @@ impl<G: fmt::Debug, O> fmt::Debug for Wait<G, O> {
 
 /// The goal of a wait for the customer to write: the first inbound message after the given one. Automatic ones (out of
 /// office) count, since the API does not tell them apart.
-///
-/// ```no_run
-/// # async fn run(thread: shared_inbox::ConversationHandle, sent: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{follow::{ReplyWait, Wait}};
-///
-/// let wait: Wait<ReplyWait> = thread.wait_for_reply(&sent);
-/// println!("they wrote {} characters", wait.await?.text.len());
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ReplyWait {
     conversation: ConversationId,
@@ -160,16 +151,6 @@ impl Wait<ReplyWait> {
 /// The goal of a wait for a reply to app mail: the conversation that carries the app's reference, in whatever status.
 ///
 /// A reference says which address was written to, not who wrote: look at the contact before you act on it.
-///
-/// ```no_run
-/// # async fn run(inbox: shared_inbox::Client) -> shared_inbox::Result<()> {
-/// use shared_inbox::{ConversationSummary, follow::{ReferenceWait, Wait}};
-///
-/// let wait: Wait<ReferenceWait, ConversationSummary> = inbox.wait_for_reference("order-1042");
-/// println!("{} is about the order", wait.await?.id);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct ReferenceWait {
     input: ListConversations,
@@ -189,16 +170,6 @@ impl Wait<ReferenceWait, ConversationSummary> {
 
 /// The goal of a wait for a message to go out: its status is `sent`. One that failed, or was removed and stayed away for
 /// [`visibility_timeout`](crate::ClientBuilder::visibility_timeout), is an error for which `is_undelivered` holds. A draft is waited for too: a person may approve it.
-///
-/// ```no_run
-/// # async fn run(thread: shared_inbox::ConversationHandle, id: shared_inbox::MessageId) -> shared_inbox::Result<()> {
-/// use shared_inbox::{follow::{SentWait, Wait}};
-///
-/// let wait: Wait<SentWait> = thread.wait_until_sent(&id);
-/// println!("went out at {}", wait.await?.at);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug)]
 pub struct SentWait {
     conversation: ConversationId,

@@ -1,4 +1,4 @@
-//! Setting up a client. Everything that can be wrong with a key, an address or a setting is found here, before any request.
+//! Builds a client, and checks the key, the address and the settings before any request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::client::policy::{
 use crate::limits;
 use crate::model::shows;
 
-const BASE_URL: &str = "SHARED_INBOX_BASE_URL";
-const API_KEY: &str = "SHARED_INBOX_API_KEY";
+const BASE_URL_VARIABLE: &str = "SHARED_INBOX_BASE_URL";
+const API_KEY_VARIABLE: &str = "SHARED_INBOX_API_KEY";
 /// Shorter than an attempt's time, so that a connection that cannot be made is known as such.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A long conversation is a few megabytes.
-const MAX_BODY: usize = 32 * 1024 * 1024;
-const AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
+const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+const DEFAULT_USER_AGENT: &str = concat!("shared-inbox-rust/", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a client; made by [`Client::builder`].
 ///
@@ -66,7 +66,7 @@ impl ClientBuilder {
             limiter: None,
             rate: limits::REQUESTS_PER_MINUTE,
             options: Options::default(),
-            max_body: MAX_BODY,
+            max_body: MAX_BODY_BYTES,
             check_scopes: false,
         }
     }
@@ -81,9 +81,9 @@ impl ClientBuilder {
             Ok(value) if !value.trim().is_empty() => Ok(value.trim().to_owned()),
             _ => Err(Error::config(name, format_args!("is not set; set it to {what}"))),
         };
-        let base_url = read(BASE_URL, "the base URL of the service, which ends in /api/v1")?;
-        let key = ApiKey::parse(read(API_KEY, "an API key, which starts with rk_")?)
-            .map_err(|error| Error::config(API_KEY, error))?;
+        let base_url = read(BASE_URL_VARIABLE, "the base URL of the service, which ends in /api/v1")?;
+        let key = ApiKey::parse(read(API_KEY_VARIABLE, "an API key, which starts with rk_")?)
+            .map_err(|error| Error::config(API_KEY_VARIABLE, error))?;
         Ok(Self::new(base_url, Ok(key)))
     }
 
@@ -104,19 +104,19 @@ impl ClientBuilder {
         self
     }
 
-    /// What comes first in the `User-Agent`; the name and version of this crate follow.
+    /// Sets the start of the `User-Agent`; the name and version of this crate follow.
     pub fn user_agent(mut self, product: impl Into<String>) -> Self {
         self.user_agent = Some(product.into());
         self
     }
 
-    /// The time for one attempt: 30 seconds unless set.
+    /// Sets the time for one attempt: 30 seconds by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = timeout;
         self
     }
 
-    /// The time for a call as a whole, retries and waits included: 2 minutes unless set.
+    /// Sets the time for a call, with retries and waits: 2 minutes by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline = deadline;
         self
@@ -128,22 +128,22 @@ impl ClientBuilder {
         self
     }
 
-    /// How to find out what became of a create (note, reply, document request) whose response was lost: by reading the
-    /// conversation back ([`ReadBack`](Verification::ReadBack)), unless set.
+    /// Sets how to recover a create (note, reply, document request) whose response was lost: by reading the conversation back
+    /// ([`ReadBack`](Verification::ReadBack)) by default.
     pub fn verification(mut self, verification: Verification) -> Self {
         self.options.verification = verification;
         self
     }
 
-    /// How long the service may take to show what it has created, 10 seconds unless set. A create whose response was lost
-    /// is sent again, once, only if nothing that could be it has shown up by then.
+    /// Sets how long the service may take to show what it has created: 10 seconds by default. A create whose response was lost is
+    /// sent again, once, only if nothing that could be it has shown by then.
     pub fn visibility_timeout(mut self, visibility_timeout: Duration) -> Self {
         self.options.visibility_timeout = visibility_timeout;
         self
     }
 
-    /// How many requests may be sent in any 60 seconds, for a key whose limit is shared with others by agreement. The
-    /// service's own limit, 120, unless set. No effect together with [`rate_limiter`](Self::rate_limiter).
+    /// Sets how many requests may be sent in any 60 seconds, for a key that others use too: 120 by default, the service's limit.
+    /// No effect together with [`rate_limiter`](Self::rate_limiter).
     pub fn rate_limit(mut self, requests: u32) -> Self {
         self.rate = requests;
         self
@@ -169,13 +169,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Tells the time by this clock; for tests. Pass an `Arc` to keep a handle to it.
+    /// Uses this clock; for tests. Pass an `Arc` to keep a handle to it.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Checks all of it and makes the client.
+    /// Checks the settings and creates the client.
     ///
     /// # Errors
     ///
@@ -187,7 +187,10 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client> {
         let base = BaseUrl::parse(&self.base_url, self.plain_http)?;
         let key = self.key?;
-        let agent = self.user_agent.map_or_else(|| AGENT.to_owned(), |product| format!("{product} {AGENT}"));
+        let agent = self.user_agent.map_or_else(
+            || DEFAULT_USER_AGENT.to_owned(),
+            |product| format!("{product} {DEFAULT_USER_AGENT}"),
+        );
         let user_agent = HeaderValue::from_str(&agent)
             .map_err(|_| Error::config("user agent", "must be visible characters of ASCII"))?;
         if self.limiter.is_none() && self.rate < 1 {
@@ -223,14 +226,8 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// A client for the service at `base_url` (it ends in `/api/v1`) with this key. Nothing is checked before
-    /// [`build`](ClientBuilder::build).
-    ///
-    /// ```
-    /// # let key = format!("rk_test_{}", "a1".repeat(24));
-    /// let inbox = shared_inbox::Client::builder("https://inbox.example/api/v1", &key).build()?;
-    /// # Ok::<(), shared_inbox::Error>(())
-    /// ```
+    /// Returns a builder of a client for the service at `base_url` (it ends in `/api/v1`) with this key. Nothing is checked
+    /// before [`build`](ClientBuilder::build).
     pub fn builder<K>(base_url: impl Into<String>, key: K) -> ClientBuilder
     where
         K: TryInto<ApiKey>,
@@ -239,7 +236,7 @@ impl Client {
         ClientBuilder::new(base_url.into(), key.try_into().map_err(|error| Error::config("API key", error)))
     }
 
-    /// A client from the environment: `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY`.
+    /// Creates a client from the environment: `SHARED_INBOX_BASE_URL` and `SHARED_INBOX_API_KEY`.
     ///
     /// # Errors
     ///
@@ -260,7 +257,7 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
     let mut http = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT);
+        .connect_timeout(CONNECT_TIMEOUT);
     if base.is_loopback() {
         // A proxy from the environment has no business with this machine.
         http = http.no_proxy();
@@ -271,7 +268,7 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
             http = http.tls_certs_only([]);
         }
     }
-    // The library's own sentence says where it happened, and what lies behind it why: no certificates to trust, mostly.
+    // The last source of the error is the cause: mostly that there are no certificates to trust.
     http.build().map_err(|error| {
         let cause =
             std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).last();
@@ -279,7 +276,7 @@ fn own_http(base: &BaseUrl) -> Result<reqwest::Client> {
     })
 }
 
-/// The HTTP library asks the process for its provider, and panics where there is none. Whoever was first has chosen.
+/// Installs a crypto provider if there is none, because the HTTP library panics without one.
 #[cfg(all(feature = "rustls-ring", not(feature = "rustls")))]
 fn provide_crypto() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {

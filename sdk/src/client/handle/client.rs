@@ -30,14 +30,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// The base URL, without a slash at the end.
+    /// Returns the base URL, without a slash at the end.
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.core.base.as_str()
     }
 
-    /// How long the service may take to show what it has created; a
-    /// [`Lookup::NotFound`](crate::create::Lookup::NotFound) means little before. See
+    /// Returns how long the service may take to show what it has created; see
     /// [`ClientBuilder::visibility_timeout`](crate::ClientBuilder::visibility_timeout).
     #[must_use]
     pub fn visibility_timeout(&self) -> Duration {
@@ -60,13 +59,13 @@ impl Client {
         Self { core: Arc::new(core), create_log: Arc::clone(&self.create_log) }
     }
 
-    /// Whether the key is one for the sandbox.
+    /// Returns whether the key is one for the sandbox.
     #[must_use]
     pub fn is_test(&self) -> bool {
         self.core.test_key
     }
 
-    /// What the key may do. Asked for once and then remembered, since the scopes of a key cannot change.
+    /// Returns what the key may do. Requested once and cached, since the scopes of a key cannot change.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a client can do that is not about one conversation.
+//! The client's calls that are not about one conversation.
 
 use serde_json::Value;
 
@@ -15,30 +15,29 @@ use crate::{
 };
 
 impl Client {
-    /// Whose key this is, and what it may do. [`scopes`](Self::scopes) caches the response.
+    /// Reads whose key this is, and what it may do. [`scopes`](Self::scopes) caches the response.
     pub fn me(&self) -> Request<(), Me> {
         Request::bare(&self.core, Operation::Me, None)
     }
 
-    /// Conversations, newest first: the open ones, at most 25, unless set otherwise.
-    /// The list says whether it [may be cut](List::is_cut); [`sweep`](Self::sweep) gives all of them.
+    /// Lists conversations, newest first: by default the open ones, at most 25. The list [may be cut](List::is_cut);
+    /// [`sweep`](Self::sweep) reads all of them.
     pub fn conversations(&self) -> Request<ListConversations, List<ConversationSummary>> {
-        let input = ListConversations::default();
-        Request::reading(&self.core, Operation::ListConversations, None, input, List::read)
+        Request::conversations(&self.core, ListConversations::default())
     }
 
-    /// One conversation, to read it or do something with it. Sends nothing by itself.
+    /// Returns a handle of one conversation. Sends nothing by itself.
     #[must_use]
     pub fn conversation(&self, id: &ConversationId) -> ConversationHandle {
         ConversationHandle::new(self, id)
     }
 
-    /// Follows the list of conversations: what is new in it, what changed, what left it.
+    /// Follows the list of conversations: what is new, what changed, what left it.
     pub fn changes(&self) -> Changes {
         Changes::new(&self.core)
     }
 
-    /// Goes through every conversation that the key can see, however many there are.
+    /// Reads every conversation that the key can see, however many there are.
     pub fn sweep(&self) -> Sweep {
         Sweep::new(&self.core)
     }
@@ -62,26 +61,26 @@ impl Client {
         Wait::for_reference(&self.core, reference.into())
     }
 
-    /// All inboxes that the key can see.
+    /// Lists the inboxes that the key can see.
     pub fn mailboxes(&self) -> Request<(), Vec<Mailbox>> {
         Request::bare(&self.core, Operation::ListMailboxes, None)
     }
 
-    /// All tags.
+    /// Lists the tags.
     pub fn tags(&self) -> Request<(), Vec<Tag>> {
         Request::bare(&self.core, Operation::ListTags, None)
     }
 
-    /// Documents, newest first: at most 25 unless set otherwise.
-    /// The list says whether it [may be cut](List::is_cut).
+    /// Lists documents, newest first: at most 25 by default. The list [may be cut](List::is_cut).
     pub fn documents(&self) -> Request<SearchDocuments, List<Document>> {
-        let input = SearchDocuments::default();
-        Request::reading(&self.core, Operation::SearchDocuments, None, input, List::read)
+        let (operation, input) = (Operation::SearchDocuments, SearchDocuments::default());
+        Request::reading(&self.core, operation, None, input, |input, response| {
+            List::read(input.limit, response)
+        })
     }
 
     /// Records an email that the app sent itself, so that a reply to it arrives as a conversation with the reference.
-    /// Recording the same Message-ID again is safe. [`new_message_id`](crate::new_message_id) makes one that nobody can
-    /// guess.
+    /// Recording the same Message-ID again is safe. [`new_message_id`](crate::new_message_id) makes an unguessable one.
     ///
     /// ```no_run
     /// # async fn run(inbox: shared_inbox::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -109,7 +108,7 @@ impl Client {
         )
     }
 
-    /// Makes up an incoming email in the sandbox; `from` is an address on a `.test` domain. For test keys.
+    /// Simulates an incoming email in the sandbox; `from` is an address on a `.test` domain. For test keys.
     pub fn sandbox_inbound(
         &self,
         from: impl Into<String>,
@@ -118,7 +117,7 @@ impl Client {
         Request::new(&self.core, Operation::SandboxInbound, None, SandboxInbound::new(from, text))
     }
 
-    /// The service's own description of itself, OpenAPI 3.1.
+    /// Reads the service's OpenAPI 3.1 description.
     ///
     /// # Errors
     ///
@@ -127,7 +126,7 @@ impl Client {
         self.raw(http::Method::GET, "/openapi.json").await?.json()
     }
 
-    /// A call to an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`;
+    /// Calls an endpoint that this crate does not know yet. `path` is relative to the base URL and starts with `/`;
     /// `method` is a [`Method`](crate::Method) or an `http::Method`.
     ///
     /// It shares the key, the rate limit and the retries of a client. Only `GET` is repeated when the response is lost,
@@ -144,7 +143,7 @@ impl Client {
         RawRequest::new(&self.core, method.into(), path.into())
     }
 
-    /// Looks whether a create of unknown effect is in its conversation now.
+    /// Looks for a create of unknown effect in its conversation.
     ///
     /// Give the service a while ([`visibility_timeout`](Self::visibility_timeout)) before you trust a [`Lookup::NotFound`].
     ///

@@ -2,10 +2,10 @@
 
 use super::client::Client;
 use crate::client::call::{Request, read};
-use crate::client::create::CreateRequest;
+use crate::client::create::{CreateInput, CreateRequest};
 use crate::client::follow::{ReplyWait, SentWait, Wait};
 use crate::input::{
-    AddNote, AssignConversation, DocumentItem, Reply, RequestDocuments, SetStatus, TagConversation,
+    AddNote, AssignConversation, DocumentItem, Input, Reply, RequestDocuments, SetStatus, TagConversation,
 };
 use crate::{Ack, AssignTo, Conversation, ConversationId, MessageId, Operation, Status};
 
@@ -31,65 +31,58 @@ impl ConversationHandle {
         Self { client: client.clone(), id: id.clone() }
     }
 
-    /// Its id.
+    fn request<I: Input>(&self, operation: Operation, input: I) -> Request<I, Ack> {
+        Request::new(&self.client.core, operation, Some(&self.id), input)
+    }
+
+    fn create<I: CreateInput>(&self, input: I) -> CreateRequest<I> {
+        CreateRequest::new(&self.client.core, &self.client.create_log, &self.id, input)
+    }
+
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &ConversationId {
         &self.id
     }
 
-    /// Reads the whole conversation.
+    /// Reads the conversation.
     pub fn get(&self) -> Request<(), Conversation> {
         read(&self.client.core, &self.id, &self.client.core.options)
     }
 
     /// Adds a note for the team, 1 to 10,000 characters; the customer never sees it. `@FirstName` mentions a person.
     pub fn add_note(&self, body: impl Into<String>) -> CreateRequest<AddNote> {
-        CreateRequest::new(&self.client.core, &self.client.create_log, &self.id, AddNote::new(body))
+        self.create(AddNote::new(body))
     }
 
     /// Sets the status. Setting the same again changes nothing.
     pub fn set_status(&self, status: Status) -> Request<SetStatus, Ack> {
-        Request::new(&self.client.core, Operation::SetStatus, Some(&self.id), SetStatus::new(status))
+        self.request(Operation::SetStatus, SetStatus::new(status))
     }
 
     /// Adds and removes tags, at most 10 each.
     pub fn edit_tags(&self) -> Request<TagConversation, Ack> {
-        Request::new(
-            &self.client.core,
-            Operation::TagConversation,
-            Some(&self.id),
-            TagConversation::default(),
-        )
+        self.request(Operation::TagConversation, TagConversation::default())
     }
 
-    /// Gives it to someone, or to nobody.
+    /// Assigns it to someone, or to nobody.
     pub fn assign(&self, to: impl Into<AssignTo>) -> Request<AssignConversation, Ack> {
-        Request::new(
-            &self.client.core,
-            Operation::AssignConversation,
-            Some(&self.id),
-            AssignConversation::new(to),
-        )
+        self.request(Operation::AssignConversation, AssignConversation::new(to))
     }
 
-    /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; to mail the customer,
-    /// say [`and_send`](CreateRequest::and_send).
+    /// Writes a reply, at most 50,000 characters. Awaiting it makes a draft that a person approves; only
+    /// [`and_send`](CreateRequest::and_send) emails the customer.
     pub fn reply(&self, body: impl Into<String>) -> CreateRequest<Reply> {
-        CreateRequest::new(&self.client.core, &self.client.create_log, &self.id, Reply::new(body))
+        self.create(Reply::new(body))
     }
 
-    /// Asks the customer for documents, at most 20. Awaiting it makes a draft that a person approves; to mail the
-    /// customer, say [`and_send`](CreateRequest::and_send).
+    /// Requests documents from the customer, at most 20. Awaiting it makes a draft that a person approves; only
+    /// [`and_send`](CreateRequest::and_send) emails the customer.
     pub fn request_documents(
         &self,
         documents: impl IntoIterator<Item = DocumentItem>,
     ) -> CreateRequest<RequestDocuments> {
-        CreateRequest::new(
-            &self.client.core,
-            &self.client.create_log,
-            &self.id,
-            RequestDocuments::new(documents),
-        )
+        self.create(RequestDocuments::new(documents))
     }
 
     /// Waits until the customer has written after this message, as long as it is awaited unless

@@ -1,5 +1,4 @@
-//! Time as the client sees it. Everything that waits (retries, the rate limiter, read-backs, polling) asks one clock,
-//! so that a test of "ten attempts over a minute" takes no time, with real sockets too.
+//! The clock of everything that waits (retries, the rate limiter, read-backs, polling), so that tests need not wait.
 
 use std::fmt;
 use std::future::Future;
@@ -8,17 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A boxed future that can move between threads.
-///
-/// ```
-/// use shared_inbox::retry::BoxFuture;
-///
-/// fn later() -> BoxFuture<'static, u32> {
-///     Box::pin(async { 7 })
-/// }
-/// ```
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Tells the time and waits.
+/// A source of time that can wait.
 ///
 /// The default, [`TokioClock`], follows tokio's timer. Pass another to
 /// [`ClientBuilder::clock`](crate::ClientBuilder::clock) to run hours of retries or polling in a test without waiting:
@@ -28,7 +19,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// use std::sync::Mutex;
 /// use std::time::{Duration, Instant};
 ///
-/// /// Waits by moving its own hands.
+/// /// Waits by advancing its own time.
 /// #[derive(Debug)]
 /// struct Leaping(Mutex<Instant>);
 ///
@@ -45,7 +36,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The time limit of a single attempt ([`timeout`](crate::ClientBuilder::timeout)) is real time in any case: it belongs to
 /// the socket.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The present moment. Must never go back.
+    /// Returns the present moment. Must never go back.
     fn now(&self) -> Instant;
 
     /// Completes when `wait` has passed. Dropping the future must be harmless.
@@ -63,11 +54,6 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 }
 
 /// The clock of the tokio runtime; stands still under `tokio::time::pause`.
-///
-/// ```
-/// use shared_inbox::{rate_limit::MemoryLimiter, retry::TokioClock};
-/// let limiter = MemoryLimiter::with_clock(60, std::sync::Arc::new(TokioClock));
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;
 

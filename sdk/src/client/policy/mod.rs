@@ -1,4 +1,4 @@
-//! What can be set: how the client tells the time, keeps to the rate limit, repeats. Imports nothing of the client.
+//! The policies of the client: clock, rate limit, retries, options. Imports nothing else of the client.
 
 mod clock;
 mod limiter;

@@ -1,4 +1,4 @@
-//! What can be set for a client as a whole and overridden for a single call.
+//! The options of a client, which a single call can override.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use super::limiter::Priority;
 use super::retry::RetryPolicy;
 
-/// How the client finds out what became of a create whose response was lost.
+/// How the client recovers a create whose response was lost.
 ///
 /// ```no_run
 /// # async fn run(inbox: shared_inbox::Client, id: shared_inbox::ConversationId) -> shared_inbox::Result<()> {
@@ -22,13 +22,12 @@ use super::retry::RetryPolicy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verification {
-    /// Reads the conversation back after a lost response. One item that is new, of the right kind, with the words that were
-    /// sent, is the one that was created. If nothing is new that could be it, the request is sent once more. One request
-    /// when nothing is lost.
+    /// Reads the conversation back after a lost response. One new item of the right kind with the same text is the one that was
+    /// created. If nothing new could be it, the request is sent once more. One request when nothing is lost.
     #[default]
     ReadBack,
-    /// Reads the conversation before each create, too, so that what is new afterwards is known exactly. Two requests, for
-    /// programs whose own words may stand in the conversation already by another hand.
+    /// Reads the conversation before each create too, so that what is new afterwards is known exactly. Two requests, for
+    /// programs whose text others may write at the same time.
     ReadFirst,
     /// Sends once and reads nothing. A lost response is an error of [`Certainty::Unknown`](crate::Certainty::Unknown).
     Never,
@@ -39,7 +38,7 @@ pub(crate) struct Options {
     pub(crate) priority: Priority,
     /// For one attempt.
     pub(crate) timeout: Duration,
-    /// For the call as a whole, waits included.
+    /// For the call, with waits.
     pub(crate) deadline: Duration,
     /// When the call that this one is a part of must be over.
     pub(crate) must_end: Option<Instant>,
@@ -49,7 +48,7 @@ pub(crate) struct Options {
     pub(crate) verification: Verification,
     /// How long a create may take to show in the timeline.
     pub(crate) visibility_timeout: Duration,
-    /// What goes out beside the client's own headers.
+    /// Headers beside the client's own.
     pub(crate) headers: Headers,
 }
 
@@ -70,21 +69,21 @@ impl Default for Options {
 }
 
 impl Options {
-    /// When a call that starts now must be over.
+    /// Returns when a call that starts now must end.
     pub(crate) fn ends(&self, now: Instant) -> Instant {
-        // A time beyond what the clock can hold is as good as a year.
+        // A deadline beyond what the clock can hold is a year.
         let own = now.checked_add(self.deadline).unwrap_or_else(|| now + Duration::from_secs(365 * 86_400));
         self.must_end.map_or(own, |ends| ends.min(own))
     }
 
-    /// The same for all parts of one call: the time that one takes is gone for the others.
+    /// Fixes the end, so that all parts of one call share its time.
     pub(crate) fn started(mut self, now: Instant) -> Self {
         self.must_end = Some(self.ends(now));
         self
     }
 }
 
-/// Headers of a call, checked as they are set; what is wrong with one is told when the call is made.
+/// Headers of a call, checked when they are set; a problem is an error when the call is made.
 #[derive(Clone, Default)]
 pub(crate) struct Headers {
     pub(crate) map: HeaderMap,
@@ -93,7 +92,7 @@ pub(crate) struct Headers {
 
 impl Headers {
     pub(crate) fn set(&mut self, name: &str, value: &str) {
-        /// What the client or the connection says itself.
+        /// Headers that the client or the connection sets itself.
         const OWN: [HeaderName; 11] = [
             header::ACCEPT,
             header::AUTHORIZATION,

@@ -1,4 +1,4 @@
-//! How often a call is repeated, and how long it waits in between.
+//! The retry policy.
 
 use std::time::Duration;
 
@@ -37,34 +37,34 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// One attempt and no more.
+    /// Returns a policy of one attempt.
     #[must_use]
     pub fn never() -> Self {
         Self::default().attempts(1)
     }
 
-    /// How often a request is sent at most (at least once).
+    /// Sets how often a request is sent at most, at least once.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// The shortest wait before the second attempt.
+    /// Sets the shortest wait before the second attempt.
     #[must_use]
     pub fn first_delay(mut self, delay: Duration) -> Self {
         self.first_delay = delay;
         self
     }
 
-    /// No wait of the client's own choice is longer, jitter included.
+    /// Sets the longest wait between attempts, with jitter.
     #[must_use]
     pub fn max_delay(mut self, delay: Duration) -> Self {
         self.max_delay = delay;
         self
     }
 
-    /// The longest `Retry-After` that is kept; a longer one counts as this.
+    /// Sets the longest `Retry-After` that is honoured; a longer one is cut to this.
     #[must_use]
     pub fn max_retry_after(mut self, delay: Duration) -> Self {
         self.max_retry_after = delay;

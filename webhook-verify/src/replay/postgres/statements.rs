@@ -1,9 +1,9 @@
 //! The statements, each one step. All times are the store's own.
 //!
-//! A claim that ran out keeps its row, so that its holder may still commit while nobody has taken it. Fences begin with the
-//! time in microseconds: also after a row was removed, the next one is larger.
+//! An expired claim keeps its row, so that its holder may still commit until another claim takes it. Fences begin with the time
+//! in microseconds, so that they grow even after a row was removed.
 
-/// Held until the transaction ends, by whoever makes the table.
+/// A lock on creating the table, held until the transaction ends.
 pub(super) const ONE_AT_A_TIME: &str =
     "select pg_advisory_xact_lock(hashtextextended('shared_inbox_webhooks', 0))";
 
@@ -25,7 +25,7 @@ where mark.state = 'free' or mark.until <= clock_timestamp()
 returning fence, exists (select from shared_inbox_webhooks
     where namespace = $1 and endpoint = $2 and event = $3 and state = 'claimed')";
 
-/// Whether an event that was not granted is done; else somebody is at work.
+/// Whether an event that was not granted is done; otherwise it is in progress.
 pub(super) const IS_DONE: &str = "
 select exists (select from shared_inbox_webhooks
     where namespace = $1 and endpoint = $2 and event = $3 and state = 'done')";
@@ -53,9 +53,8 @@ where namespace = $1 and endpoint = $2 and event = $3 and state = 'done' and unt
 /// `$4` retention in seconds, `$5` for how many milliseconds the transaction may stand idle. Writes no row when the mark is not
 /// new.
 ///
-/// An insert would wait for another transaction that has inserted the same row, for as long as that one takes; the lock is
-/// tried instead, and is given back when the transaction ends, however it ends. A machine that vanished without a word would
-/// keep its transaction for hours; idle for too long, it is ended by the store.
+/// An insert would wait for another transaction that has inserted the same row, so a lock is tried instead, which is released
+/// when the transaction ends. The store ends a transaction that is idle for too long, because its machine may be gone.
 pub(super) const MARK: &str = "
 insert into shared_inbox_webhooks as mark (namespace, endpoint, event, state, fence, until)
 select $1, $2, $3, 'done', (date_part('epoch', clock_timestamp()) * 1000000)::bigint,
@@ -71,9 +70,9 @@ pub(super) const SWEPT_AT_ONCE: u64 = 1000;
 
 /// `$1` retention in seconds. Removes rows of all namespaces, as the app of one may be gone.
 ///
-/// What is old is found by its fence, which tells when it was claimed: the table has an index of that. So that the index is
-/// used, the time is `now()`, which is the same throughout a statement, and not `clock_timestamp()`, which would have to
-/// be asked for each row. A claim that ran out is kept for as long again, for its holder may still come.
+/// Old rows are found by their fence, which holds the time of the claim and has an index. The index is used because `now()` is
+/// constant throughout a statement, unlike `clock_timestamp()`. An expired claim is kept for as long again, because its holder
+/// may still commit.
 pub(super) const SWEEP: &str = "
 delete from shared_inbox_webhooks where ctid = any (array(
     select ctid from shared_inbox_webhooks

@@ -1,4 +1,4 @@
-//! The way of a call through a limiter, wherever its slots are kept: reserve, wait, use.
+//! Acquires a permit from any limiter: reserves a slot, waits for it, claims it.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 use super::{AcquireRequest, LimitError, Permit, Priority};
 use crate::client::policy::clock::Clock;
 
-/// What became of a reservation.
+/// The result of a reservation.
 pub(super) enum Reservation<S> {
-    /// A slot, which is given back when it is dropped.
+    /// A slot. Dropping it gives it back.
     Reserved(S),
-    /// It would come too late.
+    /// The next slot is later than the caller waits.
     TooLong { wait: Duration },
-    /// Bulk calls ask again after this time, since they may not reserve so far ahead.
+    /// A bulk call may not reserve so far ahead, and tries again after this time.
     ComeBack { after: Duration },
 }
 
-/// Where slots are kept.
+/// A store of slots.
 pub(super) trait Slots: Sync {
     type Slot: Send;
 
-    /// Asks for a slot within the time that is left.
+    /// Reserves a slot before `ends`.
     fn reserve(
         &self,
         request: &AcquireRequest,
         ends: Instant,
     ) -> impl Future<Output = Result<Reservation<Self::Slot>, LimitError>> + Send;
 
-    /// Waits for the slot. `None`: it cannot be used any more, and another one is needed.
+    /// Waits for a slot. Returns `None` when it can no longer be used and another is needed.
     fn claim(
         &self,
         slot: Self::Slot,
@@ -41,7 +41,7 @@ pub(super) trait Slots: Sync {
     fn bulk_queue(&self) -> &BulkQueue;
 }
 
-/// Bulk calls of this process that were told to come back. One after the other does.
+/// The bulk calls of this process that try again, one at a time.
 #[derive(Debug, Default)]
 pub(super) struct BulkQueue {
     waiting: AtomicUsize,

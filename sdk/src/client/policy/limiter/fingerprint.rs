@@ -1,25 +1,15 @@
-//! Which key a request is made with, for whoever counts elsewhere: keys are told apart there without being known.
+//! A hash of an API key, for limiters that count for several keys.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// A hash of an API key: tells keys apart and tells nothing of them. Written as 32 hexadecimal digits.
-///
-/// ```
-/// use shared_inbox::ApiKey;
-///
-/// let key = ApiKey::parse(format!("rk_test_{}", "a1".repeat(24)))?;
-/// let name = key.fingerprint().to_string();
-/// assert_eq!(name.len(), 32);
-/// assert_eq!(name, key.fingerprint().to_string());
-/// # Ok::<(), shared_inbox::InvalidApiKey>(())
-/// ```
+/// A hash of an API key, which distinguishes keys without revealing them. Displayed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyFingerprint([u8; 16]);
 
 impl KeyFingerprint {
-    /// Half of the hash suffices: a key is longer than can be guessed.
+    /// Half of a SHA-256 is enough: a key is too long to be guessed.
     pub(crate) fn of(key: &str) -> Self {
         let hash = Sha256::new().chain_update("shared-inbox rate limit\n").chain_update(key).finalize();
         let mut half = [0; 16];

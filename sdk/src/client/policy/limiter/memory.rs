@@ -9,36 +9,20 @@ use super::schedule::{Decision, Rules, Schedule, Slot};
 use super::{AcquireRequest, LimitError, Permit, PermitOutcome, RateLimiter};
 use crate::client::policy::clock::{BoxFuture, Clock, TokioClock};
 
-/// No pause and no request lasts longer.
+/// The longest pause, and the longest request.
 const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 
-/// Never more than the limit in any 60 seconds, for all clones of a client together.
+/// Keeps the limit in any 60 seconds, for all clones of a client together.
 ///
-/// A call that cannot be sent at once is given a slot, first come, first served, or is refused at once if the slot would come
-/// too late. Calls that wait go evenly spaced, at most twice as fast as the limit allows on average. Of a limit of 120,
-/// read-backs may use all, interactive calls 110 and bulk calls 90, so that a long background job neither keeps a person
-/// waiting for a minute nor leaves a lost response unsettled. Bulk calls reserve only a few seconds ahead, go after all
-/// others and leave them the last 20 free places; but 10 in any minute are theirs, however many others wait.
+/// A call that cannot be sent at once gets a slot, first come, first served, or fails at once if the slot would be too late.
+/// Calls that wait are evenly spaced, at most twice as fast as the limit allows on average. Of a limit of 120, read-backs may
+/// use all, interactive calls 110 and bulk calls 90. Bulk calls reserve only a few seconds ahead, after all others, and leave
+/// them the last 20 free places; 10 places in any minute are guaranteed to bulk calls.
 ///
-/// A request counts from its slot, or from its end if it took more than a second: it may have reached the service as late as
-/// that.
+/// A request counts from its slot, or from its end if it took more than a second: it may have reached the service that late.
 ///
-/// After a 429 nothing is sent for a while, and then three quarters of what this process had sent in the minute before; a
-/// tenth of the limit comes back with every minute.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Priority, RateLimiter}};
-/// use std::time::Duration;
-///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let limiter = MemoryLimiter::new(2);
-/// limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
-/// limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await.unwrap().finished();
-/// let third = limiter.acquire(AcquireRequest::new(Priority::ReadBack)).await;
-/// let Err(LimitError::Busy { wait, .. }) = third else { panic!() };
-/// assert!(wait > Duration::from_secs(59));
-/// # });
-/// ```
+/// After a 429 nothing is sent for a while, and then three quarters of what this process sent in the minute before. A tenth
+/// of the limit is restored every minute.
 #[derive(Debug)]
 pub struct MemoryLimiter(Arc<Shared>);
 
@@ -46,7 +30,7 @@ pub struct MemoryLimiter(Arc<Shared>);
 struct Shared {
     clock: Arc<dyn Clock>,
     rules: Rules,
-    /// Times are counted from here.
+    /// The origin of all times in milliseconds.
     start: Instant,
     state: Mutex<State>,
     bulk: BulkQueue,
@@ -55,17 +39,17 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     schedule: Schedule,
-    /// Until when each request counts that was sent. A slow one counts for longer than its place was reserved for.
+    /// Until when each sent request counts, and its id. A slow one counts longer than its place was reserved.
     counted: BTreeSet<(u64, u64)>,
-    /// Requests that have not ended, and when they will have at the latest.
+    /// Requests in flight, and when each has ended at the latest.
     running: HashMap<u64, (Slot, u64)>,
-    /// When it is next looked for those that have been running for long.
+    /// When slow requests are next checked.
     next_look: u64,
     permits: u64,
 }
 
 impl State {
-    /// Counts requests from now on that are still running: they have not arrived yet, for all that is known.
+    /// Counts requests in flight from now on: they may not have reached the service yet.
     fn settle(&mut self, rules: Rules, now: u64) {
         if now >= self.next_look {
             self.next_look = now + rules.slack() / 4;
@@ -83,7 +67,7 @@ impl State {
     }
 }
 
-/// Counts the request of a slot from a later time.
+/// Counts the request of a slot from `at`.
 fn count_from(
     schedule: &mut Schedule,
     counted: &mut BTreeSet<(u64, u64)>,
@@ -124,7 +108,7 @@ impl MemoryLimiter {
         Self(Arc::new(Shared { clock, rules, start, state: Mutex::new(state), bulk: BulkQueue::default() }))
     }
 
-    /// Sends nothing before then.
+    /// Sends nothing before `until`.
     #[cfg(feature = "redis")]
     pub(super) fn close_until(&self, until: Instant) {
         let until = self.0.millis(until);
@@ -138,9 +122,9 @@ impl Shared {
         self.rules.span() + u64::try_from(since.as_millis()).unwrap_or(u64::MAX / 4)
     }
 
-    /// The state as of now, and the time.
+    /// Returns the state as of now, and the time.
     fn now(&self) -> (MutexGuard<'_, State>, u64) {
-        // No code panics while it holds the lock, so the state behind a poisoned one is whole.
+        // No code panics while it holds the lock, so a poisoned state is consistent.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.millis(self.clock.now());
         state.settle(self.rules, now);
@@ -164,7 +148,7 @@ impl Shared {
     }
 }
 
-/// A slot that is given back unless it is used.
+/// A slot. Dropping it gives it back unless it was used.
 struct Held {
     limiter: Arc<Shared>,
     slot: Option<Slot>,
@@ -219,7 +203,7 @@ impl Slots for Arc<Shared> {
             }
             let full = state.counted.len() >= self.rules.limit;
             if let Some((until, _)) = state.counted.first().copied().filter(|_| full) {
-                // Slow requests still count: they have this place for longer.
+                // Slow requests still count, and keep this place longer.
                 if until > self.millis(ends).min(now + self.rules.near()) {
                     state.schedule.keep_until(*slot, until);
                     held.slot = None;

@@ -1,5 +1,5 @@
-//! The rate limit, kept on this side: the service allows 120 requests a minute for each key, and a client that keeps to it
-//! never sees a 429. The trait is asynchronous and fallible so that processes can share one count elsewhere.
+//! The rate limit, kept by the client: the service allows 120 requests a minute for each key, and a client that keeps to it
+//! never gets a 429. The trait is asynchronous and fallible so that processes can share a count in a store.
 
 mod acquire;
 mod fingerprint;
@@ -22,38 +22,30 @@ pub use permit::{AcquireRequest, Permit, PermitOutcome};
 pub use redis::{RedisLimiter, RedisLimiterBuilder, StoreError};
 
 /// How urgent a request is, most urgent first.
-///
-/// ```
-/// use shared_inbox::rate_limit::Priority;
-///
-/// assert!(Priority::ReadBack < Priority::Interactive && Priority::Interactive < Priority::Bulk);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Priority {
-    /// Reads that settle whether an earlier request took effect. May use the whole limit.
+    /// Reads that find out whether an earlier request took effect. May use all of the limit.
     ReadBack,
-    /// Somebody is waiting. The priority of every call unless it says otherwise. Leaves a little for read-backs.
+    /// Calls that someone waits for: the default. Leaves a little for read-backs.
     Interactive,
-    /// Background work. Goes after all others, and leaves them the last sixth of the limit that is free. A twelfth of the
-    /// limit is its own, however many others wait.
+    /// Background work. Queues last, and leaves the last sixth of the limit to others; a twelfth of the limit is guaranteed.
     Bulk,
 }
 
 /// Decides when a request may be sent.
 ///
 /// [`MemoryLimiter`] counts within one process, `RedisLimiter` (feature `redis`) for all processes and machines that use the
-/// same key. Implement this trait to count elsewhere. A caller waits for a [`Permit`], which stands for one request until that
-/// is over.
+/// same key. Implement this trait to count elsewhere. A [`Permit`] stands for one request until that has ended.
 ///
-/// An implementation must hold for *any* 60 seconds, not for each minute of the clock, and must not lose or keep a place
-/// when the future of [`acquire`](Self::acquire) is dropped.
+/// The limit must hold for *any* 60 seconds, not for each minute of the clock. Dropping the future of
+/// [`acquire`](Self::acquire) must neither lose nor keep a place.
 ///
 /// ```
 /// use shared_inbox::{rate_limit::{AcquireRequest, LimitError, MemoryLimiter, Permit, Priority, RateLimiter}, retry::BoxFuture};
 /// use std::time::Duration;
 ///
-/// /// Keeps background work out altogether.
+/// /// Refuses background work.
 /// #[derive(Debug)]
 /// struct NoBulk(MemoryLimiter);
 ///
@@ -67,10 +59,12 @@ pub enum Priority {
 /// }
 /// ```
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
-    /// Completes when the request may be sent; it is then counted, until its permit says otherwise.
+    /// Completes when the request may be sent. The request counts from then on, until its permit is given up.
     ///
-    /// If that takes longer than the [`max_wait`](AcquireRequest::max_wait), the result is [`LimitError::Busy`] with the wait, as
-    /// early as it is known. A `max_wait` of zero never waits.
+    /// # Errors
+    ///
+    /// [`LimitError::Busy`], as early as it is known, when the wait is longer than [`max_wait`](AcquireRequest::max_wait). A
+    /// `max_wait` of zero never waits.
     fn acquire(&self, request: AcquireRequest) -> BoxFuture<'_, Result<Permit, LimitError>>;
 }
 
@@ -80,15 +74,7 @@ impl<L: RateLimiter + ?Sized> RateLimiter for Arc<L> {
     }
 }
 
-/// Why no request may be sent now.
-///
-/// ```
-/// use shared_inbox::rate_limit::LimitError;
-/// use std::time::Duration;
-///
-/// let busy = LimitError::busy(Duration::from_secs(2));
-/// assert_eq!(busy.to_string(), "the rate limit is used up; try again in 2000 ms");
-/// ```
+/// An error returned when no request may be sent now.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitError {
@@ -99,13 +85,13 @@ pub enum LimitError {
         /// How long until a request can be sent, as far as is known now.
         wait: Duration,
     },
-    /// The count could not be reached, for a limiter that lives elsewhere.
+    /// The store of the limiter could not be reached.
     #[error("the rate limiter cannot be reached")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl LimitError {
-    /// The limit is used up; `wait` says for how long.
+    /// Returns the error of a limit that is used up for `wait`.
     #[must_use]
     pub fn busy(wait: Duration) -> Self {
         Self::Busy { wait }

@@ -1,5 +1,4 @@
-//! A place in the rate limit stands for one request. A count that lives elsewhere has to know which request ended, and how;
-//! so that is said of the permit.
+//! A permit stands for one request, and reports to its limiter how that request ended.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,50 +6,42 @@ use std::time::Duration;
 use super::{KeyFingerprint, Priority};
 
 /// A request for a permit.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{AcquireRequest, Priority}};
-/// use std::time::Duration;
-///
-/// let request = AcquireRequest::new(Priority::Bulk).max_wait(Duration::from_secs(60));
-/// assert_eq!(request.priority, Priority::Bulk);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AcquireRequest {
     /// How urgent it is.
     pub priority: Priority,
-    /// How long the caller waits for it: not at all, unless set.
+    /// How long the caller waits: not at all, unless set.
     pub max_wait: Duration,
-    /// When the permit will have ended at the latest, counted from when it is given: 30 seconds unless set. A request that
-    /// nothing more was heard of by then (its process may have died) can have been sent as late as that.
+    /// How long the permit is held at most: 30 seconds unless set. A request whose permit has not ended by then (its process
+    /// may have died) counts as sent at that time.
     pub max_hold: Duration,
-    /// The key that the request is made with, for a limiter that counts for several. The client says it.
+    /// The key that the request is made with, for a limiter that counts for several. Set by the client.
     pub key: Option<KeyFingerprint>,
 }
 
 impl AcquireRequest {
-    /// A request of this lane, now or not at all.
+    /// Creates a request of this priority that does not wait.
     #[must_use]
     pub fn new(priority: Priority) -> Self {
         Self { priority, max_wait: Duration::ZERO, max_hold: Duration::from_secs(30), key: None }
     }
 
-    /// Waits this long.
+    /// Sets how long the caller waits.
     #[must_use]
     pub fn max_wait(mut self, max_wait: Duration) -> Self {
         self.max_wait = max_wait;
         self
     }
 
-    /// The permit will have ended after this time.
+    /// Sets how long the permit is held at most.
     #[must_use]
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.max_hold = max_hold;
         self
     }
 
-    /// The request is made with this key.
+    /// Sets the key that the request is made with.
     #[must_use]
     pub fn key(mut self, key: KeyFingerprint) -> Self {
         self.key = Some(key);
@@ -59,20 +50,12 @@ impl AcquireRequest {
 }
 
 /// How the request of a permit ended.
-///
-/// ```
-/// use shared_inbox::{rate_limit::{PermitOutcome, Permit}};
-///
-/// let permit = Permit::new(|ending| assert_eq!(ending, PermitOutcome::Finished));
-/// permit.finished();
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PermitOutcome {
-    /// It has a response, or failed on the way. It had to connect first and may have reached the service as late as now, so
-    /// one that took long is to be counted from now on.
+    /// It has a response, or failed. It may have reached the service as late as now, so a slow one counts from now on.
     Finished,
-    /// It was never sent: the place is free again.
+    /// It was not sent: the place is free again.
     GivenUp,
     /// The service responded with 429 although the limit was kept: others use the key too.
     #[non_exhaustive]
@@ -80,15 +63,14 @@ pub enum PermitOutcome {
         /// The `Retry-After` of the response, if it has one.
         retry_after: Option<Duration>,
     },
-    /// Nobody said: the call was dropped on the way. It may have been sent, as late as now.
+    /// The permit was dropped. The request may have been sent, as late as now.
     Dropped,
 }
 
-/// Leave to send one request; made by a [`RateLimiter`](crate::rate_limit::RateLimiter).
+/// Permission to send one request; made by a [`RateLimiter`](crate::rate_limit::RateLimiter).
 ///
-/// It can be held for a while before the request is sent, as long as all of it is over in the time that was
-/// [asked for](AcquireRequest::max_hold). What came of the request is said by one of the methods; a permit that is dropped without a word
-/// counts as sent.
+/// The request must have ended within [`max_hold`](AcquireRequest::max_hold). Call one of the methods to report how it ended;
+/// a permit that is dropped counts as sent.
 ///
 /// ```
 /// use shared_inbox::{rate_limit::{AcquireRequest, Priority, LimitError, MemoryLimiter, RateLimiter}};
@@ -106,8 +88,7 @@ pub enum PermitOutcome {
 pub struct Permit(Option<Box<dyn FnOnce(PermitOutcome) + Send + Sync>>);
 
 impl Permit {
-    /// For limiters: a permit whose end is told to `on_end`, once. That must not block; a limiter that has to tell others
-    /// hands it on.
+    /// Creates a permit that calls `on_end` once, when it ends. For limiters. `on_end` must not block.
     pub fn new(on_end: impl FnOnce(PermitOutcome) + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(on_end)))
     }
@@ -117,7 +98,7 @@ impl Permit {
         self.end(PermitOutcome::Finished);
     }
 
-    /// The request was not sent and will not be.
+    /// Ends the permit of a request that was not sent and will not be.
     pub fn give_up(self) {
         self.end(PermitOutcome::GivenUp);
     }

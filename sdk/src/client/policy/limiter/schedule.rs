@@ -1,22 +1,22 @@
-//! When a request may be sent: the arithmetic of the limiter, with the time as an argument. `redis/reserve.lua` is the same for
-//! many processes.
+//! Computes when a request may be sent. Does no I/O and takes the time, in milliseconds, as an argument.
+//! `redis/reserve.lua` is the same algorithm for many processes.
 //!
 //! A limit of 120 is 120 places. A place can be used again 61 seconds after it was last used, so there are never more than 120
-//! requests in any 61 seconds. Whoever asks is given a slot, which is a place and a time, and does not ask again. All that is
-//! known of a place is the time from which it is free, so places of one pool are a sorted list of times.
+//! requests in any 61 seconds. A caller reserves a slot, which is a place and a time. A place is represented by the time from
+//! which it is free, so a pool of places is a sorted list of times.
 //!
-//! Those who wait go one after the other, evenly spaced: otherwise whoever is quickest to ask would have all places that
-//! become free together. Times are milliseconds.
+//! The slots of callers that wait are evenly spaced: otherwise the fastest caller would get all places that become free
+//! together.
 
 use std::collections::VecDeque;
 
 use super::Priority;
 use crate::limits;
 
-/// A 429 closes most places, each of which then takes memory. The service allows 120.
+/// Each place that a 429 closes takes memory.
 const MAX_LIMIT: u32 = 100_000;
 
-/// The window over which the service counts, how many requests it allows there, and what follows from both.
+/// The service's window and limit, and the figures derived from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) window: u64,
@@ -32,8 +32,7 @@ impl Rules {
         }
     }
 
-    /// A request counts from its slot unless it ended later than this after it: it may have arrived as late as it ended. A
-    /// slot is not used any later either.
+    /// How long after its slot a request may end and still count from the slot. A slot is not used later than this either.
     pub(super) fn slack(self) -> u64 {
         (self.window / 60).max(1)
     }
@@ -53,7 +52,7 @@ impl Rules {
         self.window / 2
     }
 
-    /// Those who wait are so far apart: half of what would use up the limit evenly.
+    /// The time between slots of callers that wait: half of what would use up the limit evenly.
     fn gap(self) -> u64 {
         self.span() / (2 * (self.limit - self.read_backs()) as u64)
     }
@@ -63,22 +62,22 @@ impl Rules {
         self.limit / 12
     }
 
-    /// The places that bulk calls can always have: 10 of 120.
+    /// The places that are guaranteed to bulk calls: 10 of 120.
     fn bulk(self) -> usize {
         if self.limit < 3 { 0 } else { (self.limit / 12).max(1) }
     }
 
-    /// The places for all: 100 of 120.
+    /// The places for all calls: 100 of 120.
     fn common(self) -> usize {
         self.limit - self.read_backs() - self.bulk()
     }
 
-    /// Bulk calls leave so many of the common places free, for people: 20 of 100.
+    /// The common places that bulk calls leave free: 20 of 100.
     fn kept_free(self) -> usize {
         self.limit / 4 - self.limit / 12
     }
 
-    /// All of this for the script, with places as bytes.
+    /// Returns the figures for the script, with places in bytes.
     #[cfg(feature = "redis")]
     pub(super) fn figures(self) -> [u64; 8] {
         let bytes = |places: usize| 8 * places as u64;
@@ -88,7 +87,7 @@ impl Rules {
     }
 }
 
-/// Which places a slot is taken from.
+/// The pool that the place of a slot belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pool {
     Common,
@@ -96,7 +95,7 @@ pub(super) enum Pool {
     ReadBack,
 }
 
-/// Leave to send a request at a time.
+/// Permission to send a request at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) pool: Pool,
@@ -106,11 +105,11 @@ pub(super) struct Slot {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Decision {
     Reserved(Slot),
-    /// Not within the time that the caller has; so long it would have to wait.
+    /// The caller would have to wait this long, which is too long.
     TooLong {
         wait: u64,
     },
-    /// Bulk calls come back after this time, since they may not reserve so far ahead.
+    /// A bulk call may not reserve so far ahead, and tries again after this time.
     ComeBack {
         after: u64,
     },
@@ -120,7 +119,7 @@ pub(super) enum Decision {
 #[derive(Debug)]
 struct Places {
     free: usize,
-    /// When the others are free, in order.
+    /// When each of the others is free, in order.
     taken_until: VecDeque<u64>,
 }
 
@@ -133,7 +132,7 @@ impl Places {
         self.free + self.taken_until.len()
     }
 
-    /// Frees those whose time has come.
+    /// Frees the places whose time has come.
     fn settle(&mut self, now: u64) {
         while self.taken_until.front().is_some_and(|until| *until <= now) {
             self.taken_until.pop_front();
@@ -141,12 +140,12 @@ impl Places {
         }
     }
 
-    /// When more than `others` are free.
+    /// Returns when more than `others` places are free.
     fn free_from(&self, others: usize) -> Option<u64> {
         if others < self.free { Some(0) } else { self.taken_until.get(others - self.free).copied() }
     }
 
-    /// Takes the place that is free first. Returns since or from when it is.
+    /// Takes the place that is free first, and returns the time from which it is free.
     fn take(&mut self) -> u64 {
         if self.free > 0 {
             self.free -= 1;
@@ -174,13 +173,13 @@ fn insert(times: &mut VecDeque<u64>, time: u64) {
 pub(super) struct Schedule {
     rules: Rules,
     pools: [Places; 3],
-    /// Slots of the common places that were given back and that somebody else can have.
+    /// Slots of common places that were given back and can be reserved again.
     given_back: VecDeque<u64>,
     /// The last slot of an interactive call.
     queue_ends: u64,
-    /// Nothing is sent before this.
+    /// Until when nothing is sent.
     closed_until: u64,
-    /// How long the last pause after a 429 was.
+    /// The length of the last pause after a 429.
     pause: u64,
 }
 
@@ -199,7 +198,7 @@ impl Schedule {
         self.closed_until = self.closed_until.max(until);
     }
 
-    /// Gives a slot to a caller who waits for `max_wait` at most.
+    /// Reserves a slot for a caller that waits for `max_wait` at most.
     pub(super) fn reserve(&mut self, priority: Priority, now: u64, max_wait: u64) -> Decision {
         self.settle(now);
         let (span, near, lend) = (self.rules.span(), self.rules.near(), self.rules.lend());
@@ -262,7 +261,7 @@ impl Schedule {
         self.pools.iter_mut().for_each(|places| places.settle(now));
         while let Some(at) = self.given_back.front().copied().filter(|at| *at <= now) {
             self.given_back.pop_front();
-            // Unless somebody has reserved its place for later.
+            // Unless its place was reserved for later.
             let common = &mut self.pools[Pool::Common as usize];
             if common.remove(at + self.rules.span()) {
                 common.free += 1;
@@ -270,7 +269,7 @@ impl Schedule {
         }
     }
 
-    /// Frees a slot in which nothing was sent.
+    /// Frees a slot that was not used.
     pub(super) fn give_back(&mut self, slot: Slot) {
         let places = &mut self.pools[slot.pool as usize];
         if slot.pool == Pool::Common {
@@ -280,20 +279,20 @@ impl Schedule {
         }
     }
 
-    /// Keeps the place of a slot until another time than it was going to be.
+    /// Changes the time until which the place of a slot is taken.
     pub(super) fn keep_until(&mut self, slot: Slot, until: u64) {
         let places = &mut self.pools[slot.pool as usize];
         if places.remove(slot.at + self.rules.span()) {
             places.put(until);
         } else if places.free > 0 {
-            // Somebody has reserved it for later: another place stands for it.
+            // The place was reserved for later: another one replaces it.
             places.free -= 1;
             places.put(until);
         }
     }
 
-    /// The service has refused a request: others use the key too. Nothing is sent for a while, then three quarters of what
-    /// was sent before; a tenth of the limit comes back with each window.
+    /// Slows down after a 429, which shows that others use the key too: sends nothing for a while, then three quarters of what
+    /// was sent before. A tenth of the limit is restored with each window.
     pub(super) fn throttle(&mut self, retry_after: Option<u64>, now: u64) {
         self.settle(now);
         let span = self.rules.span();
@@ -321,7 +320,7 @@ impl Schedule {
     }
 }
 
-/// The earliest of some slots; of equal ones, the first.
+/// Returns the earliest slot; of equal ones, the first.
 fn earliest<const N: usize>(slots: [Option<Slot>; N]) -> Option<Slot> {
     slots.into_iter().flatten().min_by_key(|slot| slot.at)
 }

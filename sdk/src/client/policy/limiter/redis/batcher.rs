@@ -1,4 +1,4 @@
-//! The task that speaks to the store for one key, in one batch at a time. What comes meanwhile goes together with the next.
+//! The task that calls the store for one key, one batch at a time. What arrives meanwhile is sent with the next batch.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -12,30 +12,30 @@ use super::state::{Held, KeyState, Message, Question, Slot};
 use crate::client::policy::limiter::acquire::Reservation;
 use crate::client::policy::limiter::schedule::Rules;
 
-/// So many questions go together.
+/// The most questions in one batch.
 const MAX_QUESTIONS: usize = 64;
-/// A batch that takes longer to arrive is not wanted any more.
+/// How late a batch may arrive at the store and still be processed.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The store's clock may run faster than ours by one part in so many.
+/// The store's clock may run faster than this process's by one part in so many.
 const MAX_DRIFT: i64 = 500;
 
-/// What is to be sent, and what was last heard.
+/// What is to be sent, and the last state of the store that is known.
 pub(super) struct Batcher {
     state: Weak<KeyState>,
     messages: mpsc::UnboundedReceiver<Message>,
     questions: Vec<Question>,
     reports: Vec<Report>,
     failures: u32,
-    /// Nothing was heard yet, and the process has just begun.
+    /// Whether the process has just started and the store has not replied yet.
     is_new: bool,
     seen: i64,
     generation: i64,
-    /// What the store's clock showed, at most, and when.
+    /// The latest time that the store's clock can have shown, and when.
     clock: Option<(i64, Instant)>,
 }
 
 impl Batcher {
-    /// Starts the task for one key. It ends when nobody holds the state any more.
+    /// Starts the task for one key. It ends when the state is dropped.
     pub(super) fn start(
         name: String,
         rules: Rules,
@@ -99,7 +99,7 @@ impl Batcher {
         }
     }
 
-    /// One script call; a second one if the clocks contradict each other.
+    /// Calls the script, and a second time if the clocks contradict each other.
     async fn exchange(&mut self, state: &Arc<KeyState>) -> Result<(), RedisError> {
         if self.failures == 0 {
             self.reports.append(&mut state.running_late());
@@ -142,7 +142,7 @@ impl Batcher {
         Some(time + passed + passed / MAX_DRIFT)
     }
 
-    /// Remembers what the store said.
+    /// Records the store's reply.
     fn note(&mut self, state: &KeyState, reply: &Reply, sent_at: Instant, stepped: bool) {
         let known = self.store_time(sent_at).filter(|_| !stepped && reply.generation == self.generation);
         self.clock = Some((known.map_or(reply.now, |known| known.min(reply.now)), sent_at));
@@ -164,13 +164,13 @@ impl Batcher {
         let questions = self.questions.len().min(MAX_QUESTIONS);
         for Question { priority, tell, .. } in self.questions.drain(..questions) {
             let answer = match priority.and_then(|_| answers.next()) {
-                // It was only asked whether the store is there.
+                // The question only checked that the store can be reached.
                 None => Reservation::TooLong { wait: Duration::ZERO },
                 Some(&(0, wait, Duration::ZERO)) => {
                     Reservation::TooLong { wait: wait.max(Duration::from_millis(1)) }
                 }
                 Some(&(0, _, after)) => {
-                    // Not all processes at once, or the nearest would always be first.
+                    // With jitter, or the process nearest to the store would always be first.
                     let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX) / 2.0;
                     let after = after + Duration::from_millis(state.rules.near()).mul_f64(jitter);
                     Reservation::ComeBack { after }
@@ -182,7 +182,7 @@ impl Batcher {
                     Reservation::Reserved(Held(Arc::clone(state), Some(slot)))
                 }
             };
-            // Whoever does not wait any more gives its slot back.
+            // A caller that no longer waits drops its slot, which gives it back.
             _ = tell.send(answer);
         }
     }

@@ -1,23 +1,22 @@
-//! The connection to the store: one for all callers, made anew after any failure. A connection on which an answer did not come
-//! in time is not used again.
+//! The connection to the store, shared by all callers. After a failure or a timeout the next call reconnects.
 
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
 
-/// What the script needs: scripts, the time inside them, and writing after that.
+/// Scripts that check what the limiter needs: scripts, `TIME` inside them, and a write after that.
 const PROBES: [&str; 2] = [
     "redis.call('SET', KEYS[1], struct.pack('d', 1), 'PX', 1) redis.call('SETRANGE', KEYS[1], 0, redis.call('GET', KEYS[1])) return 1",
     "redis.call('TIME') redis.call('SET', KEYS[1], '', 'PX', 1) return 1",
 ];
 const PROBE_KEY: &str = "shared-inbox:rate:{probe}";
-/// The script reads the state as a whole.
+/// The script reads all of the state at once.
 pub(super) const MAX_LIMIT: u32 = 1_000;
-/// A connection takes several round trips, and TLS computes.
-const CONNECT: u32 = 2;
+/// How many timeouts long a connection attempt may take: it needs several round trips.
+const CONNECT_TIMEOUTS: u32 = 2;
 
-/// Why a store cannot be used. Says nothing of the address, the password or the key.
+/// An error returned when a store cannot be used. Shows no address, password or key.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -97,7 +96,7 @@ enum Open {
 }
 
 impl Connection {
-    /// Nothing is sent yet.
+    /// Creates a connection that is opened by the first call.
     pub(super) fn new(
         urls: &[String],
         cluster: bool,
@@ -117,12 +116,11 @@ impl Connection {
         Ok(Self { client, timeout, open: tokio::sync::Mutex::default() })
     }
 
-    /// How long to wait for a response.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Runs a script in the store. After a failure the next call connects anew.
+    /// Runs a script in the store. After a failure the next call reconnects.
     pub(super) async fn run<T: FromRedisValue>(
         &self,
         script: &ScriptInvocation<'_>,
@@ -139,7 +137,7 @@ impl Connection {
         answer
     }
 
-    /// Whether the store can do what is needed. `Ok(false)`: it cannot be reached now.
+    /// Checks that the store can do what is needed. Returns `false` when it cannot be reached now.
     pub(super) async fn probe(&self) -> Result<bool, StoreError> {
         for (number, probe) in PROBES.into_iter().enumerate() {
             let answer: Result<i64, _> = self.run(&Script::new(probe).key(PROBE_KEY)).await;
@@ -158,7 +156,7 @@ impl Connection {
         let connected = match &self.client {
             Client::Node(client) => {
                 let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(self.timeout * CONNECT))
+                    .set_connection_timeout(Some(self.timeout * CONNECT_TIMEOUTS))
                     .set_response_timeout(Some(self.timeout));
                 Open::Node(client.get_multiplexed_async_connection_with_config(&config).await?)
             }
@@ -187,9 +185,9 @@ fn cluster_of(
     timeout: Duration,
 ) -> Result<redis::cluster::ClusterClient, StoreError> {
     let builder = redis::cluster::ClusterClientBuilder::new(urls.iter().map(String::as_str))
-        .connection_timeout(timeout * CONNECT)
+        .connection_timeout(timeout * CONNECT_TIMEOUTS)
         .response_timeout(timeout)
-        .overall_response_timeout(Some(timeout * CONNECT))
+        .overall_response_timeout(Some(timeout * CONNECT_TIMEOUTS))
         .retries(1);
     let builder = match root {
         None => builder,
@@ -204,14 +202,14 @@ fn cluster_of(
 #[cfg(feature = "redis-rustls")]
 fn certificates(root: Vec<u8>) -> Result<redis::TlsCertificates, StoreError> {
     use rustls::pki_types::{CertificateDer, pem::PemObject};
-    // Without this, a file with nothing in it would trust nobody, and not say so.
+    // Without this check, an empty file would silently trust no certificate.
     CertificateDer::from_pem_slice(&root).map_err(|_| StoreError::Certificate)?;
     Ok(redis::TlsCertificates { client_tls: None, root_cert: Some(root) })
 }
 
 #[cfg(feature = "redis-rustls")]
 fn prepare_tls() -> Result<(), StoreError> {
-    // Without a provider for the process, rustls panics when two are compiled in. Whoever was first has chosen.
+    // Without a provider for the process, rustls panics when two are compiled in.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     }
@@ -223,7 +221,7 @@ fn prepare_tls() -> Result<(), StoreError> {
     Err(StoreError::NoTls)
 }
 
-/// What a store that refuses to be probed is told of; `Ok(false)`: it may be there in a moment.
+/// Classifies the failure of a probe. Returns `Ok(false)` when the store may work in a moment.
 fn refused(error: &RedisError, scripts_run: bool) -> Result<bool, StoreError> {
     let code = error.code().unwrap_or("ERR").to_owned();
     match (error.kind(), &*code) {

@@ -1,5 +1,5 @@
-//! The rate limit of a key that many processes and machines share: slots are reserved in Redis or Valkey, by one script, on the
-//! clock of the store.
+//! The rate limit of a key that many processes and machines share: slots are reserved in Redis or Valkey by one script, which
+//! uses the store's clock.
 
 mod batcher;
 mod connection;
@@ -38,20 +38,20 @@ use state::KeyState;
 /// # }
 /// ```
 ///
-/// It gives out slots as [`MemoryLimiter`](crate::rate_limit::MemoryLimiter) does, first come, first served among all processes: one script
-/// call reserves a slot, and no call asks twice, except bulk calls. A process that dies loses its slots and nobody else's.
+/// Slots are reserved as by [`MemoryLimiter`](crate::rate_limit::MemoryLimiter), first come, first served among all processes,
+/// with one script call each; only bulk calls may need more. A process that dies loses its own slots only.
 ///
-/// The store keeps one string for each API key, named by a [hash](KeyFingerprint) of it. A limiter can be shared by clients with
-/// different keys (pass an `Arc`).
+/// The store keeps one string for each API key, named by its [hash](KeyFingerprint). Clients with different keys can share a
+/// limiter (pass an `Arc`).
 ///
 /// # When the store is away
 ///
-/// Slots that were given out are used. Other calls wait, and go on as soon as it is back. If it stays away until all slots
-/// that it gave out have stopped counting (a minute, the time of an attempt and that of the queue), this process goes on
-/// without it, up to its [share](RedisLimiterBuilder::share) in any 60 seconds. A store that comes back after that counts as full
-/// for a minute; so does one that is empty, new, or knows less than a process does. Both are said through `tracing`, once.
+/// Slots that were reserved are used. Other calls wait until the store is back. If it stays away until all reserved slots have
+/// stopped counting (a minute, the time of an attempt and that of the queue), this process continues without it, up to its
+/// [share](RedisLimiterBuilder::share) in any 60 seconds. A store that returns after that counts as full for a minute; so does
+/// one that is empty, new, or has lost state. Both are logged through `tracing`, once.
 ///
-/// `docs/scaling.md` says which faults the limit survives, and which not.
+/// `docs/scaling.md` lists the faults that the limit survives.
 pub struct RedisLimiter {
     connection: Arc<Connection>,
     rules: Rules,
@@ -62,7 +62,7 @@ pub struct RedisLimiter {
 
 struct Keys {
     states: HashMap<Option<KeyFingerprint>, Arc<KeyState>>,
-    /// When it was last looked for keys that nobody uses any more.
+    /// When unused keys were last removed.
     swept_at: Instant,
 }
 
@@ -73,7 +73,7 @@ impl RedisLimiter {
     /// # Errors
     ///
     /// When the URL is not valid, or the store refuses what is needed. A store that cannot be reached now is no error: the
-    /// limiter then [starts without it](Self#when-the-store-is-away), and says so through `tracing`.
+    /// limiter then [starts without it](Self#when-the-store-is-away), and logs that.
     pub async fn connect(url: impl Into<String>) -> Result<Self, StoreError> {
         Self::builder(url).connect().await
     }
@@ -113,7 +113,7 @@ impl RedisLimiter {
     }
 }
 
-/// The name of a key in the store.
+/// Returns the name of a key in the store.
 fn name(key: Option<KeyFingerprint>) -> String {
     format!("shared-inbox:rate:{{{}}}", key.map_or_else(|| "none".to_owned(), |key| key.to_string()))
 }
@@ -222,11 +222,11 @@ impl RedisLimiterBuilder {
         Ok(RedisLimiter { connection, rules, share, connected_at, keys })
     }
 
-    /// Declares that nobody has used the key for a minute, so that a store which does not know it need not count as full for its
+    /// Declares that the key was not used for a minute, so that a store which does not know it need not count as full for its
     /// first minute. Returns whether the store did not know it.
     ///
-    /// For the hand of an operator who sets up a store. No program should do this when it starts: a store that has lost its
-    /// memory would be taken for a new one.
+    /// For an operator who sets up a store. No program should call this when it starts: it would take a store that has lost
+    /// its state for a new one.
     ///
     /// # Errors
     ///

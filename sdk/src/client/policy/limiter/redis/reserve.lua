@@ -1,17 +1,17 @@
 -- Reserves slots for one API key. `schedule.rs` is the same for a single process, and explains the pools.
 --
 -- KEYS[1] is a string of doubles: a header with the sizes of the three pools, then for each of their places the time from which
--- it is free, in order, then slots of common places that were given back. One string, so that whoever loses a part of the
+-- it is free, in order, then slots of common places that were given back. One string, so that a store that loses a part of the
 -- state loses all of it, which is noticed. Times are milliseconds of the server's clock, less a correction for its steps.
 --
--- ARGV, all of them doubles: [1] `Rules::figures`, how long to send nothing if nobody was heard for a span (-1: the key is declared unused),
--- until when an answer is wanted (0: always), the time if the clock has stepped (else 0), the latest version that the process
--- was told; [2] questions (priority, longest wait); [3] reports (pool, slot, when it was used; 0: not at all), or (4, sent how long
--- ago, 0), or (5, the pause that a 429 asks for; -1: none, 0).
+-- ARGV, all of them doubles: [1] `Rules::figures`, how long to send nothing if no process has called for a span (-1: the key is
+-- declared unused), until when a reply is wanted (0: always), the time if the clock has stepped (else 0), the latest version
+-- that the process has seen; [2] questions (priority, longest wait); [3] reports (pool, slot, when it was used; 0: not at all), or
+-- (4, sent how long ago, 0), or (5, the `Retry-After` of a 429; -1: none, 0).
 --
 -- Returns doubles: status, time, first version of this state, version, closed for, last slot in, and for each question the pool (0:
--- none), the wait, and after which time to come back. Status: 1, the state was missing, or older than what the process
--- knows; 2, nothing was done, since it came too late.
+-- none), the wait, and after which time to try again. Status: 1, the state was missing, or older than what the process
+-- has seen; 2, nothing was done, since it came too late.
 local key, call, read, pack, max, huge = KEYS[1], redis.call, struct.unpack, struct.pack, math.max, math.huge
 local span, near, lend, gap, kept, common, bulk, read_backs, hold, wanted, stepped, seen = read('<dddddddddddd', ARGV[1])
 local time, state = call('TIME'), call('GET', key)
@@ -20,7 +20,7 @@ local clock = (micros - micros % 1000) / 1000
 local last, skew, first, version, closed, pause, queue, latest, size1, size2, size3 =
   read('<ddddddddddd', state or string.rep('\0', 88))
 
--- A clock that goes back stands still until it is corrected; one that leaps is contradicted by the process.
+-- A clock that goes back counts as standing still until it is corrected; a leap is detected by the process.
 local now, status = max(last, clock - skew), 0
 if state and wanted > 0 and now > wanted then
   if stepped == 0 then return pack('<dddddd', 2, now, first, version, 0, 0) end
@@ -109,7 +109,7 @@ for i = 1, #ARGV[3], 24 do
   end
 end
 while at(given_back, 0) <= now do
-  -- Unless somebody has reserved its place for later.
+  -- Unless its place was reserved for later.
   replace(1, at(given_back, 0) + span, at(given_back, 0))
   given_back = given_back:sub(9)
 end

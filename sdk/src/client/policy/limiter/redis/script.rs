@@ -11,15 +11,15 @@ use crate::client::policy::limiter::schedule::Rules;
 
 static RESERVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reserve.lua")));
 
-/// Questions and reports of one process that go to the store together. Times of the store are in milliseconds.
+/// Questions and reports of one process, sent to the store together. Times of the store are in milliseconds.
 #[derive(Default)]
 pub(super) struct Batch<'a> {
-    /// How long nothing is to be sent if the store has heard nobody for a window; -1 declares the key unused.
+    /// How long nothing is sent if no process has called the store for a window; -1 declares the key unused.
     pub(super) hold: i64,
-    /// Until when the answer is wanted, and the time if the store's clock has stepped; 0 for none.
+    /// Until when a reply is wanted, and the time if the store's clock has stepped; 0 for none.
     pub(super) wanted_until: i64,
     pub(super) stepped_to: i64,
-    /// The latest version of the state that this process was told, and the state's first one.
+    /// The latest version of the state that this process has seen, and the state's first one.
     pub(super) seen: i64,
     pub(super) generation: i64,
     pub(super) reports: &'a [Report],
@@ -34,15 +34,15 @@ pub(super) struct StoredSlot {
     pub(super) at: i64,
 }
 
-/// What the store has yet to be told.
+/// A change that the store has to record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Report {
-    /// The request of this slot ended late, or still runs. None: nothing was sent.
+    /// The request of this slot ended late, or is in flight; with `None`, it was not sent.
     Slot {
         slot: StoredSlot,
         used_at: Option<i64>,
     },
-    /// Sent while the store was away.
+    /// A request was sent while the store was away.
     Sent {
         at: Instant,
     },
@@ -52,20 +52,20 @@ pub(super) enum Report {
 }
 
 pub(super) struct Reply {
-    /// The store knew nothing of the key, or less than this process.
+    /// Whether the store did not know the key, or knew less than this process.
     pub(super) lost_slots: bool,
     pub(super) now: i64,
     pub(super) generation: i64,
     pub(super) version: i64,
     pub(super) closed_for: Duration,
-    /// How far ahead the last slot is that anybody was given.
+    /// How far ahead the last reserved slot is.
     pub(super) last_slot: Duration,
     /// For each question: the pool (0: none), the wait, and after which time to come back (0: not at all).
     pub(super) answers: Vec<(i64, Duration, Duration)>,
 }
 
 impl Batch<'_> {
-    /// Returns `None` if the batch came later than an answer was wanted, by the store's clock.
+    /// Sends the batch. Returns `None` if it arrived later than `wanted_until` by the store's clock.
     pub(super) async fn send(
         &self,
         connection: &Connection,
@@ -98,7 +98,7 @@ impl Batch<'_> {
         }))
     }
 
-    /// A report for the script. None for a slot of a state that is gone: it concerns nobody.
+    /// Encodes a report for the script. Returns `None` for a slot of a state that is gone.
     fn words(&self, report: &Report) -> Option<[f64; 3]> {
         let (what, slot, used) = match *report {
             Report::Slot { slot, .. } if slot.generation != self.generation => return None,
@@ -110,12 +110,12 @@ impl Batch<'_> {
     }
 }
 
-/// The script reads and writes all numbers as doubles.
+/// Encodes numbers as the script reads them: doubles.
 fn bytes(words: &[f64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Nobody waits for longer than a day.
+/// Converts to milliseconds, a day at most.
 pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX).min(86_400_000)
 }

@@ -1,10 +1,10 @@
-//! One API key, as this process sees it.
+//! The state of one API key in this process.
 //!
-//! A slot is used by this process's own clock, even while the store is away. The limit holds, by these rules:
-//! - While calls wait, the store is heard every few seconds. One that has lost slots says so, counts as full until they no
-//!   longer count, and they are reserved anew.
-//! - Whoever loses the store reserves nothing until all slots that it gave out have stopped counting. Then this process sends
-//!   its share, and tells the store when that is back.
+//! A slot is used by this process's own clock, even while the store is away. Two rules keep the limit:
+//! - While calls wait, the store is checked every few seconds. A store that has lost slots counts as full until they no longer
+//!   count, and they are reserved again.
+//! - A process that loses the store reserves nothing until all reserved slots have stopped counting. Then it sends its share,
+//!   and reports that to the store later.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,29 +23,29 @@ use crate::client::policy::limiter::{
     AcquireRequest, LimitError, MemoryLimiter, Permit, PermitOutcome, Priority, RateLimiter,
 };
 
-/// No request takes longer.
+/// The longest request.
 const MAX_HOLD: Duration = Duration::from_secs(86_400);
 
 pub(super) struct KeyState {
     pub(super) name: String,
     pub(super) rules: Rules,
     pub(super) connection: Arc<Connection>,
-    /// Since when the store is away, if it is.
+    /// Since when the store is away.
     pub(super) away: watch::Sender<Option<Instant>>,
     messages: mpsc::UnboundedSender<Message>,
-    heard: Mutex<Heard>,
+    known: Mutex<Known>,
     /// Counts while the store is away.
     share: (u32, MemoryLimiter),
     bulk: BulkQueue,
 }
 
-/// What was last heard from the store, and what this process makes of it.
-struct Heard {
+/// The store's last reply, and the requests of this process.
+struct Known {
     at: Instant,
     generation: i64,
     closed_until: Instant,
     last_slot: Instant,
-    /// Requests that have not ended, and when they will have at the latest.
+    /// Requests in flight, and when each has ended at the latest.
     running: HashMap<u64, (Slot, Instant)>,
     permits: u64,
     used_at: Instant,
@@ -53,7 +53,7 @@ struct Heard {
     max_hold: Duration,
 }
 
-/// A slot by this process's own clock, at the earliest and at the latest.
+/// A slot on this process's clock, at the earliest and at the latest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) stored: StoredSlot,
@@ -62,7 +62,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Counts its request from now on.
+    /// Counts its request from `now` on.
     fn postpone(&mut self, now: Instant) -> Report {
         let (slot, to) = (self.stored, self.stored.at + millis(now.duration_since(self.earliest)));
         (self.stored.at, self.earliest) = (to, now);
@@ -80,7 +80,7 @@ impl KeyState {
     ) -> Self {
         let own = Rules { limit: share.max(1) as usize, ..rules };
         let now = Instant::now();
-        let heard = Heard {
+        let known = Known {
             at: now,
             generation: 0,
             closed_until: now,
@@ -96,7 +96,7 @@ impl KeyState {
             connection,
             away: watch::Sender::new(None),
             messages,
-            heard: Mutex::new(heard),
+            known: Mutex::new(known),
             share: (share, MemoryLimiter::with_rules(own, Arc::new(TokioClock))),
             bulk: BulkQueue::default(),
         }
@@ -106,29 +106,29 @@ impl KeyState {
         self.away.borrow().is_some()
     }
 
-    /// Whether the key was not used for two windows.
+    /// Returns whether the key was not used for two windows.
     pub(super) fn is_idle(self: &Arc<Self>) -> bool {
         let unused = Duration::from_millis(2 * self.rules.window);
-        Arc::strong_count(self) == 1 && !self.is_away() && self.heard().used_at.elapsed() > unused
+        Arc::strong_count(self) == 1 && !self.is_away() && self.known().used_at.elapsed() > unused
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         // No code panics while it holds the lock.
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn note(&self, reply: &Reply, sent_at: Instant) {
-        let (mut heard, now) = (self.heard(), Instant::now());
-        (heard.at, heard.generation) = (sent_at, reply.generation);
-        heard.closed_until = heard.closed_until.max(now + reply.closed_for);
-        heard.last_slot = now + reply.last_slot;
+        let (mut known, now) = (self.known(), Instant::now());
+        (known.at, known.generation) = (sent_at, reply.generation);
+        known.closed_until = known.closed_until.max(now + reply.closed_for);
+        known.last_slot = now + reply.last_slot;
     }
 
-    /// Requests that have been running for long have not arrived yet, for all that is known.
+    /// Counts slow requests in flight from now on: they may not have reached the service yet.
     pub(super) fn running_late(&self) -> Vec<Report> {
-        let (mut heard, now) = (self.heard(), Instant::now());
-        heard.running.retain(|_, (_, latest)| now < *latest);
-        let late = heard.running.values_mut().filter(|(slot, _)| self.is_late(slot, now));
+        let (mut known, now) = (self.known(), Instant::now());
+        known.running.retain(|_, (_, latest)| now < *latest);
+        let late = known.running.values_mut().filter(|(slot, _)| self.is_late(slot, now));
         late.map(|(slot, _)| slot.postpone(now)).collect()
     }
 
@@ -136,8 +136,8 @@ impl KeyState {
         now > slot.earliest + Duration::from_millis(self.rules.slack())
     }
 
-    /// Asks the store, with the next batch. While that is away, for as long as there is time. Without a priority it only
-    /// hears whether the store is there.
+    /// Asks the store with the next batch, and waits until `ends` while it is away. Without a priority, it only checks that
+    /// the store can be reached.
     async fn ask(&self, priority: Option<Priority>, ends: Instant) -> Reservation<Held> {
         let (tell, told) = oneshot::channel();
         _ = self.messages.send(Message::Question(Question { priority, ends, tell }));
@@ -153,7 +153,7 @@ impl KeyState {
         }
     }
 
-    /// Sends by the share of this process, while the store is away.
+    /// Acquires a permit from the share of this process, while the store is away.
     pub(super) async fn use_share(&self, request: AcquireRequest) -> Permit {
         let mut away = self.away.subscribe();
         loop {
@@ -169,18 +169,18 @@ impl KeyState {
         }
     }
 
-    /// The store has failed: for all that is known, others still reserved slots until now.
+    /// Records that the store has failed. Others may have reserved slots until now.
     pub(super) fn lost(&self, error: &RedisError, failures: u32) {
         let now = Instant::now();
         let more = Duration::from_millis(self.rules.near() + self.rules.span());
         let given_out = {
-            let heard = self.heard();
-            heard.last_slot.saturating_duration_since(now) + heard.max_hold
+            let known = self.known();
+            known.last_slot.saturating_duration_since(now) + known.max_hold
         };
         self.away.send_if_modified(|away| {
             let first = away.is_none();
             if first {
-                // Before anybody can see that it is away, and use the share.
+                // Before a caller can see that it is away and use the share.
                 self.share.1.close_until(now + given_out + more);
                 *away = Some(now);
             }
@@ -201,15 +201,15 @@ impl KeyState {
     }
 
     fn end(&self, id: u64, outcome: PermitOutcome) {
-        let (mut heard, now) = (self.heard(), Instant::now());
-        let Some((mut slot, _)) = heard.running.remove(&id) else { return };
+        let (mut known, now) = (self.known(), Instant::now());
+        let Some((mut slot, _)) = known.running.remove(&id) else { return };
         if outcome == PermitOutcome::GivenUp {
             self.tell(Report::Slot { slot: slot.stored, used_at: None });
         } else if self.is_late(&slot, now) {
             self.tell(slot.postpone(now));
         }
         if let PermitOutcome::Throttled { retry_after } = outcome {
-            heard.closed_until = heard.closed_until.max(now + retry_after.unwrap_or_default().min(MAX_HOLD));
+            known.closed_until = known.closed_until.max(now + retry_after.unwrap_or_default().min(MAX_HOLD));
             self.tell(Report::Throttled { retry_after });
         }
     }
@@ -229,7 +229,7 @@ pub(super) struct Question {
     pub(super) tell: oneshot::Sender<Reservation<Held>>,
 }
 
-/// A slot that is given back unless it is used.
+/// A slot. Dropping it gives it back unless it was used.
 pub(super) struct Held(pub(super) Arc<KeyState>, pub(super) Option<Slot>);
 
 impl Drop for Held {
@@ -249,9 +249,9 @@ impl Slots for Arc<KeyState> {
         ends: Instant,
     ) -> Result<Reservation<Held>, LimitError> {
         {
-            let mut heard = self.heard();
-            heard.used_at = Instant::now();
-            heard.max_hold = heard.max_hold.max(request.max_hold.min(MAX_HOLD));
+            let mut known = self.known();
+            known.used_at = Instant::now();
+            known.max_hold = known.max_hold.max(request.max_hold.min(MAX_HOLD));
         }
         Ok(self.ask(Some(request.priority), ends).await)
     }
@@ -259,9 +259,9 @@ impl Slots for Arc<KeyState> {
     async fn claim(&self, mut held: Held, request: &AcquireRequest, _: Instant) -> Option<Permit> {
         let slot = held.1?;
         loop {
-            let check = self.heard().at + Duration::from_millis(self.rules.near());
+            let check = self.known().at + Duration::from_millis(self.rules.near());
             if slot.due <= Instant::now() {
-                // A timer would take a millisecond to say so.
+                // A timer would take a millisecond.
                 break;
             }
             if self.is_away() || check >= slot.due {
@@ -271,14 +271,14 @@ impl Slots for Arc<KeyState> {
             sleep_until(check.into()).await;
             self.ask(None, slot.due).await;
         }
-        let (mut heard, now) = (self.heard(), Instant::now());
+        let (mut known, now) = (self.known(), Instant::now());
         let late = now > slot.due + Duration::from_millis(self.rules.slack());
-        if late || heard.generation != slot.stored.generation || heard.closed_until > now {
+        if late || known.generation != slot.stored.generation || known.closed_until > now {
             return None;
         }
-        let id = heard.permits;
-        heard.permits += 1;
-        heard.running.insert(id, (slot, now + request.max_hold.min(MAX_HOLD)));
+        let id = known.permits;
+        known.permits += 1;
+        known.running.insert(id, (slot, now + request.max_hold.min(MAX_HOLD)));
         held.1 = None;
         let state = Self::clone(self);
         Some(Permit::new(move |outcome| state.end(id, outcome)))
