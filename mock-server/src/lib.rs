@@ -77,7 +77,7 @@ use tokio::sync::{oneshot, watch};
 pub use builder::{MockServerBuilder, StartError};
 pub use cli::run as run_program;
 pub use control::{
-    Control, Controlled, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
+    Control, ExpectTime, Expectation, ExpectationMet, Expected, NewWorld, SnapshotEntry, Trace,
     WorldDifference,
 };
 pub use faults::{Bundle, ControlCall, Effect, Fault, FaultRule, Latency};
@@ -98,7 +98,7 @@ pub use world::{
     Dmarc, DocumentFilter, Fired, FiredJob, HelperDraft, HookScope, HookState, InboundFile, InboundMail,
     InvalidWorld, JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey,
     NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
-    RequestEntry, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting, StatusChange,
+    RequestEntry, Result, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting, StatusChange,
     StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery,
     TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
 };

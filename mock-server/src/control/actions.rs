@@ -5,14 +5,14 @@ use serde::Serialize;
 use shared_inbox::{BookingId, DocumentId, ReplyResult};
 
 use super::{
-    Control, Controlled,
+    Control,
     call::{Shown, get},
     calls::calls,
     input::Id,
 };
 use crate::world::{
     Approval, Approved, Assignment, BookingRecord, Discard, HelperDraft, InboundMail, NewBooking,
-    NewDocument, NoteAdded, OutboxMail, Reading, Received, RequestEntry, SentMail, Snooze, Sorting,
+    NewDocument, NoteAdded, OutboxMail, Reading, Received, RequestEntry, Result, SentMail, Snooze, Sorting,
     StatusChange, Stop, TagChange, TeamNote, TeamReply, Upload, Uploaded, Waiting,
 };
 
@@ -191,7 +191,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is none.
-    pub async fn outbox_mail(&self, number: usize) -> Controlled<SentMail> {
+    pub async fn outbox_mail(&self, number: usize) -> Result<SentMail> {
         self.read(|world, _| world.outbox_mail(number))
     }
 }

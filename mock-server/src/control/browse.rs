@@ -3,11 +3,11 @@
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
 
-use super::{Control, Controlled, calls::calls};
+use super::{Control, calls::calls};
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
-        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section, StepKind,
+        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Result, Section, StepKind,
         TraceStep,
     },
 };
@@ -55,7 +55,7 @@ impl Control {
         &self,
         filter: RequestFilter,
         section: Section,
-    ) -> Controlled<Page<JournalEntry>> {
+    ) -> Result<Page<JournalEntry>> {
         const MAX_INLINE_REQUESTS: usize = 200;
         let requests = self.runtime.journal(|journal| journal.requests());
         let mut page = self

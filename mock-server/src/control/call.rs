@@ -22,7 +22,7 @@ use super::{
 use crate::{
     http::response,
     runtime::plan::LARGE_DOCUMENT,
-    world::{Page, Refusal, Section},
+    world::{Page, Refusal, Result, Section},
 };
 
 /// A call of the control API.
@@ -173,9 +173,9 @@ where
     A: Extract,
     G: Output,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<G, Refusal>> + Send,
+    Fut: Future<Output = Result<G>> + Send,
 {
-    let read = move |request: &mut CallRequest| -> Result<Act, Refusal> {
+    let read = move |request: &mut CallRequest| -> Result<Act> {
         let (act, taken) = (act.clone(), A::extract(request)?);
         Ok(Box::new(move |control| {
             Box::pin(
@@ -201,7 +201,7 @@ where
 type Act = Box<dyn FnOnce(Control) -> Pin<Box<dyn Future<Output = Response> + Send>> + Send>;
 
 /// Reads what came with a call.
-type Read = dyn Fn(&mut CallRequest) -> Result<Act, Refusal> + Send + Sync;
+type Read = dyn Fn(&mut CallRequest) -> Result<Act> + Send + Sync;
 
 /// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
 fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
@@ -222,7 +222,7 @@ macro_rules! methods {
             A: Extract,
             G: Output,
             F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output = Result<G, Refusal>> + Send,
+            Fut: Future<Output = Result<G>> + Send,
         {
             call(Method::$method, path, name, summary, act)
         }
@@ -247,7 +247,7 @@ where
     A: Extract + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
     F: Fn(Control, A) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Vec<T>, Refusal>> + Send,
+    Fut: Future<Output = Result<Vec<T>>> + Send,
 {
     get(path, name, summary, move |it: Control, (input, Search(wait)): (A, Search<Wait>)| {
         let act = act.clone();
@@ -274,7 +274,7 @@ where
     A: Extract + Clone + Sync,
     T: Serialize + JsonSchema + Send + 'static,
     F: Fn(Control, A, Section) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Result<Page<T>, Refusal>> + Send,
+    Fut: Future<Output = Result<Page<T>>> + Send,
 {
     type CallRequest<A> = (A, (Search<Section>, Search<Wait>));
     get(path, name, summary, move |it: Control, (input, (Search(part), Search(wait))): CallRequest<A>| {
@@ -321,7 +321,7 @@ pub(super) struct Wait {
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 impl Wait {
-    fn span(&self) -> Result<Option<Duration>, Refusal> {
+    fn span(&self) -> Result<Option<Duration>> {
         let Some(seconds) = self.wait else { return Ok(None) };
         Duration::try_from_secs_f64(seconds)
             .ok()

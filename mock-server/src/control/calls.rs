@@ -52,7 +52,7 @@ macro_rules! calls {
             &self,
             $($arg: $crate::control::calls::calls!(@type $kind $($type)?),)*
             $section: $crate::world::Section,
-        ) -> $crate::control::Controlled<$crate::world::Page<$out>> {
+        ) -> $crate::world::Result<$crate::world::Page<$out>> {
             let $it = self;
             $body
         }
@@ -62,7 +62,7 @@ macro_rules! calls {
         pub async fn $method(
             &self,
             $($arg: $crate::control::calls::calls!(@type $kind $($type)?)),*
-        ) -> $crate::control::Controlled<$out> {
+        ) -> $crate::world::Result<$out> {
             let $it = self;
             $body
         }

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use shared_inbox::Timestamp;
 
 use super::{
-    Control, Controlled,
+    Control,
     call::{Call, Shown, get, post},
     input::Input,
 };
 use crate::{
     runtime::advance::{Advanced, ClockReading, Until},
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
 /// The calls of this family.
@@ -46,7 +46,7 @@ impl Control {
     /// # Errors
     ///
     /// 409 when the world is replaced or reset meanwhile.
-    pub async fn advance(&self, by: Duration) -> Controlled<Advanced> {
+    pub async fn advance(&self, by: Duration) -> Result<Advanced> {
         self.move_clock(Until::By(by)).await
     }
 
@@ -55,7 +55,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
-    pub async fn advance_to(&self, time: Timestamp) -> Controlled<Advanced> {
+    pub async fn advance_to(&self, time: Timestamp) -> Result<Advanced> {
         self.move_clock(Until::Time(time)).await
     }
 
@@ -64,11 +64,11 @@ impl Control {
     /// # Errors
     ///
     /// 409 when the world is replaced or reset meanwhile.
-    pub async fn run_next_job(&self) -> Controlled<Advanced> {
+    pub async fn run_next_job(&self) -> Result<Advanced> {
         self.move_clock(Until::NextJob).await
     }
 
-    pub(crate) async fn move_clock(&self, until: Until) -> Controlled<Advanced> {
+    pub(crate) async fn move_clock(&self, until: Until) -> Result<Advanced> {
         self.runtime.advance(until).await
     }
 }
@@ -89,7 +89,7 @@ struct MoveClock {
 const MAX_ADVANCE_SECONDS: u64 = 3_155_760_000;
 
 impl MoveClock {
-    fn until(self) -> Result<Until, Refusal> {
+    fn until(self) -> Result<Until> {
         match (self.advance_seconds, self.to, self.next_job) {
             (Some(seconds), None, None) => Duration::try_from_secs_f64(seconds)
                 .ok()

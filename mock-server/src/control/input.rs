@@ -17,7 +17,7 @@ use super::Control;
 use crate::{
     http::{connection::Phase, response},
     runtime::document,
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
 /// What came with a call.
@@ -39,11 +39,11 @@ pub(super) struct InputSchema {
 /// Something that a call takes in.
 pub(super) trait Extract: Sized + Send + 'static {
     fn describe(_taken: &mut InputSchema, _generator: &mut SchemaGenerator) {}
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal>;
+    fn extract(request: &mut CallRequest) -> Result<Self>;
 }
 
 impl Extract for () {
-    fn extract(_: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(_: &mut CallRequest) -> Result<Self> {
         Ok(())
     }
 }
@@ -53,7 +53,7 @@ impl<A: Extract, B: Extract> Extract for (A, B) {
         A::describe(taken, generator);
         B::describe(taken, generator);
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         Ok((A::extract(request)?, B::extract(request)?))
     }
 }
@@ -63,7 +63,7 @@ impl<A: Extract, B: Extract> Extract for (A, B) {
 pub(super) struct Id(pub(super) String);
 
 impl Extract for Id {
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         request.ids.next().map(Self).ok_or_else(|| Refusal::new(404, "There is nothing at this path."))
     }
 }
@@ -76,7 +76,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Search<T> {
     fn describe(taken: &mut InputSchema, generator: &mut SchemaGenerator) {
         taken.query.push(T::json_schema(generator));
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         let Query(query) = Query::try_from_uri(&request.uri).map_err(|rejection| {
             let text = rejection.body_text();
             Refusal::field("query", text.rsplit("query string: ").next().unwrap_or(&text).to_owned())
@@ -100,7 +100,7 @@ impl Extract for Whole {
     fn describe(taken: &mut InputSchema, _: &mut SchemaGenerator) {
         taken.body = Some((world_document(), true));
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         Ok(Self(request.body()))
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn world_document() -> Schema {
 pub(crate) struct ControlDocument(pub(crate) fn() -> &'static Value);
 
 impl Extract for ControlDocument {
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         request.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
     }
 }
@@ -129,7 +129,7 @@ impl Extract for ControlDocument {
 pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
 
 impl Extract for Stopping {
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         request
             .extensions
             .get()
@@ -147,7 +147,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Input<T> {
         let required = schemars::schema_for!(T).get("required").is_some();
         taken.body = Some((generator.subschema_for::<T>(), required));
     }
-    fn extract(request: &mut CallRequest) -> Result<Self, Refusal> {
+    fn extract(request: &mut CallRequest) -> Result<Self> {
         let body = request.body();
         let body = if body.is_empty() { &b"{}"[..] } else { &body };
         read(body).map(Self).map_err(|first| match every_problem::<T>(body).or(()) {
@@ -214,7 +214,7 @@ fn every_problem<T: DeserializeOwned + JsonSchema>(body: &[u8]) -> Problems {
 
 impl<S: Send + Sync> FromRequestParts<S> for Control {
     type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         parts.extensions.get().cloned().ok_or_else(|| Refusal::new(404, "There is no such world."))
     }
 }

@@ -26,16 +26,13 @@ use shared_inbox::Timestamp;
 use crate::{
     ready::Addresses,
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Behalf, Refusal, World},
+    world::{Behalf, Result, World},
 };
 
 pub use browse::Trace;
 pub use expect::{ExpectTime, Expectation, ExpectationMet, Expected};
 pub use snapshots::{SnapshotEntry, WorldDifference};
 pub use world::NewWorld;
-
-/// What a call of the control API gives.
-pub type Controlled<T> = Result<T, Refusal>;
 
 /// Plays everyone but the program under test, in one world: people, customers, time, bad luck.
 ///
@@ -81,7 +78,7 @@ impl Control {
         &self,
         long: bool,
         work: impl FnOnce() -> R + Send + 'static,
-    ) -> Controlled<R> {
+    ) -> Result<R> {
         self.runtime.apart(long, work).await
     }
 
@@ -99,8 +96,8 @@ impl Control {
     fn act<R>(
         &self,
         what: &'static str,
-        act: impl FnOnce(&mut World, Timestamp) -> Controlled<R>,
-    ) -> Controlled<R> {
+        act: impl FnOnce(&mut World, Timestamp) -> Result<R>,
+    ) -> Result<R> {
         self.runtime.change(Behalf::Control(what), act)
     }
 }

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Control, Controlled,
+    Control,
     call::{Done, list, put},
     calls::calls,
     input::Input,
 };
-use crate::world::{CreatedKey, KeyEntry, MailboxEntry, NewKey, NewMailbox, NewUser, Plan, User};
+use crate::world::{CreatedKey, KeyEntry, MailboxEntry, NewKey, NewMailbox, NewUser, Plan, Result, User};
 
 calls! {
     list "/users" "list_users" "Everyone on the team"
@@ -60,12 +60,12 @@ calls! {
 
 impl Control {
     /// All inboxes, private ones and the sandbox included.
-    pub async fn mailboxes(&self) -> Controlled<Vec<MailboxEntry>> {
+    pub async fn mailboxes(&self) -> Result<Vec<MailboxEntry>> {
         Ok(self.read(|world, _| world.mailboxes()))
     }
 
     /// Changes the workspace's plan.
-    pub async fn set_plan(&self, plan: Plan) -> Controlled<()> {
+    pub async fn set_plan(&self, plan: Plan) -> Result<()> {
         self.act("plan", |world, _| {
             world.set_plan(plan);
             Ok(())

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::Timestamp;
 
 use super::{
-    Control, Controlled,
+    Control,
     call::{Made, Shown, WorldDocument, get, post},
     calls::calls,
     input::{Id, Input, Search},
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     json::difference::{self, Changed},
     runtime::plan::LARGE_DOCUMENT,
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
 /// A snapshot in the list.
@@ -100,7 +100,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 for a name that is none, 409 when there are 100 already.
-    pub async fn take_snapshot(&self, name: &str) -> Controlled<SnapshotEntry> {
+    pub async fn take_snapshot(&self, name: &str) -> Result<SnapshotEntry> {
         let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {
             return Err(Refusal::field("name", "must be 1 to 80 letters, digits, `-`, `_` and `.`"));
@@ -117,7 +117,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is none of this name.
-    pub async fn snapshot(&self, name: &str) -> Controlled<String> {
+    pub async fn snapshot(&self, name: &str) -> Result<String> {
         let document = self.runtime.snapshots(|all| all.get(name))?;
         String::from_utf8(document.to_vec()).map_err(|_| Refusal::new(500, "The world is not text."))
     }
@@ -127,7 +127,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is none of this name.
-    pub async fn compare(&self, from: &str, to: Option<&str>) -> Controlled<WorldDifference> {
+    pub async fn compare(&self, from: &str, to: Option<&str>) -> Result<WorldDifference> {
         let was = self.runtime.snapshots(|all| all.get(from))?;
         let is = match to {
             Some(to) => self.runtime.snapshots(|all| all.get(to))?,

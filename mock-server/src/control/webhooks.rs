@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Control, Controlled, calls::calls};
+use super::{Control, calls::calls};
 use crate::{
     receiver_check::{self, ReceiverReport},
     world::{
-        CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, RotatedSecret, TestSent,
+        CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, Result, RotatedSecret, TestSent,
         WebhookView,
     },
 };
@@ -104,7 +104,7 @@ impl Control {
         &self,
         webhook: impl AsRef<str>,
         filter: DeliveryFilter,
-    ) -> Controlled<Vec<DeliveryView>> {
+    ) -> Result<Vec<DeliveryView>> {
         let (world, now) = self.copy();
         world.deliveries(webhook.as_ref(), &filter, now)
     }

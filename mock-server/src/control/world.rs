@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    Control, Controlled,
+    Control,
     call::{Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, post, put},
     calls::calls,
     input::{ControlDocument, Id, Input, Search, Stopping, Whole},
@@ -27,7 +27,7 @@ use crate::{
         document::Origin,
         journal::entry::{JournalEntry, RequestFilter},
     },
-    world::{JobEntry, Refusal, Section},
+    world::{JobEntry, Refusal, Result, Section},
 };
 
 /// How a new world starts.
@@ -200,11 +200,11 @@ impl Control {
     /// # Errors
     ///
     /// When the world cannot be written as JSON, which would be a mistake of this crate.
-    pub async fn state(&self) -> Controlled<String> {
+    pub async fn state(&self) -> Result<String> {
         String::from_utf8(self.document().await?).map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
-    pub(crate) async fn document(&self) -> Controlled<Vec<u8>> {
+    pub(crate) async fn document(&self) -> Result<Vec<u8>> {
         self.runtime.document().await
     }
 
@@ -213,11 +213,11 @@ impl Control {
     /// # Errors
     ///
     /// 400 with line, field and reason when the document is not sound.
-    pub async fn restore(&self, document: impl AsRef<[u8]>) -> Controlled<()> {
+    pub async fn restore(&self, document: impl AsRef<[u8]>) -> Result<()> {
         self.put(Bytes::copy_from_slice(document.as_ref())).await
     }
 
-    pub(crate) async fn put(&self, document: Bytes) -> Controlled<()> {
+    pub(crate) async fn put(&self, document: Bytes) -> Result<()> {
         self.runtime.restore(document).await?;
         self.registry.index(&self.runtime);
         Ok(())
@@ -229,9 +229,9 @@ impl Control {
         span: Duration,
         look: impl Fn() -> F,
         enough: impl Fn(&T) -> bool,
-    ) -> Controlled<T>
+    ) -> Result<T>
     where
-        F: Future<Output = Controlled<T>>,
+        F: Future<Output = Result<T>>,
     {
         let until = Instant::now() + span;
         loop {
@@ -266,7 +266,7 @@ impl Control {
     /// # Errors
     ///
     /// 400 when the seed is not sound, or goes together with `empty`.
-    pub async fn create_world(&self, new: NewWorld) -> Controlled<Control> {
+    pub async fn create_world(&self, new: NewWorld) -> Result<Control> {
         let origin = match (new.seed, new.empty) {
             (Some(_), true) => return Err(Refusal::field("empty", "goes with no seed")),
             (Some(seed), false) => Origin::Document(Box::<str>::from(seed).into_boxed_bytes().into()),
@@ -282,7 +282,7 @@ impl Control {
     /// # Errors
     ///
     /// 404 when there is none.
-    pub fn world(&self, id: &str) -> Controlled<Control> {
+    pub fn world(&self, id: &str) -> Result<Control> {
         Ok(Self { runtime: self.registry.world(id)?, ..self.clone() })
     }
 }

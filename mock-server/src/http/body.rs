@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
 /// Enough for every input of the service, a mail's text and HTML included.
 pub(crate) const SERVICE_LIMIT: usize = 4 << 20;
@@ -19,7 +19,7 @@ const MAX_RESERVED: u64 = 128 << 20;
 const MAX_DRAINED: usize = 4;
 
 /// The whole body. A client that has not sent it when the patience ends has gone away, or means no good.
-pub(crate) async fn read<B>(body: B, limit: usize, client_timeout: Duration) -> Result<Bytes, Refusal>
+pub(crate) async fn read<B>(body: B, limit: usize, client_timeout: Duration) -> Result<Bytes>
 where
     B: Body<Data = Bytes>,
 {
@@ -32,7 +32,7 @@ where
     }
 }
 
-async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes, Refusal> {
+async fn collect<B: Body<Data = Bytes>>(body: B, limit: usize) -> Result<Bytes> {
     let mut body = std::pin::pin!(body);
     let room = usize::try_from(body.size_hint().lower().min(MAX_RESERVED)).unwrap_or_default();
     let (mut whole, mut seen) = (BytesMut::with_capacity(room.min(limit)), 0);

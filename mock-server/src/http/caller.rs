@@ -9,7 +9,7 @@ use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 use super::guard;
 use crate::{
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Behalf, CallInput, KeyHash, Refusal, ServiceResponse, World},
+    world::{Behalf, CallInput, KeyHash, Refusal, Result, ServiceResponse, World},
 };
 
 /// The agent behind a valid key.
@@ -23,7 +23,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// The one whose key the request carries, with its request in the journal; and the time.
-    pub(crate) fn of(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp), Refusal> {
+    pub(crate) fn of(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp)> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
         let key = KeyHash::of(key);
@@ -57,12 +57,12 @@ impl Caller {
         operation: Operation,
         id: Option<&str>,
         input: CallInput<'_>,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         self.at_work(operation, |world, now| world.call(&self.agent, operation, id, input, now))
     }
 
     /// Lets a request in and counts it, whatever it asks for.
-    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+    pub(crate) fn admit(&self) -> Result<()> {
         self.runtime.enter(|world, now| world.admit(&self.agent, now))
     }
 
@@ -71,7 +71,7 @@ impl Caller {
         &self,
         operation: Operation,
         arguments: Map<String, Value>,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         let input = CallInput::Tool(arguments);
         self.at_work(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
     }
@@ -80,8 +80,8 @@ impl Caller {
     fn at_work<T>(
         &self,
         operation: Operation,
-        work: impl FnOnce(&mut World, Timestamp) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&mut World, Timestamp) -> Result<T>,
+    ) -> Result<T> {
         if operation.method() == Method::Get {
             return self.runtime.enter(work);
         }

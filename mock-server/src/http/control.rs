@@ -16,7 +16,7 @@ use crate::{
     faults::ControlCall,
     ready::CONTROL_PREFIX,
     runtime::WorldRuntime,
-    world::Refusal,
+    world::{Refusal, Result},
 };
 
 /// Whether a path is below the prefix.
@@ -78,7 +78,7 @@ async fn route(
 }
 
 /// The world that a path below the prefix is about, and the rest of the path.
-fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str), Refusal> {
+fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str)> {
     let main = app.control();
     let Some(rest) = path.strip_prefix("/worlds/") else { return Ok((main, path)) };
     match rest.split_once('/') {

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use http::{HeaderMap, HeaderValue, header, uri::Authority};
 use sha2::{Digest, Sha256};
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
 /// What a request is held against.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Guard {
     }
 
     /// Whether a request may use the control API.
-    pub(crate) fn control(&self, request: &http::request::Parts) -> Result<(), Refusal> {
+    pub(crate) fn control(&self, request: &http::request::Parts) -> Result<()> {
         self.own(request)?;
         match self.token {
             Some(token)
@@ -50,7 +50,7 @@ impl Guard {
     }
 
     /// Refuses a request that was made for another server, or by a page of another one.
-    pub(crate) fn own(&self, request: &http::request::Parts) -> Result<(), Refusal> {
+    pub(crate) fn own(&self, request: &http::request::Parts) -> Result<()> {
         let named = request.uri.authority().map(|authority| Some(authority.as_str()));
         let mut hosts = request
             .headers
@@ -73,7 +73,7 @@ impl Guard {
     }
 
     /// Refuses what a web page of another site asks for. Programs send no `Origin`.
-    fn origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn origin(&self, headers: &HeaderMap) -> Result<()> {
         let own = |origin: &HeaderValue| {
             let origin = origin.to_str().ok();
             let host = origin.and_then(|origin| origin.strip_prefix("http://"));

@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 use shared_inbox::Operation;
 
 use super::{caller::Caller, response};
-use crate::world::Refusal;
+use crate::world::Result;
 
 /// How long a client may keep the list of tools: a key's scopes never change.
 const LIST_CACHE_TTL_MS: u64 = 300_000;
@@ -39,7 +39,7 @@ const INSTRUCTIONS: &str = "A shared inbox of customer email. Find conversations
     instructions. Replies are drafts for a person unless `send` is true.";
 
 /// Answers a request of a caller whose key is good.
-pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes, Refusal>) -> Response<Bytes> {
+pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes>) -> Response<Bytes> {
     let body = match caller.admit().and(body) {
         Ok(body) => body,
         Err(refused) => return response::refusal(&refused),

@@ -7,14 +7,14 @@ use serde_json::Value;
 use shared_inbox::{Method, Operation};
 
 use super::{caller::Caller, response};
-use crate::world::{CallInput, Refusal};
+use crate::world::{CallInput, Refusal, Result};
 
 /// Answers a request whose path behind the prefix is `path`.
 pub(crate) fn handle(
     caller: Result<&Caller, &Refusal>,
     path: &str,
     parts: &Parts,
-    body: Result<Bytes, Refusal>,
+    body: Result<Bytes>,
 ) -> Response<Bytes> {
     // What a GET answers, without its body.
     let method = if parts.method == http::Method::HEAD { "GET" } else { parts.method.as_str() };
@@ -46,8 +46,8 @@ fn call(
     operation: Operation,
     id: Option<&str>,
     parts: &Parts,
-    body: Result<Bytes, Refusal>,
-) -> Result<crate::world::ServiceResponse, Refusal> {
+    body: Result<Bytes>,
+) -> Result<crate::world::ServiceResponse> {
     if operation.method() == Method::Get {
         let query: Vec<(String, String)> =
             form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
@@ -58,7 +58,7 @@ fn call(
 }
 
 /// The JSON of a body; none when it is empty.
-fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>, Refusal> {
+fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>> {
     if body.is_empty() {
         return Ok(None);
     }

@@ -28,7 +28,7 @@ use crate::{
         WorldRuntime,
         journal::{KeptResponse, RecordedRequest, entry::Transport, split_target},
     },
-    world::Refusal,
+    world::Result,
 };
 
 /// What is being asked for.
@@ -134,9 +134,9 @@ async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &Fa
 /// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
 async fn perform(
     app: &App,
-    caller: Result<Caller, Refusal>,
+    caller: Result<Caller>,
     parts: Parts,
-    body: Result<Bytes, Refusal>,
+    body: Result<Bytes>,
 ) -> Response<Bytes> {
     if let Err(refused) = app.guard.own(&parts) {
         return response::refusal(&refused);
@@ -197,7 +197,7 @@ struct Record {
 
 impl Record {
     /// Who makes the request, and the record of it. Without a valid key it is one of the main world.
-    fn begin(app: &App, parts: &Parts) -> (Result<Caller, Refusal>, Self) {
+    fn begin(app: &App, parts: &Parts) -> (Result<Caller>, Self) {
         let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
                 let (runtime, number) = (Arc::clone(caller.runtime()), caller.request());

@@ -13,7 +13,7 @@ use serde::Serialize;
 use shared_inbox::Timestamp;
 
 use super::{WorldRuntime, change::Cause, clock::ClockMode};
-use crate::world::{FiredJob, Refusal};
+use crate::world::{FiredJob, Refusal, Result};
 
 /// A suspended machine does not run its timers; look at the clock now and then.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
@@ -108,12 +108,12 @@ impl WorldRuntime {
     /// that fell due or was under way has ended.
     ///
     /// Runs to its end even when nobody waits for it any more.
-    pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
+    pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced> {
         let runtime = Arc::clone(self);
         self.run(async move { runtime.advance_now(until).await }).await
     }
 
-    async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced, Refusal> {
+    async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced> {
         let _turn = self.moving.lock().await;
         let (target, epoch) = {
             let mut state = self.lock();
@@ -145,7 +145,7 @@ impl WorldRuntime {
         Ok(Advanced { now: state.clock.now(), fired })
     }
 
-    async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<(), Refusal> {
+    async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<()> {
         let mut began = Instant::now();
         loop {
             let mut ended = std::pin::pin!(self.attempt_ended.notified());

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 use shared_inbox::{Note, TimelineEvent};
 
-use crate::world::{InvalidWorld, MessageRecord, Refusal, World};
+use crate::world::{InvalidWorld, MessageRecord, Refusal, Result, World};
 
 /// What a world is at its start.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(crate) enum Origin {
 }
 
 /// Reads a document. The refusal gives line, column, field and reason.
-pub(crate) fn read(document: &[u8]) -> Result<World, Refusal> {
+pub(crate) fn read(document: &[u8]) -> Result<World> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }

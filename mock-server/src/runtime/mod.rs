@@ -45,7 +45,7 @@ use self::{
 };
 use crate::{
     faults::{Act, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, World},
+    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, Result, World},
 };
 
 /// How long a webhook that is to come after the next one waits for that.
@@ -162,8 +162,8 @@ impl WorldRuntime {
     pub(crate) fn change<R>(
         self: &Arc<Self>,
         behalf: Behalf,
-        act: impl FnOnce(&mut World, Timestamp) -> Result<R, Refusal>,
-    ) -> Result<R, Refusal> {
+        act: impl FnOnce(&mut World, Timestamp) -> Result<R>,
+    ) -> Result<R> {
         let (cause, what) = match behalf {
             Behalf::Request(_, what) => (Cause::Request, what),
             Behalf::Control(what) => (Cause::Control, what),
@@ -277,8 +277,8 @@ impl WorldRuntime {
     /// Runs something on the server's own runtime, to its end, whatever runtime it is asked for on.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
         let done = self.plan.settings.runtime.spawn(work).await;
         done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
     }

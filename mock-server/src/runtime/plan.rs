@@ -11,7 +11,7 @@ use super::{
     delivery::Deliverer,
     document::{self, Origin},
 };
-use crate::world::{Keys, Refusal, World};
+use crate::world::{Keys, Result, World};
 
 /// A world of more conversations and documents, or a document of more bytes, is dealt with apart.
 pub(crate) const LARGE_WORLD: usize = 1_000;
@@ -55,7 +55,7 @@ impl Plan {
     }
 
     /// The world at its start, a first copy of it, and its clock.
-    pub(super) fn begin(&self, origin: Origin) -> Result<(Beginning, World, Clock), Refusal> {
+    pub(super) fn begin(&self, origin: Origin) -> Result<(Beginning, World, Clock)> {
         let beginning = match origin {
             Origin::Demo => Beginning::Demo,
             Origin::Empty => Beginning::Empty,
@@ -68,7 +68,7 @@ impl Plan {
         Ok((beginning, world, clock))
     }
 
-    pub(super) fn begin_again(&self, beginning: &Beginning) -> Result<(World, Clock), Refusal> {
+    pub(super) fn begin_again(&self, beginning: &Beginning) -> Result<(World, Clock)> {
         let (world, saved) = match beginning {
             Beginning::Demo => self.prepared(World::demo(self.start), b"")?,
             Beginning::Empty => self.prepared(World::empty(), b"")?,
@@ -82,12 +82,12 @@ impl Plan {
     }
 
     /// The world of a document, and the time that it was written at.
-    pub(super) fn read(&self, document: Bytes) -> Result<(World, Option<Timestamp>), Refusal> {
+    pub(super) fn read(&self, document: Bytes) -> Result<(World, Option<Timestamp>)> {
         self.prepared(document::read(&document)?, &document)
     }
 
     /// The world with its own keys and limits, and the time that its document was written at.
-    fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>), Refusal> {
+    fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>)> {
         let saved = world.now.take();
         world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;
         world.set_rate_limit(self.settings.rate_limit);

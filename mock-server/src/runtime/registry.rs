@@ -15,7 +15,7 @@ use super::{
     plan::{LARGE_DOCUMENT, Plan, Settings},
     worker::Worker,
 };
-use crate::world::{KeyHash, Keys, Refusal};
+use crate::world::{KeyHash, Keys, Refusal, Result};
 
 /// Worlds beside the main one, at one time: enough for one in each test of a large suite, and an end to one that
 /// forgets to delete them.
@@ -52,7 +52,7 @@ impl Worlds {
 }
 
 impl WorldRegistry {
-    pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self, Refusal> {
+    pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self> {
         let main =
             WorldRuntime::start(Plan::new(0, Keys::fixed(), settings.clone()), origin, Arc::default())?;
         let registry = Self { settings, main, worlds: RwLock::default() };
@@ -74,7 +74,7 @@ impl WorldRegistry {
     }
 
     /// The world with this id.
-    pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>, Refusal> {
+    pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>> {
         let number = number(id).ok_or_else(no_such_world)?;
         self.read().others.get(&number).cloned().ok_or_else(no_such_world)
     }
@@ -111,7 +111,7 @@ impl WorldRegistry {
         self: &Arc<Self>,
         origin: Origin,
         clock: Option<ClockMode>,
-    ) -> Result<Arc<WorldRuntime>, Refusal> {
+    ) -> Result<Arc<WorldRuntime>> {
         if !matches!(&origin, Origin::Document(document) if document.len() > LARGE_DOCUMENT) {
             return self.create(origin, clock, Arc::default());
         }
@@ -126,7 +126,7 @@ impl WorldRegistry {
         origin: Origin,
         clock: Option<ClockMode>,
         worker: Arc<Worker>,
-    ) -> Result<Arc<WorldRuntime>, Refusal> {
+    ) -> Result<Arc<WorldRuntime>> {
         let number = {
             let mut worlds = self.write();
             if worlds.others.len() >= MAX_WORLDS {
@@ -146,7 +146,7 @@ impl WorldRegistry {
     }
 
     /// Ends a world; its keys are worth nothing from now on.
-    pub(crate) fn delete(&self, id: &str) -> Result<(), Refusal> {
+    pub(crate) fn delete(&self, id: &str) -> Result<()> {
         let number = number(id).ok_or_else(no_such_world)?;
         let mut worlds = self.write();
         let runtime = worlds.others.remove(&number).ok_or_else(no_such_world)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use shared_inbox::Timestamp;
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
 /// An end to a suite that takes one for each test and deletes none.
 const MAX_SNAPSHOTS: usize = 100;
@@ -18,7 +18,7 @@ fn none() -> Refusal {
 }
 
 impl Snapshots {
-    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<(), Refusal> {
+    pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<()> {
         if self.0.len() >= MAX_SNAPSHOTS && !self.0.contains_key(name) {
             return Err(Refusal::new(
                 409,
@@ -33,11 +33,11 @@ impl Snapshots {
         self.0.iter().map(|(name, (at, document))| (name.clone(), *at, document.len()))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Bytes, Refusal> {
+    pub(crate) fn get(&self, name: &str) -> Result<Bytes> {
         self.0.get(name).map(|(_, document)| document.clone()).ok_or_else(none)
     }
 
-    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Refusal> {
+    pub(crate) fn remove(&mut self, name: &str) -> Result<()> {
         self.0.remove(name).map(drop).ok_or_else(none)
     }
 }

@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{
     faults::Faults,
-    world::{Refusal, World},
+    world::{Refusal, Result, World},
 };
 
 impl WorldRuntime {
     /// Builds the world and starts its driver.
-    pub(crate) fn start(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>, Refusal> {
+    pub(crate) fn start(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>> {
         let (beginning, world, clock) = plan.begin(origin)?;
         let runtime = Arc::new(Self::new(plan, beginning, world, clock, worker));
         runtime.drive();
@@ -38,7 +38,7 @@ impl WorldRuntime {
         &self,
         long: bool,
         work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
+    ) -> Result<R> {
         if !long {
             return Ok(work());
         }
@@ -63,7 +63,7 @@ impl WorldRuntime {
     }
 
     /// The world as it was at the start, its clock too; no faults, an empty journal.
-    pub(crate) fn reset(self: &Arc<Self>) -> Result<(), Refusal> {
+    pub(crate) fn reset(self: &Arc<Self>) -> Result<()> {
         let (world, clock) = self.plan.begin_again(&self.beginning)?;
         let mut state = self.lock();
         state.faults = Faults::default();
@@ -73,14 +73,14 @@ impl WorldRuntime {
     }
 
     /// The whole world as one document.
-    pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>, Refusal> {
+    pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>> {
         let world = self.enter(|world, now| world.data(now));
         let written = self.apart(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
         written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
     }
 
     /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
-    pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<(), Refusal> {
+    pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<()> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;
         let read = move || runtime.plan.read(document);

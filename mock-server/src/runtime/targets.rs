@@ -15,7 +15,7 @@ use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
 };
 
-use crate::world::Refusal;
+use crate::world::{Refusal, Result};
 
 /// How long a name is looked up for when a webhook is added; after that it counts as not found.
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -139,7 +139,7 @@ impl WebhookTargets {
 
     /// Whether a webhook with this address may be added. A name that cannot be found may: no forbidden address stands
     /// behind it now, and it is looked up again before every send.
-    pub async fn admit(&self, url: &str) -> Result<(), Refusal> {
+    pub async fn admit(&self, url: &str) -> Result<()> {
         match tokio::time::timeout(ADMIT_TIMEOUT, self.route(url)).await {
             Ok(Ok(_) | Err(Forbidden::NotFound)) | Err(_) => Ok(()),
             Ok(Err(why)) => Err(Refusal::field("url", self.explain(why))),

@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::plan::LARGE_WORLD;
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -45,7 +45,7 @@ impl Worker {
     pub(crate) async fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R, Refusal> {
+    ) -> Result<R> {
         let (done, result) = oneshot::channel();
         self.begin(move || drop(done.send(work())));
         result.await.map_err(|_| Refusal::new(500, "Try again shortly."))

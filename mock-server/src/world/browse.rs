@@ -9,7 +9,7 @@ use shared_inbox::{
     Status, Tag, Team, Timestamp, Turn, Urgency, View,
 };
 
-use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, World};
+use super::{BookingRecord, Item, MailboxEntry, Refusal, Result, RequestEntry, World};
 
 /// Items of a page unless said otherwise, and at most.
 const DEFAULT_PAGE: usize = 100;
@@ -67,7 +67,7 @@ impl Section {
         Self { offset: Some(offset), limit: Some(limit) }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self.limit {
             Some(limit) if !(1..=MAX_PAGE).contains(&limit) => {
                 Err(Refusal::field("limit", "must be from 1 to 1000"))
@@ -223,7 +223,7 @@ impl World {
         &self,
         filter: &ConversationFilter,
         part: Section,
-    ) -> Result<Page<ConversationEntry>, Refusal> {
+    ) -> Result<Page<ConversationEntry>> {
         part.check()?;
         if let Some(View::Unknown(view)) = &filter.view {
             return Err(Refusal::field(
@@ -262,7 +262,7 @@ impl World {
     }
 
     /// A conversation of any inbox, whole.
-    pub fn view(&self, id: &str) -> Result<ConversationView, Refusal> {
+    pub fn view(&self, id: &str) -> Result<ConversationView> {
         let at = self.conversation_or_customer(id)?;
         let thread = &self.conversations[at];
         let here = |there: &Option<ConversationId>| there.as_ref() == Some(&thread.id);
@@ -297,7 +297,7 @@ impl World {
         &self,
         filter: &DocumentFilter,
         part: Section,
-    ) -> Result<Page<Document>, Refusal> {
+    ) -> Result<Page<Document>> {
         part.check()?;
         if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
             return Err(Refusal::field("kind", format!("{kind} is none of the kinds of documents")));

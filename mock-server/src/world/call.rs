@@ -9,7 +9,7 @@ use shared_inbox::{
     },
 };
 
-use super::{Refusal, ServiceResponse, World, people::Plan};
+use super::{Refusal, Result, ServiceResponse, World, people::Plan};
 
 /// What came with a call.
 #[non_exhaustive]
@@ -46,7 +46,7 @@ impl CallInput<'_> {
         send == Some(&Value::Bool(true))
     }
 
-    fn read<I: Input>(self) -> Result<I, Refusal> {
+    fn read<I: Input>(self) -> Result<I> {
         Ok(match self {
             CallInput::Query(pairs) => read_query::<I>(pairs)?,
             CallInput::Body(body) => I::read(body.unwrap_or_else(|| Value::Object(Map::new())))?,
@@ -71,7 +71,7 @@ impl CallInput<'_> {
 }
 
 /// Puts the problems of the id before those of the rest.
-fn both<T>(id: Result<String, Problems>, input: Result<T, Refusal>) -> Result<(String, T), Refusal> {
+fn both<T>(id: Result<String, Problems>, input: Result<T>) -> Result<(String, T)> {
     match (id, input) {
         (Ok(id), Ok(input)) => Ok((id, input)),
         (Err(problems), Ok(_)) => Err(problems.into()),
@@ -81,7 +81,7 @@ fn both<T>(id: Result<String, Problems>, input: Result<T, Refusal>) -> Result<(S
 }
 
 /// An operation that has nothing to read but perhaps an id.
-fn nothing(input: CallInput<'_>) -> Result<(), Refusal> {
+fn nothing(input: CallInput<'_>) -> Result<()> {
     if let CallInput::Refused(refusal) = input { Err(refusal) } else { Ok(()) }
 }
 
@@ -110,13 +110,13 @@ impl World {
         id: Option<&str>,
         input: CallInput<'_>,
         now: Timestamp,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         self.admit(agent, now)?;
         self.perform(agent, op, id, input, now)
     }
 
     /// Lets a request of an agent in and counts it, whatever it asks for: plan, then rate limit.
-    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         self.key_of(agent)?;
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::new(
@@ -135,7 +135,7 @@ impl World {
         id: Option<&str>,
         mut input: CallInput<'_>,
         now: Timestamp,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         let key = self.key_of(agent)?;
         if op == Operation::SandboxInbound && !self.keys[key].livemode {
             self.limits.check_inbound(now)?;
@@ -221,12 +221,12 @@ impl World {
         }
     }
 
-    fn key_of(&self, agent: &AgentId) -> Result<usize, Refusal> {
+    fn key_of(&self, agent: &AgentId) -> Result<usize> {
         let key = self.index.agents.get(agent).copied().filter(|key| !self.keys[*key].revoked);
         key.ok_or_else(|| Refusal::new(401, "This key is not valid; use one that was not revoked."))
     }
 
-    fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<(), Refusal> {
+    fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<()> {
         let key = &self.keys[key];
         let scope: &Scope = op.scope_when_sending().filter(|_| sends).unwrap_or(op.scope());
         if !key.allows(scope) {

@@ -16,7 +16,7 @@
 //! | `webhooks` | who hears of it, and when |
 //! | `seed` | worlds to start from |
 
-mod answer;
+mod response;
 mod browse;
 mod call;
 mod conversation;
@@ -40,7 +40,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
-pub use answer::{Refusal, ServiceResponse};
+pub use response::{Refusal, Result, ServiceResponse};
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
 pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared_inbox::{Timestamp, WebhookId};
 
-use super::{Control, Controlled, calls::calls};
+use super::{Control, calls::calls};
 use crate::{
     runtime::{advance::Until, clock::ClockMode},
-    world::{DeliveryFilter, Refusal},
+    world::{DeliveryFilter, Refusal, Result},
 };
 
 /// What an expectation is about.
@@ -264,7 +264,7 @@ calls! {
 
 impl Control {
     /// Moves the clock on from job to job until it is decided, or the span is over.
-    async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Controlled<Vec<Value>> {
+    async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
         let mut now = self.move_clock(Until::By(Duration::ZERO)).await?.now;
         let end = now + span;
         loop {

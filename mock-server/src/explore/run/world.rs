@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use crate::{
-    ClockMode, Control, Controlled, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter,
+    ClockMode, Control, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter,
     StepKind, TimestampSource,
 };
 
@@ -91,7 +91,7 @@ fn json_of(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-fn or_message<T>(answer: Controlled<T>) -> Result<T, String> {
+fn or_message<T>(answer: crate::Result<T>) -> Result<T, String> {
     answer.map_err(|refused| refused.message)
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared_inbox::{AgentId, ConversationId, Timestamp};
 
-use crate::world::{Refusal, empty_as_none, from_text};
+use crate::world::{Refusal, Result, empty_as_none, from_text};
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -135,7 +135,7 @@ impl RequestFilter {
         without_responses() => responses = Some(false);
     }
 
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<()> {
         let good = |status: &String| {
             let status = status.as_bytes();
             status == b"none"

@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::{ActorId, AssignTo, Timestamp};
 
 use super::Item;
-use crate::world::{Actor, Refusal, World};
+use crate::world::{Actor, Refusal, Result, World};
 
 /// A person gives a conversation to someone.
 ///
@@ -49,7 +49,7 @@ impl World {
         to: AssignTo,
         by: Option<&ActorId>,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         let to = match to {
             AssignTo::User(id) => Some(ActorId::User(id)),
             AssignTo::Agent(id) => Some(ActorId::Agent(id)),
@@ -73,7 +73,7 @@ impl World {
         Ok(())
     }
 
-    fn check_on_team(&self, at: usize, who: &ActorId) -> Result<(), Refusal> {
+    fn check_on_team(&self, at: usize, who: &ActorId) -> Result<()> {
         let mailbox = self.mailbox_of(at);
         let sees = match who {
             ActorId::User(id) => self.index.users.get(id).map(|user| self.users[*user].sees(mailbox)),
@@ -99,7 +99,7 @@ impl World {
         id: &str,
         assignment: Assignment,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, assignment.by.as_ref())?;
         self.assign(at, assignment.to, by.as_ref(), now)

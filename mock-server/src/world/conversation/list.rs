@@ -7,7 +7,7 @@ use super::{
     read::start,
     search::{Plan, Query},
 };
-use crate::world::{ConversationFilter, Refusal, ServiceResponse, World};
+use crate::world::{ConversationFilter, Result, ServiceResponse, World};
 
 /// Characters of a snippet.
 const SNIPPET_CHARS: usize = 140;
@@ -36,7 +36,7 @@ impl World {
         &self,
         key: usize,
         asked: &ListConversations,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         let narrowed = Narrowed {
             mailboxes: self
@@ -135,7 +135,7 @@ impl World {
         self.newest(&narrowed).filter(fits).collect()
     }
 
-    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse, Refusal> {
+    pub(in crate::world) fn list_mailboxes(&self, key: usize) -> Result<ServiceResponse> {
         let shown = |at: usize| {
             let record = &self.mailboxes[at];
             let mut mailbox = Mailbox::new(record.id.clone(), &record.address, &record.name);

@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Item;
-use crate::world::{Actor, Refusal, World};
+use crate::world::{Actor, Result, World};
 
 /// A note that someone on the team writes in the app.
 ///
@@ -91,7 +91,7 @@ impl StatusChange {
 
 impl World {
     /// Someone on the team writes a note.
-    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded, Refusal> {
+    pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
@@ -105,7 +105,7 @@ impl World {
         id: &str,
         change: StatusChange,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;

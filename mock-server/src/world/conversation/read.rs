@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use shared_inbox::{ActorId, Contact, ConversationId, Json, Status, Timestamp, Urgency, limits};
 
 use super::Item;
-use crate::world::{Refusal, ServiceResponse, World, people::kind_of};
+use crate::world::{Result, ServiceResponse, World, people::kind_of};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -122,7 +122,7 @@ impl World {
         who.map(show)
     }
 
-    pub(in crate::world) fn read_conversation(&self, at: usize) -> Result<ServiceResponse, Refusal> {
+    pub(in crate::world) fn read_conversation(&self, at: usize) -> Result<ServiceResponse> {
         ServiceResponse::json(200, &self.reading(at))
     }
 

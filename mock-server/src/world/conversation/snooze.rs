@@ -6,7 +6,7 @@ use serde_json::json;
 use shared_inbox::Timestamp;
 
 use super::Item;
-use crate::world::{Actor, Job, Refusal, World};
+use crate::world::{Actor, Job, Refusal, Result, World};
 
 /// Until when to put a conversation off.
 ///
@@ -44,7 +44,7 @@ impl Snooze {
 
 impl World {
     /// Puts a conversation off, or brings it back, as a person in the app does it.
-    pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<(), Refusal> {
+    pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, snooze.by.as_ref())?;
         if snooze.until.is_some_and(|until| until <= now) {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Nullable, Timestamp, Urgency, limits};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 /// What the sorting helper finds; what is left out stays as it is, and null takes it away.
 ///
@@ -83,7 +83,7 @@ pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
 
 impl World {
     /// The sorting helper looks at a conversation.
-    pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<(), Refusal> {
+    pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         if found.urgency.get().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {
             return Err(Refusal::field("urgency", "must be one of low, normal, high"));

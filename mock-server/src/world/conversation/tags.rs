@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Item;
-use crate::world::{Actor, Refusal, ServiceResponse, World};
+use crate::world::{Actor, Result, ServiceResponse, World};
 
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ impl TagChange {
 
 impl World {
     /// Someone on the team adds tags and takes tags away.
-    pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<(), Refusal> {
+    pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         let mut tags = TagConversation::default();
@@ -85,7 +85,7 @@ impl World {
         Ok(())
     }
 
-    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<ServiceResponse, Refusal> {
+    pub(in crate::world) fn list_tags(&self, key: usize) -> Result<ServiceResponse> {
         let key_record = &self.keys[key];
         let inboxes: Vec<_> = self.inboxes_of(key).collect();
         let count = |tag: usize| {

@@ -10,7 +10,7 @@ use shared_inbox::{
 
 use super::NewDocument;
 use crate::world::{
-    Refusal, ServiceResponse, StepKind, World,
+    Result, ServiceResponse, StepKind, World,
     conversation::{Newest, Plan, Query, Rank, Ranked, Searched, Words, rank},
 };
 
@@ -97,7 +97,7 @@ impl World {
         &self,
         key: usize,
         asked: &SearchDocuments,
-    ) -> Result<ServiceResponse, Refusal> {
+    ) -> Result<ServiceResponse> {
         let key = &self.keys[key];
         let fits = |mailbox: usize, kind: &Option<DocumentKind>| {
             key.sees(&self.mailboxes[mailbox]) && (asked.kind.is_none() || *kind == asked.kind)

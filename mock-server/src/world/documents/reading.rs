@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Attachment, DocumentFields, DocumentId, DocumentKind, MailboxId, Nullable, Timestamp};
 
-use crate::world::{Refusal, World, conversation::set};
+use crate::world::{Refusal, Result, World, conversation::set};
 
 /// A file that comes with a mail, and what the document-reading helper finds in it.
 ///
@@ -158,13 +158,13 @@ pub(in crate::world) fn unknown_kind(kind: Option<&DocumentKind>) -> Option<Stri
     Some(format!("{kind} is none of {}", known.join(", ")))
 }
 
-fn check_kind(kind: Option<&DocumentKind>) -> Result<(), Refusal> {
+fn check_kind(kind: Option<&DocumentKind>) -> Result<()> {
     unknown_kind(kind).map_or(Ok(()), |problem| Err(Refusal::field("kind", problem)))
 }
 
 impl World {
     /// A person puts a file into the library.
-    pub fn file_document(&mut self, new: NewDocument, now: Timestamp) -> Result<DocumentId, Refusal> {
+    pub fn file_document(&mut self, new: NewDocument, now: Timestamp) -> Result<DocumentId> {
         check_kind(new.kind.as_ref())?;
         if new.filename.trim().is_empty() {
             return Err(Refusal::field("filename", "must not be empty"));
@@ -178,7 +178,7 @@ impl World {
     }
 
     /// The document-reading helper looks at a document.
-    pub fn read_document(&mut self, id: &str, found: Reading) -> Result<(), Refusal> {
+    pub fn read_document(&mut self, id: &str, found: Reading) -> Result<()> {
         check_kind(found.kind.get())?;
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("document"))?;

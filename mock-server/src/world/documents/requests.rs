@@ -10,7 +10,7 @@ use shared_inbox::{
 
 use super::reading::{NewDocument, unknown_kind};
 use crate::world::{
-    Job, Refusal, World,
+    Job, Refusal, Result, World,
     conversation::{Item, MessageRecord},
     store::Layered,
 };
@@ -306,7 +306,7 @@ impl World {
     }
 
     /// The customer uploads a file on the private page.
-    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded, Refusal> {
+    pub fn upload(&mut self, request: &str, upload: Upload, now: Timestamp) -> Result<Uploaded> {
         let id = DocumentRequestId::parse(request).ok();
         let at = id.and_then(|id| self.index.requests.get(&id).copied());
         let at = at.ok_or_else(|| Refusal::no_such("document request"))?;

@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Outcome;
-use crate::world::{Actor, Job, Refusal, StepKind, World, conversation::Item, people::SERVICE};
+use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::Item, people::SERVICE};
 
 /// A person approves a draft.
 ///
@@ -129,7 +129,7 @@ impl World {
         id: &str,
         by: Option<&Actor>,
         status: MessageStatus,
-    ) -> Result<((usize, usize), Option<ActorId>), Refusal> {
+    ) -> Result<((usize, usize), Option<ActorId>)> {
         let place = match self.conversation_or_customer(id) {
             Ok(at) => self.latest_message(at, &status),
             Err(_) => self.message(id),
@@ -145,7 +145,7 @@ impl World {
     }
 
     /// A person approves a draft, which goes out when the undo window has passed.
-    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved, Refusal> {
+    pub fn approve(&mut self, id: &str, approval: Approval, now: Timestamp) -> Result<Approved> {
         if let Some(body) = &approval.body {
             Reply::new(body.as_str()).check()?;
         }
@@ -175,7 +175,7 @@ impl World {
     }
 
     /// A person stops a scheduled message inside its undo window; it is a draft again.
-    pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<(), Refusal> {
+    pub fn stop(&mut self, id: &str, stop: Stop, now: Timestamp) -> Result<()> {
         let (place, _) = self.message_for_person(id, stop.by.as_ref(), MessageStatus::Scheduled)?;
         let message = self.message_mut(place);
         let scheduled = message.status == Some(MessageStatus::Scheduled);
@@ -193,7 +193,7 @@ impl World {
     }
 
     /// A person throws a draft away: it is gone from the timeline, and what it asked for with it.
-    pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<(), Refusal> {
+    pub fn discard(&mut self, id: &str, discard: Discard, now: Timestamp) -> Result<()> {
         let (place, by) = self.message_for_person(id, discard.by.as_ref(), MessageStatus::Draft)?;
         let message = self.message_at(place);
         if message.status != Some(MessageStatus::Draft) {
@@ -212,7 +212,7 @@ impl World {
 
     /// A mail comes back. One that is still in its undo window will, when it leaves; one that has left fails now, and
     /// it is the team's turn again.
-    pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<(), Refusal> {
+    pub fn bounce(&mut self, id: &str, now: Timestamp) -> Result<()> {
         let place = self.message(id).ok_or_else(|| Refusal::no_such("message"))?;
         let message = self.message_mut(place);
         match message.status {

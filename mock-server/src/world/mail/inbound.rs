@@ -9,7 +9,7 @@ use shared_inbox::{
 
 use super::{quoted, scam};
 use crate::world::{
-    Job, Refusal, World,
+    Job, Refusal, Result, World,
     conversation::{ConversationRecord, Item, MessageRecord},
     documents::{InboundFile, unknown_kind},
 };
@@ -164,7 +164,7 @@ pub(in crate::world) struct Mail {
 
 impl World {
     /// A live mail comes in.
-    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received, Refusal> {
+    pub fn inbound(&mut self, mut mail: InboundMail, now: Timestamp) -> Result<Received> {
         let mut problems = Problems::default();
         let to = ReplyAddress::parse(&mail.to).ok();
         let mailbox = to.as_ref().and_then(|to| self.mailbox_for(to.inbox()));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{ConversationId, MessageId, Timestamp};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 /// Why a mail was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +78,7 @@ const NOTICES_FROM: &str = "Shared inbox <notices@shared-inbox.example>";
 
 impl World {
     /// One mail of the outbox, by its number there, from 1.
-    pub fn outbox_mail(&self, number: usize) -> Result<SentMail, Refusal> {
+    pub fn outbox_mail(&self, number: usize) -> Result<SentMail> {
         let mail = number.checked_sub(1).filter(|at| *at < self.outbox.len()).map(|at| &self.outbox[at]);
         let mail = mail.ok_or_else(|| Refusal::no_such("mail"))?;
         let place = mail.message_id.as_ref().and_then(|id| self.message(id.as_str()));

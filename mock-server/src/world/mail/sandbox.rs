@@ -10,7 +10,7 @@ use super::{
     inbound::{Dmarc, InboundMail, Mail},
     scam,
 };
-use crate::world::{Job, Refusal, World, conversation::Item, documents::InboundFile, people::SERVICE};
+use crate::world::{Job, Refusal, Result, World, conversation::Item, documents::InboundFile, people::SERVICE};
 
 /// About how long a magic recipient takes to answer.
 const REPLY_DELAY: std::time::Duration = std::time::Duration::from_secs(5);
@@ -50,7 +50,7 @@ impl World {
         key: usize,
         mail: SandboxInbound,
         now: Timestamp,
-    ) -> Result<SandboxReceipt, Refusal> {
+    ) -> Result<SandboxReceipt> {
         let sandbox =
             self.sandbox().ok_or_else(|| Refusal::new(404, "This workspace has no sandbox inbox."))?;
         let reference = match mail.to.as_deref().map(ReplyAddress::parse) {

@@ -8,7 +8,7 @@ use shared_inbox::{
 };
 
 use super::sending::{Author, Writing};
-use crate::world::{Actor, Refusal, World};
+use crate::world::{Actor, Result, World};
 
 /// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept
 /// as a draft.
@@ -114,7 +114,7 @@ impl World {
         id: &str,
         reply: TeamReply,
         now: Timestamp,
-    ) -> Result<ReplyResult, Refusal> {
+    ) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
         let mut checked = Reply::new(reply.body);
@@ -131,7 +131,7 @@ impl World {
         id: &str,
         draft: HelperDraft,
         now: Timestamp,
-    ) -> Result<ReplyResult, Refusal> {
+    ) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let mut checked = Reply::new(draft.body);
         checked.summary = draft.summary;

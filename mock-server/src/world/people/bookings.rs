@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{BookingId, BookingTypeId, ConversationId, Timestamp, UserId};
 
-use crate::world::{Fresh, Refusal, StepKind, World};
+use crate::world::{Fresh, Refusal, Result, StepKind, World};
 
 /// A booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ impl World {
     }
 
     /// Books a time.
-    pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId, Refusal> {
+    pub fn create_booking(&mut self, new: NewBooking, now: Timestamp) -> Result<BookingId> {
         if new.ends_at <= new.starts_at {
             return Err(Refusal::field("endsAt", "must lie behind startsAt"));
         }
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// Cancels a booking.
-    pub fn cancel_booking(&mut self, id: &str, now: Timestamp) -> Result<(), Refusal> {
+    pub fn cancel_booking(&mut self, id: &str, now: Timestamp) -> Result<()> {
         let at = self.bookings.iter().position(|booking| booking.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("booking"))?;
         if self.bookings[at].cancelled {

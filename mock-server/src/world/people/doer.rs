@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use shared_inbox::{ActorId, AgentId, UserId};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 /// The name of the service where it does something by itself.
 pub(in crate::world) const SERVICE: &str = "Shared inbox";
@@ -93,7 +93,7 @@ impl JsonSchema for Actor {
 impl World {
     /// Who does something to a conversation; `None` is the service itself. When nobody is named it is the inbox's owner,
     /// or else the first person of the workspace.
-    pub(in crate::world) fn doer(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>, Refusal> {
+    pub(in crate::world) fn doer(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {
             Some(Actor::System) => return Ok(None),
@@ -125,12 +125,12 @@ impl World {
     }
 
     /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
-    pub(in crate::world) fn helpers_run(&self, at: usize) -> Result<(), Refusal> {
+    pub(in crate::world) fn helpers_run(&self, at: usize) -> Result<()> {
         self.helpers_run_in(self.index.places[at].mailbox)
     }
 
     /// The same for an inbox.
-    pub(in crate::world) fn helpers_run_in(&self, mailbox: usize) -> Result<(), Refusal> {
+    pub(in crate::world) fn helpers_run_in(&self, mailbox: usize) -> Result<()> {
         if self.mailboxes[mailbox].sandbox {
             return Err(Refusal::conflict("The helpers do not run in the sandbox."));
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest, Sha256};
 use shared_inbox::{AgentId, Problems, Scope, UserId};
 
-use crate::world::{Ids, Refusal, World};
+use crate::world::{Ids, Refusal, Result, World};
 
 /// The live key that every world has unless it was given others.
 pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey0000000000000000000000000000000";
@@ -201,7 +201,7 @@ fn settle_scopes(asked: &[Scope]) -> Vec<Scope> {
 
 impl World {
     /// Makes a key.
-    pub fn create_key(&mut self, new: NewKey) -> Result<CreatedKey, Refusal> {
+    pub fn create_key(&mut self, new: NewKey) -> Result<CreatedKey> {
         let mut problems = Problems::default();
         if new.name.trim().is_empty() {
             problems.push("name", "must not be empty");
@@ -281,7 +281,7 @@ impl World {
     }
 
     /// Revokes a key; doing so again changes nothing.
-    pub fn revoke_key(&mut self, agent: &str) -> Result<(), Refusal> {
+    pub fn revoke_key(&mut self, agent: &str) -> Result<()> {
         let key = self.keys.iter_mut().find(|key| key.agent_id.as_str() == agent);
         key.ok_or_else(|| Refusal::no_such("key"))?.revoked = true;
         self.index_people();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use shared_inbox::{AgentId, Timestamp, limits};
 
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 #[derive(Debug, Clone)]
 pub(in crate::world) struct Limits {
@@ -37,7 +37,7 @@ fn trim(log: &mut VecDeque<Timestamp>, window: Duration, now: Timestamp) {
 
 impl Limits {
     /// Counts a call, or refuses it. Refused calls do not count.
-    pub(in crate::world) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<(), Refusal> {
+    pub(in crate::world) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         let Some(most) = self.per_minute else { return Ok(()) };
         let log = match self.calls.get_mut(agent) {
             Some(log) => log,
@@ -53,7 +53,7 @@ impl Limits {
     }
 
     /// Refuses a simulated mail when too many came in the last minute, from all test keys together.
-    pub(in crate::world) fn check_inbound(&mut self, now: Timestamp) -> Result<(), Refusal> {
+    pub(in crate::world) fn check_inbound(&mut self, now: Timestamp) -> Result<()> {
         trim(&mut self.inbound, self.window, now);
         let most = limits::SANDBOX_INBOUND_PER_MINUTE;
         if self.per_minute.is_some() && self.inbound.len() >= most as usize {

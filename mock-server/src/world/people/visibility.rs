@@ -3,7 +3,7 @@
 use shared_inbox::{ActorId, ActorType, Assignee, Team, TeamMember};
 
 use super::{Key, MailboxRecord, User};
-use crate::world::{Refusal, World};
+use crate::world::{Refusal, Result, World};
 
 impl Key {
     /// Whether the key sees an inbox and what is in it.
@@ -30,21 +30,21 @@ impl World {
     }
 
     /// The conversation with this id, if the key sees it. One that it does not see is not there.
-    pub(in crate::world) fn conversation_for(&self, key: usize, id: &str) -> Result<usize, Refusal> {
+    pub(in crate::world) fn conversation_for(&self, key: usize, id: &str) -> Result<usize> {
         let at = self.conversation(id)?;
         let mailbox = &self.mailboxes[self.index.places[at].mailbox];
         if self.keys[key].sees(mailbox) { Ok(at) } else { Err(Refusal::no_conversation()) }
     }
 
     /// The conversation with this id, whoever may see it.
-    pub(in crate::world) fn conversation(&self, id: &str) -> Result<usize, Refusal> {
+    pub(in crate::world) fn conversation(&self, id: &str) -> Result<usize> {
         let at =
             shared_inbox::ConversationId::parse(id).ok().and_then(|id| self.index.conversations.get(&id));
         at.map(|at| *at as usize).ok_or_else(Refusal::no_conversation)
     }
 
     /// The same for what people and customers do, where an address stands for that customer's newest conversation.
-    pub(in crate::world) fn conversation_or_customer(&self, id: &str) -> Result<usize, Refusal> {
+    pub(in crate::world) fn conversation_or_customer(&self, id: &str) -> Result<usize> {
         self.conversation(id).or_else(|refused| {
             let theirs = |at: &usize| self.conversations[*at].contact.email.as_deref() == Some(id);
             (0..self.conversations.len()).rev().find(theirs).ok_or(refused)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
 
 use super::Keys;
-use crate::world::{Fresh, Ids, Refusal, World};
+use crate::world::{Fresh, Ids, Refusal, Result, World};
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -146,7 +146,7 @@ redacted_debug!(MailboxEntry { id, open });
 
 impl World {
     /// Adds a person.
-    pub fn create_user(&mut self, new: NewUser) -> Result<User, Refusal> {
+    pub fn create_user(&mut self, new: NewUser) -> Result<User> {
         if new.name.trim().is_empty() {
             return Err(Refusal::field("name", "must not be empty"));
         }
@@ -162,7 +162,7 @@ impl World {
     }
 
     /// Adds an inbox.
-    pub fn create_mailbox(&mut self, new: NewMailbox) -> Result<MailboxEntry, Refusal> {
+    pub fn create_mailbox(&mut self, new: NewMailbox) -> Result<MailboxEntry> {
         let mut problems = Problems::default();
         match ReplyAddress::parse(&new.address) {
             Err(_) => problems.push("address", "must be an email address"),
@@ -220,7 +220,7 @@ impl World {
         self.workspace.plan
     }
 
-    pub(crate) fn user(&self, id: &UserId) -> Result<&User, Refusal> {
+    pub(crate) fn user(&self, id: &UserId) -> Result<&User> {
         self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
     }
 

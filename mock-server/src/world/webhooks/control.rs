@@ -15,7 +15,7 @@ use super::{
     endpoint::{Endpoint, Keys},
 };
 use crate::world::{
-    Job, Jobs, Refusal, StepKind, TraceDelivery, World,
+    Job, Jobs, Refusal, Result, StepKind, TraceDelivery, World,
     mail::{OutboxKind, OutboxMail, Outcome},
     people::Plan,
 };
@@ -33,7 +33,7 @@ pub struct ReceiverUnderTest {
 
 impl World {
     /// Adds a webhook. Whether its address may be sent to is for the shell to say, which can look names up.
-    pub fn create_webhook(&mut self, new: CreateWebhook) -> Result<CreatedWebhook, Refusal> {
+    pub fn create_webhook(&mut self, new: CreateWebhook) -> Result<CreatedWebhook> {
         new.check()?;
         if let Some(owner) = &new.owner {
             self.user(owner)?;
@@ -78,7 +78,7 @@ impl World {
     }
 
     /// Removes a webhook with its log; what is queued for it is not sent.
-    pub fn delete_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+    pub fn delete_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         self.webhooks.drop_queued(&id, &mut self.jobs);
         self.webhooks.endpoints.remove(&id);
@@ -87,7 +87,7 @@ impl World {
     }
 
     /// Gives a webhook a new secret; the old one signs too for 24 hours.
-    pub fn rotate_webhook(&mut self, id: &str, now: Timestamp) -> Result<RotatedSecret, Refusal> {
+    pub fn rotate_webhook(&mut self, id: &str, now: Timestamp) -> Result<RotatedSecret> {
         let id = self.webhook(id)?;
         let secret = self.new_secret();
         let shown = secret.reveal().to_string();
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Sends a `webhook.test` event to this webhook alone, whatever kinds it hears otherwise.
-    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent, Refusal> {
+    pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent> {
         let id = self.webhook(id)?;
         self.sendable(&id)?;
         let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
@@ -113,7 +113,7 @@ impl World {
     }
 
     /// Pauses a webhook: what is queued for it is not sent, and nothing more until it is resumed.
-    pub fn pause_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+    pub fn pause_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
         if endpoint.state == HookState::Off {
@@ -127,7 +127,7 @@ impl World {
     }
 
     /// Sends to a webhook again that was paused or turned off. What it missed can be redelivered where the log has it.
-    pub fn resume_webhook(&mut self, id: &str) -> Result<(), Refusal> {
+    pub fn resume_webhook(&mut self, id: &str) -> Result<()> {
         let id = self.webhook(id)?;
         let endpoint = self.endpoint(&id)?;
         endpoint.state = HookState::On;
@@ -141,7 +141,7 @@ impl World {
         id: &str,
         filter: &DeliveryFilter,
         now: Timestamp,
-    ) -> Result<Vec<DeliveryView>, Refusal> {
+    ) -> Result<Vec<DeliveryView>> {
         let id = self.webhook(id)?;
         if filter.event_type.as_deref().is_some_and(|name| !EventKind::TYPES.contains(&name)) {
             let known = EventKind::TYPES.join(", ");
@@ -179,7 +179,7 @@ impl World {
     }
 
     /// One delivery of the log, with exactly what was sent.
-    pub fn delivery(&self, id: &str, event: &str, now: Timestamp) -> Result<DeliveryDetail, Refusal> {
+    pub fn delivery(&self, id: &str, event: &str, now: Timestamp) -> Result<DeliveryDetail> {
         let id = self.webhook(id)?;
         let none = || Refusal::no_such("delivery");
         let event = EventId::parse(event).map_err(|_| none())?;
@@ -198,7 +198,7 @@ impl World {
     }
 
     /// Sends an event of the log again, with the same id, at once and then by the whole schedule.
-    pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<(), Refusal> {
+    pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<()> {
         let id = self.webhook(id)?;
         let event = EventId::parse(event).map_err(|_| Refusal::no_such("delivery"))?;
         self.sendable(&id)?;
@@ -209,7 +209,7 @@ impl World {
     }
 
     /// What an exam of this webhook's receiver needs.
-    pub fn receiver_under_test(&self, id: &str, now: Timestamp) -> Result<ReceiverUnderTest, Refusal> {
+    pub fn receiver_under_test(&self, id: &str, now: Timestamp) -> Result<ReceiverUnderTest> {
         let id = self.webhook(id)?;
         let endpoint = self.webhooks.endpoints.get(&id).ok_or_else(|| Refusal::no_such("webhook"))?;
         Ok(ReceiverUnderTest {
@@ -286,16 +286,16 @@ impl World {
         });
     }
 
-    fn webhook(&self, id: &str) -> Result<WebhookId, Refusal> {
+    fn webhook(&self, id: &str) -> Result<WebhookId> {
         let known = WebhookId::parse(id).ok().filter(|id| self.webhooks.endpoints.contains_key(id));
         known.ok_or_else(|| Refusal::no_such("webhook"))
     }
 
-    fn endpoint(&mut self, id: &WebhookId) -> Result<&mut Endpoint, Refusal> {
+    fn endpoint(&mut self, id: &WebhookId) -> Result<&mut Endpoint> {
         self.webhooks.endpoints.get_mut(id).ok_or_else(|| Refusal::no_such("webhook"))
     }
 
-    fn sendable(&mut self, id: &WebhookId) -> Result<(), Refusal> {
+    fn sendable(&mut self, id: &WebhookId) -> Result<()> {
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::conflict("Webhooks are not sent on the free plan; change the plan first."));
         }

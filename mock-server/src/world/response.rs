@@ -3,6 +3,9 @@
 use serde::Serialize;
 use shared_inbox::{Problem, Problems, Scope};
 
+/// The result of a call, which fails with a [`Refusal`] unless another error is named.
+pub type Result<T, E = Refusal> = std::result::Result<T, E>;
+
 /// What a call answers.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,7 +20,7 @@ redacted_debug!(ServiceResponse { status });
 
 impl ServiceResponse {
     /// An answer with this body.
-    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Refusal> {
+    pub fn json(status: u16, body: &impl Serialize) -> Result<Self> {
         // Most answers fit.
         let mut bytes = Vec::with_capacity(4 << 10);
         serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
