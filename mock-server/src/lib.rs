@@ -40,12 +40,16 @@ macro_rules! redacted_debug {
     };
 }
 
-/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the field set.
+/// Writes setters of a builder: `name(arguments) => field = value;` takes the builder and returns it with the field set,
+/// `name(arguments) => field.push(value);` with something added to the field.
 macro_rules! setters {
-    ($($(#[$meta:meta])* $name:ident($($arg:ident: $type:ty),*) => $field:ident = $value:expr;)*) => {$(
+    ($(
+        $(#[$meta:meta])*
+        $name:ident($($arg:ident: $type:ty),*) => $field:ident $(.$add:ident($($item:expr),*))? $(= $value:expr)?;
+    )*) => {$(
         $(#[$meta])*
         pub fn $name(mut self, $($arg: $type),*) -> Self {
-            self.$field = $value;
+            self.$field $(.$add($($item),*))? $(= $value)?;
             self
         }
     )*};

@@ -73,10 +73,9 @@ impl NewWorld {
         Ok(Self { seed: Some(RawValue::from_string(document.into())?), ..Self::default() })
     }
 
-    /// How its clock runs.
-    pub fn clock(mut self, mode: ClockMode) -> Self {
-        self.clock = Some(mode);
-        self
+    setters! {
+        /// How its clock runs.
+        clock(mode: ClockMode) => clock = Some(mode);
     }
 }
 

@@ -174,16 +174,11 @@ impl Effect {
         self.latency(Latency::fixed(delay))
     }
 
-    /// The same, as late as this says, in real time.
-    pub fn latency(mut self, latency: Latency) -> Self {
-        self.latency = Some(latency);
-        self
-    }
-
-    /// The same, with a header on the response.
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.insert(name.into(), value.into());
-        self
+    setters! {
+        /// The same, as late as this says, in real time.
+        latency(latency: Latency) => latency = Some(latency);
+        /// The same, with a header on the response.
+        header(name: impl Into<String>, value: impl Into<String>) => headers.insert(name.into(), value.into());
     }
 
     /// What is wrong with it for a rule about webhooks, or about requests.

@@ -109,15 +109,8 @@ impl FaultRule {
         agent(agent: AgentId) => agent_id = Some(agent);
         /// Only calls of this MCP tool.
         tool(tool: impl Into<String>) => tool = Some(tool.into());
-    }
-
-    /// Only requests with this query parameter.
-    pub fn query(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.query.insert(name.into(), value.into());
-        self
-    }
-
-    setters! {
+        /// Only requests with this query parameter.
+        query(name: impl Into<String>, value: impl Into<String>) => query.insert(name.into(), value.into());
         /// Only requests whose body has these fields.
         body(fields: Value) => body = Some(fields);
         /// Only tries of this webhook.
@@ -130,18 +123,15 @@ impl FaultRule {
         times(times: u64) => times = Nullable::Value(times);
         /// Fires for all that match.
         always() => times = Nullable::Null;
+        /// Fires with this probability, from 0 to 1.
+        probability(probability: f64) => probability = probability;
+        /// Another run of luck.
+        seed(seed: u64) => seed = Some(seed);
     }
 
     /// Fires for this share of all that match, from 0 to 1, as chance has it.
     pub fn share(self, share: f64) -> Self {
         self.always().probability(share)
-    }
-
-    setters! {
-        /// Fires with this probability, from 0 to 1.
-        probability(probability: f64) => probability = probability;
-        /// Another run of luck.
-        seed(seed: u64) => seed = Some(seed);
     }
 
     /// Fires for all that match, for so long on the world's clock.

@@ -174,18 +174,14 @@ impl Expectation {
         self
     }
 
-    /// Exactly so many, when the span is over.
-    pub fn times(mut self, times: usize) -> Self {
-        self.count = Count::Exactly(times);
-        self
-    }
-
     /// None at all, until the span is over.
     pub fn never(self) -> Self {
         self.times(0)
     }
 
     setters! {
+        /// Exactly so many, when the span is over.
+        times(times: usize) => count = Count::Exactly(times);
         /// At least so many.
         at_least(times: usize) => count = Count::Range { at_least: Some(times), at_most: None };
         /// Within this span.

@@ -34,10 +34,9 @@ impl Assignment {
         Self { to, by: None }
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 

@@ -38,10 +38,9 @@ impl TeamNote {
         Self { body: body.into(), by: None }
     }
 
-    /// Written by this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// Written by this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 
@@ -82,10 +81,9 @@ impl StatusChange {
         Self { status, by: None }
     }
 
-    /// Set by this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// Set by this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 

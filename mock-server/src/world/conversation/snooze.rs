@@ -35,10 +35,9 @@ impl Snooze {
         Self { until, by: None }
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 

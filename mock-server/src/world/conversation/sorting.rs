@@ -51,6 +51,10 @@ impl Sorting {
         topic(topic: impl Into<String>) => topic = Nullable::Value(topic.into());
         /// It is so urgent.
         urgency(urgency: Urgency) => urgency = Nullable::Value(urgency);
+        /// Nothing looks wrong any more.
+        no_risk() => risk = Nullable::Null;
+        /// Holds it as a likely scam.
+        held() => held = true;
     }
 
     /// Something looks wrong, for these reasons.
@@ -62,13 +66,6 @@ impl Sorting {
         self.risk = Nullable::Value(risk.into());
         self.risk_reasons = Some(reasons.into_iter().map(Into::into).collect());
         self
-    }
-
-    setters! {
-        /// Nothing looks wrong any more.
-        no_risk() => risk = Nullable::Null;
-        /// Holds it as a likely scam.
-        held() => held = true;
     }
 }
 

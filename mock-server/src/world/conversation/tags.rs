@@ -53,23 +53,14 @@ impl TagChange {
         Self::default()
     }
 
-    /// Adds a tag.
-    #[allow(clippy::should_implement_trait)]
-    pub fn add(mut self, name: impl Into<String>) -> Self {
-        self.add.push(name.into());
-        self
-    }
-
-    /// Takes a tag away.
-    pub fn remove(mut self, name: impl Into<String>) -> Self {
-        self.remove.push(name.into());
-        self
-    }
-
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// Adds a tag.
+        #[allow(clippy::should_implement_trait)]
+        add(name: impl Into<String>) => add.push(name.into());
+        /// Takes a tag away.
+        remove(name: impl Into<String>) => remove.push(name.into());
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 

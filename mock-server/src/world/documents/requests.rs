@@ -95,10 +95,9 @@ impl Upload {
         Self { item, filename: filename.into(), content_type: None, size: None, kind: None, fields: None }
     }
 
-    /// Says what the reading helper takes it for.
-    pub fn kind(mut self, kind: DocumentKind) -> Self {
-        self.kind = Some(kind);
-        self
+    setters! {
+        /// Says what the reading helper takes it for.
+        kind(kind: DocumentKind) => kind = Some(kind);
     }
 }
 

@@ -88,10 +88,9 @@ impl Discard {
         Self::default()
     }
 
-    /// By this one.
-    pub fn by(mut self, by: impl Into<Actor>) -> Self {
-        self.by = Some(by.into());
-        self
+    setters! {
+        /// By this one.
+        by(by: impl Into<Actor>) => by = Some(by.into());
     }
 }
 

@@ -123,18 +123,10 @@ impl InboundMail {
         subject(subject: impl Into<String>) => subject = Some(subject.into());
         /// As a reply on this conversation.
         on(conversation: &ConversationId) => conversation_id = Some(conversation.to_string());
-    }
-
-    /// With this file.
-    pub fn attach(mut self, file: InboundFile) -> Self {
-        self.attachments.push(file);
-        self
-    }
-
-    /// As an answer to the mail with this Message-ID.
-    pub fn in_reply_to(mut self, message_id: impl Into<String>) -> Self {
-        self.in_reply_to = Some(message_id.into());
-        self
+        /// With this file.
+        attach(file: InboundFile) => attachments.push(file);
+        /// As an answer to the mail with this Message-ID.
+        in_reply_to(message_id: impl Into<String>) => in_reply_to = Some(message_id.into());
     }
 }
 

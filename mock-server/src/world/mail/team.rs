@@ -100,10 +100,9 @@ impl HelperDraft {
         Self { body: body.into(), summary: None }
     }
 
-    /// With this line for the person who approves it.
-    pub fn summary(mut self, summary: impl Into<String>) -> Self {
-        self.summary = Some(summary.into());
-        self
+    setters! {
+        /// With this line for the person who approves it.
+        summary(summary: impl Into<String>) => summary = Some(summary.into());
     }
 }
 

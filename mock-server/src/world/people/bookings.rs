@@ -61,10 +61,9 @@ impl NewBooking {
         Self { host_user_id, starts_at, ends_at, booking_type_id: None, conversation_id: None }
     }
 
-    /// Makes it part of a conversation.
-    pub fn conversation(mut self, conversation: ConversationId) -> Self {
-        self.conversation_id = Some(conversation);
-        self
+    setters! {
+        /// Makes it part of a conversation.
+        conversation(conversation: ConversationId) => conversation_id = Some(conversation);
     }
 }
 

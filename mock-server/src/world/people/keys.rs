@@ -149,10 +149,9 @@ impl NewKey {
         Self { livemode: false, ..Self::live(name, scopes) }
     }
 
-    /// Says who makes it: the key sees that person's private inboxes.
-    pub fn created_by(mut self, user: UserId) -> Self {
-        self.created_by = Some(user);
-        self
+    setters! {
+        /// Says who makes it: the key sees that person's private inboxes.
+        created_by(user: UserId) => created_by = Some(user);
     }
 }
 

@@ -116,10 +116,9 @@ impl NewMailbox {
         Self { address: address.into(), name: name.into(), owner: None }
     }
 
-    /// Makes it this person's private inbox.
-    pub fn owner(mut self, owner: UserId) -> Self {
-        self.owner = Some(owner);
-        self
+    setters! {
+        /// Makes it this person's private inbox.
+        owner(owner: UserId) => owner = Some(owner);
     }
 }
 

@@ -66,33 +66,24 @@ impl CreateWebhook {
         }
     }
 
-    /// Hears the sandbox instead.
-    pub fn test(mut self) -> Self {
-        self.livemode = false;
-        self
-    }
-
     /// Hears the private inboxes of this person instead.
     pub fn private(mut self, owner: UserId) -> Self {
         (self.scope, self.owner) = (HookScope::Private, Some(owner));
         self
     }
 
-    /// Is owned by this person, who is told when it is paused or turned off.
-    pub fn owner(mut self, owner: UserId) -> Self {
-        self.owner = Some(owner);
-        self
+    setters! {
+        /// Hears the sandbox instead.
+        test() => livemode = false;
+        /// Is owned by this person, who is told when it is paused or turned off.
+        owner(owner: UserId) => owner = Some(owner);
+        /// Shows this clock in its `webhook-timestamp` header.
+        timestamps(clock: TimestampSource) => timestamps = clock;
     }
 
     /// Hears these kinds of event only.
     pub fn events<T: Into<String>>(mut self, events: impl IntoIterator<Item = T>) -> Self {
         self.events = Some(events.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Shows this clock in its `webhook-timestamp` header.
-    pub fn timestamps(mut self, clock: TimestampSource) -> Self {
-        self.timestamps = clock;
         self
     }
 
