@@ -105,7 +105,6 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Fault {
     /// What to remove it by.

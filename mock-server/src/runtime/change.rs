@@ -35,7 +35,6 @@ pub enum Cause {
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Change {
     /// Counts the changes, so that a gap shows.

@@ -17,7 +17,6 @@ use crate::world::{Actor, Refusal, Result, World};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Assignment {
     /// `user:usr_…`, `agent:agt_…`, `me` (the person who does it) or `none`.

@@ -20,7 +20,6 @@ use crate::world::{Actor, Result, World};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TeamNote {
     /// Plain text, 1 to 10,000 characters.
@@ -64,7 +63,6 @@ pub struct NoteAdded {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct StatusChange {
     /// `open`, `waiting` or `closed`.

@@ -17,7 +17,6 @@ use crate::world::{Actor, Job, Refusal, Result, World};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Snooze {
     /// The time at which it comes back; null brings it back at once.

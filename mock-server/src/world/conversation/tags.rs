@@ -33,7 +33,6 @@ pub(crate) struct TagRecord {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TagChange {
     /// Names to add, at most 10; unknown ones are created.

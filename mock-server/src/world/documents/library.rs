@@ -16,7 +16,7 @@ use crate::world::{
 
 /// A document and where it was filed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 #[schemars(rename = "Filed")]
 pub(crate) struct FiledDocument {
     /// The inbox whose viewers see it.

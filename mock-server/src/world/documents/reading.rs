@@ -74,7 +74,6 @@ impl InboundFile {
 /// # Ok::<(), shared_inbox::InvalidId>(())
 /// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewDocument {
     /// The inbox whose viewers see it.
@@ -119,7 +118,6 @@ impl NewDocument {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Reading {
     /// A readable title.

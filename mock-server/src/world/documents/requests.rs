@@ -41,7 +41,7 @@ redacted_debug!(DocumentRequest { id, conversation, sent_at, completed_at });
 
 /// One document that was asked for.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct RequestedItem {
     /// What it is called.
     pub label: String,

@@ -20,7 +20,6 @@ use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::I
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Approval {
     /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
@@ -58,7 +57,6 @@ pub struct Approved {
 
 /// A person stops a message.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Stop {
     /// Who.
@@ -74,7 +72,6 @@ pub struct Stop {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Discard {
     /// Who.

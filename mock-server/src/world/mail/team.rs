@@ -23,7 +23,6 @@ use crate::world::{Actor, Result, World};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TeamReply {
     /// Plain text, at most 50,000 characters.
@@ -82,7 +81,6 @@ impl TeamReply {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct HelperDraft {
     /// Plain text, at most 50,000 characters.

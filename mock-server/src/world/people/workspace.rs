@@ -23,7 +23,7 @@ pub enum Plan {
 
 /// The workspace itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Workspace {
     /// Its id.
     pub id: WorkspaceId,
@@ -40,7 +40,7 @@ impl Default for Workspace {
 
 /// A person on the team.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct User {
     /// Their id.
@@ -53,7 +53,7 @@ redacted_debug!(User { id });
 
 /// An inbox.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct MailboxRecord {
     /// Its id.
     pub id: MailboxId,
@@ -72,7 +72,6 @@ redacted_debug!(MailboxRecord { id, owner, sandbox });
 
 /// A person to add.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewUser {
     /// Their name.
@@ -98,7 +97,6 @@ impl NewUser {
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewMailbox {
     /// Its address.
@@ -124,7 +122,6 @@ impl NewMailbox {
 
 /// An inbox in the list of the control API.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MailboxEntry {
     /// Its id.

@@ -59,7 +59,7 @@ pub(crate) enum Inbox {
 
 /// All endpoints of a workspace and the events that were or are to be sent to them.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Webhooks {
     /// Counts endpoints and events, for their order.
     count: u64,

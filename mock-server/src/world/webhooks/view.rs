@@ -33,7 +33,6 @@ const MAX_URL_CHARS: usize = 2_048;
 /// # }
 /// ```
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateWebhook {
     /// Where events are sent to.
@@ -130,7 +129,6 @@ redacted_debug!(CreatedWebhook { id });
 
 /// A webhook in the list of the control API.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct WebhookView {
     /// Its id.
