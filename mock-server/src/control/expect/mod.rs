@@ -95,10 +95,8 @@ pub struct Expectation {
     #[serde(default)]
     pub within_seconds: f64,
     /// In which time; virtual with a manual clock, real with a real one, unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<ExpectTime>,
     /// Only what happened at this time of the world or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
 

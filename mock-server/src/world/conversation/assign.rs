@@ -23,7 +23,6 @@ pub struct Assignment {
     #[schemars(with = "String")]
     pub to: AssignTo,
     /// Who does it: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 

@@ -25,7 +25,6 @@ pub struct TeamNote {
     /// Plain text, 1 to 10,000 characters.
     pub body: String,
     /// Who writes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
@@ -69,7 +68,6 @@ pub struct StatusChange {
     #[schemars(with = "String")]
     pub status: Status,
     /// Who sets it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 

@@ -24,7 +24,6 @@ pub struct Snooze {
     #[schemars(required)]
     pub until: Option<Timestamp>,
     /// Who does it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 

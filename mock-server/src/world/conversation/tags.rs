@@ -42,7 +42,6 @@ pub struct TagChange {
     #[serde(default)]
     pub remove: Vec<String>,
     /// Who does it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 

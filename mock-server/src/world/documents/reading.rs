@@ -26,10 +26,8 @@ pub struct InboundFile {
     /// Its size in bytes.
     pub size: u64,
     /// The title that the reading helper gives it; the file's name unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What the reading helper takes it for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
     /// What the reading helper reads out of it.
     #[serde(default)]
@@ -81,10 +79,8 @@ pub struct NewDocument {
     /// The file's name.
     pub filename: String,
     /// Its title; the file's name unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
     /// What is in it.
     #[serde(default)]

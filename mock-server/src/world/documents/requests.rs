@@ -76,16 +76,12 @@ pub struct Upload {
     /// The file's name.
     pub filename: String,
     /// Its media type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     /// Its size in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// What the reading helper takes it for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<DocumentKind>,
     /// What the reading helper reads out of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<DocumentFields>,
 }
 

@@ -23,10 +23,8 @@ use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::I
 #[non_exhaustive]
 pub struct Approval {
     /// Who: a person, an agent or `system`; the inbox's owner, or else the first person of the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
     /// The text as they changed it first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
 
@@ -60,7 +58,6 @@ pub struct Approved {
 #[non_exhaustive]
 pub struct Stop {
     /// Who.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 
@@ -75,7 +72,6 @@ pub struct Stop {
 #[non_exhaustive]
 pub struct Discard {
     /// Who.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
 }
 

@@ -49,18 +49,14 @@ pub struct InboundMail {
     /// The sender's address.
     pub from: String,
     /// The sender's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// The text.
     pub text: String,
     /// The conversation that it is a reply on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
     /// The Message-ID that it answers: that of a recorded app mail, or a `msg_…` of the service.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<String>,
     /// What is attached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,13 +71,10 @@ pub struct InboundMail {
     #[serde(default)]
     pub secure: bool,
     /// The topic that the sorting helper gives it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     /// How urgent the sorting helper thinks it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Urgency>,
     /// The sorting helper's warning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<String>,
     /// Its reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -86,7 +86,6 @@ pub struct HelperDraft {
     /// Plain text, at most 50,000 characters.
     pub body: String,
     /// One line for the person who approves it, at most 500 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 

@@ -48,10 +48,8 @@ pub struct NewBooking {
     /// When it ends.
     pub ends_at: Timestamp,
     /// What kind of booking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking_type_id: Option<BookingTypeId>,
     /// The conversation that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
 }
 

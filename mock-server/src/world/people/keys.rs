@@ -134,7 +134,6 @@ pub struct NewKey {
     /// Live data or the sandbox.
     pub livemode: bool,
     /// Who makes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<UserId>,
 }
 

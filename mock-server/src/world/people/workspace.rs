@@ -104,7 +104,6 @@ pub struct NewMailbox {
     /// Its name.
     pub name: String,
     /// The person whose private inbox it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
 }
 

@@ -42,10 +42,8 @@ pub struct CreateWebhook {
     /// Which inboxes it hears about.
     pub scope: HookScope,
     /// Who made it; needed for [`HookScope::Private`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
     /// The kinds of event it hears; all when `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
     /// Which clock its `webhook-timestamp` header shows.
     #[serde(default)]
