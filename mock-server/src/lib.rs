@@ -100,7 +100,7 @@ pub use world::{
     BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,
     CreatedKey, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, Discard,
     Dmarc, DocumentFilter, Fired, FiredJob, HelperDraft, HookScope, HookState, InboundFile, InboundMail,
-    InvalidWorld, JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey,
+    JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey,
     NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
     RequestEntry, Result, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting, StatusChange,
     StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery,

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
-use shared_inbox::{Note, TimelineEvent};
+use shared_inbox::{Note, Problems, TimelineEvent};
 
-use crate::world::{InvalidWorld, MessageRecord, Refusal, Result, World};
+use crate::world::{MessageRecord, Refusal, Result, World};
 
 /// What a world is at its start.
 #[derive(Debug, Clone)]
@@ -46,8 +46,7 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
 const MAX_PROBLEMS: usize = 20;
 
 /// The refusal of a document that can be read, and in which something does not fit together.
-pub(crate) fn unsound(document: &[u8], invalid: &InvalidWorld) -> Refusal {
-    let all = invalid.problems();
+pub(crate) fn unsound(document: &[u8], all: &Problems) -> Refusal {
     let problems = all.iter().take(MAX_PROBLEMS).map(|problem| match line(document, &problem.field) {
         Some(line) => format!("line {line}: {problem}"),
         None => problem.to_string(),

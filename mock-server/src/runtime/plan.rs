@@ -89,7 +89,7 @@ impl Plan {
     /// The world with its own keys and limits, and the time that its document was written at.
     fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>)> {
         let saved = world.now.take();
-        world.prepare_with(&self.keys).map_err(|invalid| document::unsound(document, &invalid))?;
+        world.prepare_with(&self.keys).map_err(|problems| document::unsound(document, &problems))?;
         world.set_rate_limit(self.settings.rate_limit);
         world.set_rate_window(self.settings.rate_window);
         Ok((world, saved))

@@ -24,17 +24,6 @@ pub enum CallInput<'a> {
     Refused(Refusal),
 }
 
-impl std::fmt::Debug for CallInput<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            CallInput::Query(_) => "Query(..)",
-            CallInput::Body(_) => "Body(..)",
-            CallInput::Tool(_) => "Tool(..)",
-            CallInput::Refused(_) => "Refused(..)",
-        })
-    }
-}
-
 impl CallInput<'_> {
     /// Whether the call means to mail the customer, before anybody knows whether the input is right.
     fn sends(&self) -> bool {

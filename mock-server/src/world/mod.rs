@@ -62,7 +62,6 @@ pub use people::{
 };
 pub(crate) use people::{Key, MailboxRecord, Workspace};
 pub use run::{Fired, FiredJob};
-pub use seed::InvalidWorld;
 pub(crate) use trace::{Behalf, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};
 pub(crate) use webhooks::ReceiverResponse;

@@ -210,11 +210,6 @@ impl World {
         self.workspace.plan = plan;
     }
 
-    /// The plan.
-    pub fn plan(&self) -> Plan {
-        self.workspace.plan
-    }
-
     pub(crate) fn user(&self, id: &UserId) -> Result<&User> {
         self.users.iter().find(|user| user.id == *id).ok_or_else(|| Refusal::no_such("user"))
     }

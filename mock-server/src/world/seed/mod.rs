@@ -3,5 +3,3 @@
 mod check;
 mod demo;
 mod prepare;
-
-pub use prepare::InvalidWorld;

@@ -60,12 +60,7 @@ impl World {
         self.emitted.push_back(Arc::new(event));
     }
 
-    /// The last events of the service, oldest first, whether or not a webhook heard them. Not part of the document.
-    pub fn emitted(&self) -> impl Iterator<Item = &Event> {
-        self.emitted.iter().map(Arc::as_ref)
-    }
-
-    /// The same, to be looked at without keeping others waiting.
+    /// Returns the last events, oldest first, whether or not a webhook subscribes to them.
     pub(crate) fn latest_events(&self) -> Vec<Arc<Event>> {
         self.emitted.iter().cloned().collect()
     }
