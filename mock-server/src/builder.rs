@@ -222,7 +222,7 @@ impl MockServerBuilder {
         let _context = runtime.enter();
         let listener = listen(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let guard = Guard::new(bound, self.control_token.as_deref()).any_port(self.behind_gateways);
+        let guard = Guard::new(bound, self.control_token.as_deref(), self.behind_gateways);
         let limits = Limits { client_timeout: self.client_timeout, ..Limits::default() };
         let app = App {
             registry: Arc::new(registry),

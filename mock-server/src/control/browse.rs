@@ -59,6 +59,7 @@ impl Control {
         const MAX_INLINE_REQUESTS: usize = 200;
         let requests = self.runtime.journal(|journal| journal.requests());
         let mut page = self
+            .runtime
             .apart(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
             .await?;
         self.recognize(&mut page.items);

@@ -206,8 +206,10 @@ type Read = dyn Fn(&mut CallRequest) -> Result<Act> + Send + Sync;
 /// All calls take this one way, whatever their types: with a way for each, this crate took noticeably longer to build.
 fn route(filter: MethodFilter, read: Arc<Read>) -> MethodRouter {
     on(filter, move |control: Control, ids: RawPathParams, request: Request| async move {
-        let mut call = call_request(&ids, request);
-        let act = control.apart(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
+        let (parts, _) = request.into_parts();
+        let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
+        let mut call = CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions };
+        let act = control.runtime.apart(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
         match act {
             Ok(Ok(act)) => act(control).await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
@@ -252,13 +254,8 @@ where
     get(path, name, summary, move |it: Control, (input, Search(wait)): (A, Search<Wait>)| {
         let act = act.clone();
         async move {
-            let enough = wait.least.unwrap_or(1);
             let look = || act(it.clone(), input.clone());
-            let found = match wait.span()? {
-                None => look().await?,
-                Some(span) => it.wait_for(span, look, |found| found.len() >= enough).await?,
-            };
-            Ok(Shown(found))
+            it.wait_for(wait.span()?, look, |found| wait.is_enough(found.len())).await.map(Shown)
         }
     })
 }
@@ -280,13 +277,8 @@ where
     get(path, name, summary, move |it: Control, (input, (Search(part), Search(wait))): CallRequest<A>| {
         let act = act.clone();
         async move {
-            let enough = wait.least.unwrap_or(1);
             let look = || act(it.clone(), input.clone(), part);
-            let found = match wait.span()? {
-                None => look().await?,
-                Some(span) => it.wait_for(span, look, |found| found.items.len() >= enough).await?,
-            };
-            Ok(Paged(found))
+            it.wait_for(wait.span()?, look, |found| wait.is_enough(found.items.len())).await.map(Paged)
         }
     })
 }
@@ -321,18 +313,15 @@ pub(super) struct Wait {
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 impl Wait {
-    fn span(&self) -> Result<Option<Duration>> {
-        let Some(seconds) = self.wait else { return Ok(None) };
-        Duration::try_from_secs_f64(seconds)
+    /// Returns how long to wait, which is zero unless set.
+    fn span(&self) -> Result<Duration> {
+        Duration::try_from_secs_f64(self.wait.unwrap_or_default())
             .ok()
             .filter(|span| *span <= MAX_WAIT)
-            .map(Some)
             .ok_or_else(|| Refusal::field("wait", "must be from 0 to 300 seconds"))
     }
-}
 
-fn call_request(ids: &RawPathParams, request: Request) -> CallRequest {
-    let (parts, _) = request.into_parts();
-    let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
-    CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions }
+    fn is_enough(&self, items: usize) -> bool {
+        items >= self.least.unwrap_or(1)
+    }
 }

@@ -23,7 +23,7 @@ pub(super) fn calls() -> Vec<Call> {
             Ok(Shown(it.clock().await))
         }),
         post("/clock", "move_clock", "Moves the clock ahead", |it: Control, Input(to): Input<MoveClock>| async move {
-            it.move_clock(to.until()?).await.map(Shown)
+            it.runtime.advance(to.until()?).await.map(Shown)
         })
         .about(
             "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that falls due on the \
@@ -47,7 +47,7 @@ impl Control {
     ///
     /// 409 when the world is replaced or reset meanwhile.
     pub async fn advance(&self, by: Duration) -> Result<Advanced> {
-        self.move_clock(Until::By(by)).await
+        self.runtime.advance(Until::By(by)).await
     }
 
     /// Moves the clock ahead to a time, with everything that falls due on the way.
@@ -56,7 +56,7 @@ impl Control {
     ///
     /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
     pub async fn advance_to(&self, time: Timestamp) -> Result<Advanced> {
-        self.move_clock(Until::Time(time)).await
+        self.runtime.advance(Until::Time(time)).await
     }
 
     /// Moves the clock ahead to the next job, and runs all that is due at that time. Nothing happens when there is none.
@@ -65,11 +65,7 @@ impl Control {
     ///
     /// 409 when the world is replaced or reset meanwhile.
     pub async fn run_next_job(&self) -> Result<Advanced> {
-        self.move_clock(Until::NextJob).await
-    }
-
-    pub(crate) async fn move_clock(&self, until: Until) -> Result<Advanced> {
-        self.runtime.advance(until).await
+        self.runtime.advance(Until::NextJob).await
     }
 }
 

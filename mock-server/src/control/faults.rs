@@ -12,7 +12,7 @@ use crate::{
 
 calls! {
     list "/faults" "list_faults" "The rules, and how often each has fired"
-    fn faults() -> Fault as Shown { |it| it.runtime.faults(|faults, _| faults.list()) }
+    fn faults() -> Fault as Shown { |it| it.runtime.faults(|faults, _| faults.rules.clone()) }
 
     post "/faults" "add_fault" "Makes requests or webhooks go wrong"
         about "The first rule that fires counts. One effect a rule, and `delayMs` may go with any of them: a number, \
@@ -26,7 +26,7 @@ calls! {
     fn add_fault(body rule: FaultRule) -> Fault as Made {
         |it| {
             rule.check().map_err(|problem| Refusal::new(400, problem))?;
-            let added = it.runtime.faults(|faults, now| faults.add(rule, now));
+            let added = it.runtime.faults(|faults, now| faults.add(rule, None, now));
             it.runtime.notify_control_change("faults");
             Ok(added)
         }
@@ -38,7 +38,7 @@ calls! {
         |it| {
             let removed = it.runtime.faults(|faults, _| faults.remove(fault.as_ref()));
             it.runtime.notify_control_change("faults");
-            if removed { Ok(()) } else { Err(Refusal::new(404, "There is no such fault.")) }
+            if removed { Ok(()) } else { Err(Refusal::no_such("fault")) }
         }
     }
 
@@ -77,7 +77,7 @@ calls! {
 impl Control {
     /// Removes all rules.
     pub async fn clear_faults(&self) {
-        self.runtime.faults(|faults, _| faults.clear());
+        self.runtime.faults(|faults, _| faults.rules.clear());
         self.runtime.notify_control_change("faults");
     }
 }

@@ -11,11 +11,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use shared_inbox::Problems;
-use tokio::sync::watch;
 
 use super::Control;
 use crate::{
-    http::{connection::Phase, response},
+    http::response,
     runtime::document,
     world::{Refusal, Result},
 };
@@ -115,27 +114,16 @@ pub(super) fn world_document() -> Schema {
     })
 }
 
-/// The OpenAPI document of the control API, which is written from the table that this call stands in.
-#[derive(Clone, Copy)]
-pub(crate) struct ControlDocument(pub(crate) fn() -> &'static Value);
+/// Writes the OpenAPI document of the control API, from the table that the call for it is part of.
+pub(crate) type WriteDocument = fn() -> &'static Value;
 
-impl Extract for ControlDocument {
+/// Something that the server puts beside each request: how to write its document, or when it stops.
+pub(super) struct Extension<T>(pub(super) T);
+
+impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
     fn extract(request: &mut CallRequest) -> Result<Self> {
-        request.extensions.get().copied().ok_or_else(|| Refusal::new(500, "There is no document."))
-    }
-}
-
-/// When the server stops.
-pub(super) struct Stopping(pub(super) watch::Receiver<Phase>);
-
-impl Extract for Stopping {
-    fn extract(request: &mut CallRequest) -> Result<Self> {
-        request
-            .extensions
-            .get()
-            .cloned()
-            .map(Self)
-            .ok_or_else(|| Refusal::new(500, "The server is stopping."))
+        let found = request.extensions.get().cloned().map(Self);
+        found.ok_or_else(|| Refusal::new(500, "The request has lost a part of the server."))
     }
 }
 

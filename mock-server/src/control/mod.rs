@@ -73,15 +73,6 @@ impl Control {
         Self { registry, runtime, addresses }
     }
 
-    /// Does what may take long where it keeps nobody waiting.
-    pub(crate) async fn apart<R: Send + 'static>(
-        &self,
-        long: bool,
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R> {
-        self.runtime.apart(long, work).await
-    }
-
     /// Reads the world.
     fn read<R>(&self, act: impl FnOnce(&World, Timestamp) -> R) -> R {
         self.runtime.enter(|world, now| act(world, now))

@@ -105,7 +105,7 @@ impl Control {
         if name.is_empty() || name.len() > 80 || !name.chars().all(letter) {
             return Err(Refusal::field("name", "must be 1 to 80 letters, digits, `-`, `_` and `.`"));
         }
-        let document = self.document().await?;
+        let document = self.runtime.document().await?;
         let at = self.runtime.clock().now;
         let entry = SnapshotEntry { name: name.to_owned(), at, bytes: document.len() };
         self.runtime.snapshots(|all| all.put(name, at, document.into()))?;
@@ -131,7 +131,7 @@ impl Control {
         let was = self.runtime.snapshots(|all| all.get(from))?;
         let is = match to {
             Some(to) => self.runtime.snapshots(|all| all.get(to))?,
-            None => self.document().await?.into(),
+            None => self.runtime.document().await?.into(),
         };
         let long = was.len().max(is.len()) > LARGE_DOCUMENT;
         let compare = move || -> serde_json::Result<WorldDifference> {
@@ -139,7 +139,7 @@ impl Control {
             let text = changes.iter().map(|changed| format!("{changed}\n")).collect();
             Ok(WorldDifference { changes, text })
         };
-        let compared = self.apart(long, compare).await?;
+        let compared = self.runtime.apart(long, compare).await?;
         compared.map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
     }
 }

@@ -15,7 +15,7 @@ use super::{
     Control,
     call::{Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, post, put},
     calls::calls,
-    input::{ControlDocument, Id, Input, Search, Stopping, Whole},
+    input::{Extension, Id, Input, Search, Whole, WriteDocument},
 };
 use crate::{
     http::events::{self, Followed},
@@ -119,7 +119,7 @@ calls! {
     list "/worlds" "list_worlds" "The worlds of this server, the main one first"
     fn worlds() -> Ready as Shown {
         |it| {
-            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.number(), runtime.keys());
+            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.plan.number, &runtime.plan.keys);
             it.registry.all().into_iter().map(ready).collect()
         }
     }
@@ -130,13 +130,15 @@ calls! {
     fn delete_world(id world) -> () as Gone { |it| it.registry.delete(world.as_ref()) }
 
     ; also [
-        get("/health", "health", "Whether the server is there", |_, ()| async { Ok(Shown(Health::new())) })
+        get("/health", "health", "Whether the server is there", |_, ()| async {
+            Ok(Shown(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
+        })
             .about("The one call that needs no token, so that a container can be probed."),
-        get("/openapi.json", "openapi", "This document", |_: Control, ControlDocument(document)| async move {
+        get("/openapi.json", "openapi", "This document", |_: Control, Extension(document): Extension<WriteDocument>| async move {
             Ok(Shown(document().as_object().cloned().unwrap_or_default()))
         }),
         get("/state", "get_state", "The whole world as one document", |it: Control, ()| async move {
-            it.document().await.map(WorldDocument)
+            it.runtime.document().await.map(WorldDocument)
         }),
         put("/state", "put_state", "Makes the world what a document says", |it: Control, Whole(document)| async move {
             it.put(document).await.map(Done)
@@ -160,7 +162,7 @@ calls! {
             "/events",
             "follow",
             "Follows the world's changes",
-            |it: Control, (Search(following), Stopping(stop)): (Search<events::Following>, _)| async move {
+            |it: Control, (Search(following), Extension(stop)): (Search<events::Following>, _)| async move {
                 let follow = |world: Option<&str>, runtime: &WorldRuntime| Followed {
                     world: world.map(str::to_owned),
                     changes: runtime.follow(),
@@ -191,7 +193,7 @@ calls! {
 impl Control {
     /// The addresses and keys of this world.
     pub fn ready(&self) -> Ready {
-        self.addresses.ready(self.runtime.number(), self.runtime.keys())
+        self.addresses.ready(self.runtime.plan.number, &self.runtime.plan.keys)
     }
 
     /// The whole world as one document.
@@ -200,11 +202,7 @@ impl Control {
     ///
     /// When the world cannot be written as JSON, which would be a mistake of this crate.
     pub async fn state(&self) -> Result<String> {
-        String::from_utf8(self.document().await?).map_err(|_| Refusal::new(500, "The world is not text."))
-    }
-
-    pub(crate) async fn document(&self) -> Result<Vec<u8>> {
-        self.runtime.document().await
+        String::from_utf8(self.runtime.document().await?).map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
     /// The world becomes what the document says.
@@ -293,10 +291,4 @@ struct Health {
     status: &'static str,
     /// The server's version.
     version: &'static str,
-}
-
-impl Health {
-    fn new() -> Self {
-        Self { status: "ok", version: env!("CARGO_PKG_VERSION") }
-    }
 }

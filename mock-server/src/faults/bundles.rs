@@ -107,7 +107,7 @@ impl Faults {
     /// Switches a bundle on, anew if it is on already; `None` when there is none of this name.
     pub(crate) fn switch_on(&mut self, name: &str, now: Timestamp) -> Option<Vec<Fault>> {
         self.switch_off(name)?;
-        Some(rules(name).into_iter().map(|rule| self.put(rule, Some(name.to_owned()), now)).collect())
+        Some(rules(name).into_iter().map(|rule| self.add(rule, Some(name.to_owned()), now)).collect())
     }
 
     pub(crate) fn switch_off(&mut self, name: &str) -> Option<()> {

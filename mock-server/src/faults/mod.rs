@@ -175,16 +175,13 @@ impl FaultMatch {
 /// The rules of one world, in the order in which they were added; the first that fires counts.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    rules: Vec<Fault>,
+    pub(crate) rules: Vec<Fault>,
     added: u64,
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, rule: FaultRule, now: Timestamp) -> Fault {
-        self.put(rule, None, now)
-    }
-
-    fn put(&mut self, mut rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
+    /// Adds a rule, which may be part of a bundle.
+    pub(crate) fn add(&mut self, mut rule: FaultRule, bundle: Option<String>, now: Timestamp) -> Fault {
         self.added += 1;
         if rule.times.is_missing() {
             rule.times = if rule.for_seconds.is_some() { Nullable::Null } else { Nullable::Value(1) };
@@ -202,18 +199,6 @@ impl Faults {
         };
         self.rules.push(fault.clone());
         fault
-    }
-
-    pub(crate) fn list(&self) -> Vec<Fault> {
-        self.rules.clone()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.rules.clear();
     }
 
     /// Whether there was one with this id.

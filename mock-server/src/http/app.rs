@@ -36,7 +36,7 @@ pub(crate) struct App {
 impl App {
     /// The control of the main world.
     pub(crate) fn control(&self) -> Control {
-        self.control_of(self.registry.main())
+        self.control_of(&self.registry.main)
     }
 
     /// The control of a world.

@@ -15,10 +15,10 @@ use crate::{
 /// The agent behind a valid key.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    runtime: Arc<WorldRuntime>,
-    agent: AgentId,
+    pub(super) runtime: Arc<WorldRuntime>,
+    pub(super) agent: AgentId,
     /// The number of its request in the journal.
-    request: u64,
+    pub(super) request: u64,
 }
 
 impl Caller {
@@ -32,18 +32,6 @@ impl Caller {
             Some((Self { runtime, agent, request }, at))
         });
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
-    }
-
-    pub(crate) fn request(&self) -> u64 {
-        self.request
-    }
-
-    pub(crate) fn runtime(&self) -> &Arc<WorldRuntime> {
-        &self.runtime
-    }
-
-    pub(crate) fn agent(&self) -> &AgentId {
-        &self.agent
     }
 
     /// What the key may do.

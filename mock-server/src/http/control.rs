@@ -10,7 +10,7 @@ use super::{app::App, body, response};
 use crate::{
     control::{
         Control,
-        input::{ControlDocument, Whole},
+        input::{Whole, WriteDocument},
         openapi, table,
     },
     faults::ControlCall,
@@ -68,7 +68,7 @@ async fn route(
     body: Bytes,
 ) -> http::Response<Body> {
     parts.extensions.insert(Whole(body));
-    parts.extensions.insert(ControlDocument(openapi::document));
+    parts.extensions.insert(openapi::document as WriteDocument);
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());
     match tower_service::Service::call(&mut routes.clone(), Request::from_parts(parts, Body::empty())).await {

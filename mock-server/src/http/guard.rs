@@ -18,19 +18,14 @@ pub(crate) struct Guard {
     name: String,
     /// Only a hash, so that the time of a comparison says nothing about the token.
     token: Option<[u8; 32]>,
-    /// Whether requests also come through other ports of this machine.
+    /// Whether to accept requests for another port of this machine, from which a gateway forwards them.
     any_port: bool,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, token: Option<&str>) -> Self {
+    pub(crate) fn new(address: SocketAddr, token: Option<&str>, any_port: bool) -> Self {
         let token = token.map(|token| Sha256::digest(token).into());
-        Self { address, name: address.to_string(), token, any_port: false }
-    }
-
-    /// Whether to take requests that were made for another port of this machine, from which a gateway passes them on.
-    pub(crate) fn any_port(self, any_port: bool) -> Self {
-        Self { any_port, ..self }
+        Self { address, name: address.to_string(), token, any_port }
     }
 
     /// Whether a request may use the control API.
@@ -124,7 +119,7 @@ mod tests {
 
     #[test]
     fn behind_gateways_any_port_of_this_machine_will_do_and_no_other_name() {
-        let guard = Guard::new("127.0.0.1:4010".parse().expect("an address"), None).any_port(true);
+        let guard = Guard::new("127.0.0.1:4010".parse().expect("an address"), None, true);
         assert!(guard.may_be_host("127.0.0.1:4011") && !guard.may_be_host("evil.test:4010"));
         let mut headers = HeaderMap::new();
         headers.insert(header::ORIGIN, HeaderValue::from_static("http://localhost:4011"));

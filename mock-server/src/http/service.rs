@@ -72,7 +72,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
         method: parts.method.as_str(),
         path: Target::of(parts.uri.path()).map_or("", Target::path),
         query: parts.uri.query().unwrap_or_default(),
-        agent: caller.as_ref().ok().map(Caller::agent),
+        agent: caller.as_ref().ok().map(|caller| &caller.agent),
         body: &record.body,
     };
     let Some(fault) = record.runtime.match_fault(&asked) else {
@@ -144,7 +144,7 @@ async fn perform(
     if let Ok(caller) = &caller
         && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
-        caller.runtime().searchable().await;
+        caller.runtime.searchable().await;
     }
     let performed = async move {
         match Target::of(parts.uri.path()) {
@@ -200,12 +200,12 @@ impl Record {
     fn begin(app: &App, parts: &Parts) -> (Result<Caller>, Self) {
         let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
-                let (runtime, number) = (Arc::clone(caller.runtime()), caller.request());
+                let (runtime, number) = (Arc::clone(&caller.runtime), caller.request);
                 (Ok(caller), runtime, number, at)
             }
             Err(refused) => {
-                let (number, at) = app.registry.main().arrive();
-                (Err(refused), Arc::clone(app.registry.main()), number, at)
+                let (number, at) = app.registry.main.arrive();
+                (Err(refused), Arc::clone(&app.registry.main), number, at)
             }
         };
         let entry = RecordedRequest {
@@ -215,7 +215,7 @@ impl Record {
             method: parts.method.clone(),
             // A copy: what came in is a part of the buffer that the connection reads into.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
-            agent: caller.as_ref().ok().map(|caller| caller.agent().clone()),
+            agent: caller.as_ref().ok().map(|caller| caller.agent.clone()),
             traceparent: traceparent(parts),
             status: None,
             duration: Duration::ZERO,

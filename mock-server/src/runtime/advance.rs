@@ -101,7 +101,7 @@ impl WorldRuntime {
 
     pub(crate) fn clock(&self) -> ClockReading {
         let mut state = self.lock();
-        ClockReading { now: state.clock.now(), mode: state.clock.mode() }
+        ClockReading { now: state.clock.now(), mode: state.clock.mode }
     }
 
     /// Moves the clock ahead; everything that falls due on the way happens at its own time, and every webhook try

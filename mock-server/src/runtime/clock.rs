@@ -40,7 +40,7 @@ impl std::str::FromStr for ClockMode {
 /// A clock that never goes back, except when its world is put back to an earlier state.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    mode: ClockMode,
+    pub(super) mode: ClockMode,
     /// The latest time that was read or set; with the manual clock, the time.
     latest: Timestamp,
     /// How far the real clock was moved ahead.
@@ -55,10 +55,6 @@ impl Clock {
             ClockMode::Manual => Duration::ZERO,
         };
         Self { mode, latest: start, ahead }
-    }
-
-    pub(crate) fn mode(&self) -> ClockMode {
-        self.mode
     }
 
     pub(crate) fn now(&mut self) -> Timestamp {

@@ -37,7 +37,6 @@ use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
-    delivery::Deliverer,
     journal::{Journal, KeptResponse, RecordedRequest},
     plan::{Beginning, Plan},
     snapshots::Snapshots,
@@ -45,7 +44,7 @@ use self::{
 };
 use crate::{
     faults::{Act, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Keys, Refusal, Result, World},
+    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Refusal, Result, World},
 };
 
 /// How long a webhook that is to come after the next one waits for that.
@@ -56,7 +55,7 @@ const MAX_JOBS_PER_TURN: usize = 32;
 const MAX_CHANGES_BEHIND: usize = 1_024;
 
 pub(crate) struct WorldRuntime {
-    plan: Plan,
+    pub(crate) plan: Plan,
     beginning: Beginning,
     state: Mutex<State>,
     /// How many wait for the lock.
@@ -119,18 +118,6 @@ impl WorldRuntime {
             woken: Notify::new(),
             moving: tokio::sync::Mutex::default(),
         }
-    }
-
-    pub(crate) fn number(&self) -> u64 {
-        self.plan.number
-    }
-
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.plan.keys
-    }
-
-    pub(crate) fn deliverer(&self) -> &Deliverer {
-        &self.plan.settings.deliverer
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -268,7 +255,7 @@ impl WorldRuntime {
     /// The time at which a try is made: the clock's, or when it fell due while the clock stands or is being moved.
     fn attempt_time(&self, due: Timestamp) -> Timestamp {
         let mut state = self.lock();
-        match state.clock.mode() {
+        match state.clock.mode {
             ClockMode::Real if state.fired.is_none() => state.clock.now(),
             _ => due,
         }
@@ -295,7 +282,7 @@ impl WorldRuntime {
     /// What goes wrong with this request, if anything.
     pub(crate) fn match_fault(&self, asked: &RequestParts<'_>) -> Option<FaultMatch> {
         let mut state = self.lock();
-        if state.faults.is_empty() {
+        if state.faults.rules.is_empty() {
             return None;
         }
         let now = state.clock.now();

@@ -23,7 +23,8 @@ const MAX_WORLDS: usize = 10_000;
 
 pub(crate) struct WorldRegistry {
     settings: Settings,
-    main: Arc<WorldRuntime>,
+    /// The world that a request without a valid key belongs to.
+    pub(crate) main: Arc<WorldRuntime>,
     worlds: RwLock<Worlds>,
 }
 
@@ -68,15 +69,10 @@ impl WorldRegistry {
         self.worlds.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world that a request without a valid key counts for.
-    pub(crate) fn main(&self) -> &Arc<WorldRuntime> {
-        &self.main
-    }
-
     /// The world with this id.
     pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>> {
-        let number = number(id).ok_or_else(no_such_world)?;
-        self.read().others.get(&number).cloned().ok_or_else(no_such_world)
+        let number = number(id)?;
+        self.read().others.get(&number).cloned().ok_or_else(|| Refusal::no_such("world"))
     }
 
     /// All worlds, the main one first.
@@ -96,7 +92,7 @@ impl WorldRegistry {
 
     /// Looks up again which keys this world has.
     pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
-        let number = runtime.number();
+        let number = runtime.plan.number;
         // Locked first: of two who look at once, the one who saw less must not be the last to write.
         let mut worlds = self.write();
         let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
@@ -147,9 +143,9 @@ impl WorldRegistry {
 
     /// Ends a world; its keys are worth nothing from now on.
     pub(crate) fn delete(&self, id: &str) -> Result<()> {
-        let number = number(id).ok_or_else(no_such_world)?;
+        let number = number(id)?;
         let mut worlds = self.write();
-        let runtime = worlds.others.remove(&number).ok_or_else(no_such_world)?;
+        let runtime = worlds.others.remove(&number).ok_or_else(|| Refusal::no_such("world"))?;
         worlds.hold(number, Vec::new());
         // Nobody has to wait while it is taken down.
         drop(worlds);
@@ -158,12 +154,9 @@ impl WorldRegistry {
     }
 }
 
-fn number(id: &str) -> Option<u64> {
-    id.strip_prefix("wld_")?.parse().ok()
-}
-
-fn no_such_world() -> Refusal {
-    Refusal::new(404, "There is no such world.")
+fn number(id: &str) -> Result<u64> {
+    let number = id.strip_prefix("wld_").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| Refusal::no_such("world"))
 }
 
 #[cfg(test)]
@@ -194,7 +187,7 @@ mod tests {
         for _ in 0..20 {
             let world = registry.create(Origin::Demo, None, Arc::default()).expect("a world");
             tokio::task::yield_now().await;
-            registry.delete(&world_id(world.number())).expect("it was there");
+            registry.delete(&world_id(world.plan.number)).expect("it was there");
         }
         while runtime.metrics().num_alive_tasks() > alone {
             tokio::task::yield_now().await;

@@ -13,17 +13,11 @@ const MAX_SNAPSHOTS: usize = 100;
 #[derive(Default)]
 pub(crate) struct Snapshots(BTreeMap<String, (Timestamp, Bytes)>);
 
-fn none() -> Refusal {
-    Refusal::new(404, "There is no such snapshot.")
-}
-
 impl Snapshots {
     pub(crate) fn put(&mut self, name: &str, at: Timestamp, document: Bytes) -> Result<()> {
         if self.0.len() >= MAX_SNAPSHOTS && !self.0.contains_key(name) {
-            return Err(Refusal::new(
-                409,
-                format!("There are {MAX_SNAPSHOTS} snapshots already; delete some."),
-            ));
+            let full = format!("There are {MAX_SNAPSHOTS} snapshots already; delete some.");
+            return Err(Refusal::conflict(full));
         }
         self.0.insert(name.to_owned(), (at, document));
         Ok(())
@@ -34,10 +28,10 @@ impl Snapshots {
     }
 
     pub(crate) fn get(&self, name: &str) -> Result<Bytes> {
-        self.0.get(name).map(|(_, document)| document.clone()).ok_or_else(none)
+        self.0.get(name).map(|(_, document)| document.clone()).ok_or_else(|| Refusal::no_such("snapshot"))
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Result<()> {
-        self.0.remove(name).map(drop).ok_or_else(none)
+        self.0.remove(name).map(drop).ok_or_else(|| Refusal::no_such("snapshot"))
     }
 }

@@ -88,7 +88,7 @@ impl WorldRuntime {
         let (world, saved) = if long { worker.run(read).await?? } else { read()? };
         let mut state = self.lock();
         let now = state.clock.now();
-        let start = match (state.clock.mode(), saved) {
+        let start = match (state.clock.mode, saved) {
             (ClockMode::Manual, Some(saved)) => saved,
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };

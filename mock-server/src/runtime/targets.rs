@@ -21,8 +21,9 @@ use crate::world::{Refusal, Result};
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Which receivers are accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
+    #[default]
     Loopback,
     Public,
 }
@@ -38,7 +39,7 @@ type Lookup = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 /// assert_eq!(WebhookTargets::default(), WebhookTargets::loopback());
 /// # Ok::<(), &'static str>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct WebhookTargets {
     mode: Mode,
     /// Instead of the machine's resolver.
@@ -46,12 +47,6 @@ pub struct WebhookTargets {
 }
 
 redacted_debug!(WebhookTargets { mode });
-
-impl Default for WebhookTargets {
-    fn default() -> Self {
-        Self::loopback()
-    }
-}
 
 /// Whether they accept the same; how names are looked up does not count.
 impl PartialEq for WebhookTargets {
@@ -118,16 +113,12 @@ impl Route {
 impl WebhookTargets {
     /// Public `https` addresses, and `http` and `https` receivers on this machine.
     pub fn loopback() -> Self {
-        Self::new(Mode::Loopback)
+        Self::default()
     }
 
     /// The service's own rule: public `https` addresses and nothing else.
     pub fn public() -> Self {
-        Self::new(Mode::Public)
-    }
-
-    fn new(mode: Mode) -> Self {
-        Self { mode, lookup: None }
+        Self { mode: Mode::Public, lookup: None }
     }
 
     /// Looks names up by this function instead of asking the machine: for tests of what a name may point to.

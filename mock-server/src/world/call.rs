@@ -218,7 +218,7 @@ impl World {
     fn check_scope(&self, key: usize, op: Operation, sends: bool) -> Result<()> {
         let key = &self.keys[key];
         let scope: &Scope = op.scope_when_sending().filter(|_| sends).unwrap_or(op.scope());
-        if !key.allows(scope) {
+        if !key.scopes.contains(scope) {
             return Err(Refusal::scope(scope));
         }
         if op == Operation::SandboxInbound && key.livemode {

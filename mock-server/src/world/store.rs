@@ -83,17 +83,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
 }
 
 /// A map. What changes after it was copied stands over what the copies have in common.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Layered<K, V> {
     base: Arc<HashMap<K, V>>,
     /// `None`: taken out.
     over: HashMap<K, Option<V>>,
-}
-
-impl<K: Clone, V: Clone> Clone for Layered<K, V> {
-    fn clone(&self) -> Self {
-        Self { base: Arc::clone(&self.base), over: self.over.clone() }
-    }
 }
 
 impl<K, V> Default for Layered<K, V> {

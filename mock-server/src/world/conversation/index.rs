@@ -70,7 +70,7 @@ pub(in crate::world) struct Index {
     pub(in crate::world) messages: Layered<MessageId, (u32, u32)>,
     pub(in crate::world) places: Vec<Place>,
     /// Numbers of those who have been assigned something, from 1.
-    actors: HashMap<ActorId, u32>,
+    pub(super) actors: HashMap<ActorId, u32>,
     views: HashMap<(usize, Slot), Ranked>,
     assigned: HashMap<(usize, Slot, u32), Ranked>,
     /// By time, conversation and place in its timeline.
@@ -99,11 +99,6 @@ impl Index {
             None => self.views.get(&(mailbox, slot)),
             Some(assignee) => self.assigned.get(&(mailbox, slot, assignee)),
         }
-    }
-
-    /// The number of someone; none when nothing was ever assigned to them.
-    pub(in crate::world) fn actor(&self, who: &ActorId) -> Option<u32> {
-        self.actors.get(who).copied()
     }
 
     fn number(&mut self, who: Option<&ActorId>) -> u32 {

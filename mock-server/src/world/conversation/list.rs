@@ -45,7 +45,10 @@ impl World {
                 .collect(),
             slots: slots(asked.view.as_ref().unwrap_or(&View::Open)),
             assignee: asked.assigned.as_ref().map(|assigned| match assigned {
-                Assigned::Me => self.index.actor(&self.keys[key].agent_id.clone().into()).unwrap_or(u32::MAX),
+                Assigned::Me => {
+                    let me = self.keys[key].agent_id.clone().into();
+                    self.index.actors.get(&me).copied().unwrap_or(u32::MAX)
+                }
                 _ => NOBODY,
             }),
         };

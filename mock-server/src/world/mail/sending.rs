@@ -2,7 +2,7 @@
 
 use shared_inbox::{
     ActorId, DocumentRequestId, MessageId, MessageStatus, ReplyResult, Sender, Status, Timestamp, Turn,
-    input::{DocumentItem, Reply, RequestDocuments},
+    input::{Reply, RequestDocuments},
 };
 
 use super::{OutboxKind, OutboxMail, Outcome};
@@ -13,29 +13,6 @@ use crate::world::{
 
 /// What stands above a checklist when nobody wrote anything.
 const PLEASE_SEND: &str = "Please send us the following:";
-
-/// What someone wants to write.
-pub(super) struct Writing {
-    pub(super) text: String,
-    pub(super) send: bool,
-    pub(super) secure: bool,
-    pub(super) summary: Option<String>,
-    pub(super) documents: Vec<DocumentItem>,
-    pub(super) due_date: Option<String>,
-}
-
-impl From<Reply> for Writing {
-    fn from(reply: Reply) -> Self {
-        Self {
-            text: reply.body,
-            send: reply.send,
-            secure: false,
-            summary: reply.summary,
-            documents: reply.documents.unwrap_or_default(),
-            due_date: None,
-        }
-    }
-}
 
 /// Who writes it.
 pub(super) enum Author {
@@ -61,7 +38,7 @@ impl World {
         reply: Reply,
         now: Timestamp,
     ) -> ReplyResult {
-        self.write(at, Author::of(by), reply.into(), now)
+        self.write(at, Author::of(by), reply, None, now)
     }
 
     pub(in crate::world) fn request_documents(
@@ -72,22 +49,19 @@ impl World {
         now: Timestamp,
     ) -> ReplyResult {
         let text = request.message.filter(|text| !text.is_empty()).unwrap_or_else(|| PLEASE_SEND.to_owned());
-        let writing = Writing {
-            text,
-            send: request.send,
-            secure: false,
-            summary: None,
-            documents: request.documents,
-            due_date: request.due_date.map(|date| date.to_string()),
-        };
-        self.write(at, Author::of(by), writing, now)
+        let mut reply = Reply::new(text);
+        (reply.send, reply.documents) = (request.send, Some(request.documents));
+        let due_date = request.due_date.map(|date| date.to_string());
+        self.write(at, Author::of(by), reply, due_date, now)
     }
 
+    /// Writes a reply and schedules it if it is to be sent. `due_date` is that of the documents that it asks for.
     pub(super) fn write(
         &mut self,
         at: usize,
         author: Author,
-        writing: Writing,
+        reply: Reply,
+        due_date: Option<String>,
         now: Timestamp,
     ) -> ReplyResult {
         let mailbox = self.mailbox_of(at);
@@ -97,26 +71,25 @@ impl World {
         };
         let mut from = Sender::new(&mailbox.address);
         from.name = Some(name.to_owned());
-        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, writing.text);
+        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, reply.body);
         message.helper = matches!(author, Author::Helper);
         if let Author::Someone(who) = author {
             message.author = Some(who);
         }
-        message.secure = writing.secure;
-        message.summary = writing.summary;
+        message.summary = reply.summary;
         message.status = Some(MessageStatus::Draft);
         let id = message.id.clone();
-        let request_id = (!writing.documents.is_empty())
-            .then(|| self.ask_for(at, &id, writing.documents, writing.due_date));
+        let documents = reply.documents.unwrap_or_default();
+        let request_id = (!documents.is_empty()).then(|| self.ask_for(at, &id, documents, due_date));
         if let Some(request) = &request_id {
-            self.add_checklist(request, &mut message.text, writing.send);
+            self.add_checklist(request, &mut message.text, reply.send);
         }
         message.request = request_id.clone();
         self.append(at, Item::Message(message));
         if let Some(request) = &request_id {
             self.step(StepKind::DocumentRequest, request.as_str(), "asked", Some(at), now);
         }
-        let sends_at = writing.send.then(|| self.schedule(&id, now));
+        let sends_at = reply.send.then(|| self.schedule(&id, now));
         let note = match (sends_at, self.mailbox_of(at).sandbox) {
             (Some(_), _) => {
                 "It goes out when the undo window has passed; anyone on the team can stop it until then."
@@ -126,7 +99,7 @@ impl World {
                 "It waits for approval, which nobody can give in the sandbox; to test a send, set send to true."
             }
         };
-        let status = if writing.send { MessageStatus::Scheduled } else { MessageStatus::Draft };
+        let status = if reply.send { MessageStatus::Scheduled } else { MessageStatus::Draft };
         let mut result = ReplyResult::new(id, status);
         (result.sends_at, result.request_id, result.note) = (sends_at, request_id, Some(note.to_owned()));
         result

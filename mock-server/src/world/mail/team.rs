@@ -7,7 +7,7 @@ use shared_inbox::{
     input::{DocumentItem, Input, Reply},
 };
 
-use super::sending::{Author, Writing};
+use super::sending::Author;
 use crate::world::{Actor, Result, World};
 
 /// A reply that someone on the team writes in the app. It goes out when the undo window has passed, unless it is kept
@@ -117,8 +117,11 @@ impl World {
         checked.send = reply.send;
         checked.documents = Some(reply.documents).filter(|documents| !documents.is_empty());
         checked.check()?;
-        let writing = Writing { secure: reply.secure, ..checked.into() };
-        Ok(self.write(at, Author::of(by), writing, now))
+        let written = self.write(at, Author::of(by), checked, None, now);
+        if let Some(place) = self.message(written.message_id.as_str()) {
+            self.message_mut(place).secure = reply.secure;
+        }
+        Ok(written)
     }
 
     /// The drafting helper writes a reply, which waits for a person.
@@ -133,6 +136,6 @@ impl World {
         checked.summary = draft.summary;
         checked.check()?;
         self.helpers_run(at)?;
-        Ok(self.write(at, Author::Helper, checked.into(), now))
+        Ok(self.write(at, Author::Helper, checked, None, now))
     }
 }

@@ -38,13 +38,6 @@ pub(crate) struct Key {
 
 redacted_debug!(Key { agent_id, scopes, livemode, revoked });
 
-impl Key {
-    /// Whether the key has this scope.
-    pub(crate) fn allows(&self, scope: &Scope) -> bool {
-        self.scopes.contains(scope)
-    }
-}
-
 /// The SHA-256 of a key, which is all that a world keeps of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash([u8; 32]);

@@ -208,7 +208,7 @@ redacted_debug!(AttemptRequest { endpoint, event, due });
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AttemptOutcome {
-    token: Token,
+    pub(super) token: Token,
     pub(super) endpoint: WebhookId,
     pub(super) event: EventId,
     pub(super) made: Attempt,
@@ -260,9 +260,5 @@ impl AttemptOutcome {
     fn of(request: &AttemptRequest, made: Attempt) -> Self {
         let (endpoint, event) = (request.endpoint.clone(), request.event.clone());
         Self { token: request.token, endpoint, event, made, timed_out: false }
-    }
-
-    pub(super) fn token(&self) -> Token {
-        self.token
     }
 }

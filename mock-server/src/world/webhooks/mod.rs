@@ -227,7 +227,7 @@ impl Webhooks {
     pub(crate) fn finish(&mut self, outcome: AttemptOutcome, jobs: &mut Jobs) -> Option<Notice> {
         let AttemptOutcome { endpoint: id, event, made, timed_out, .. } = &outcome;
         let lane = self.lanes.get_mut(id)?;
-        let flying = lane.flying.take_if(|flying| flying.token == outcome.token())?;
+        let flying = lane.flying.take_if(|flying| flying.token == outcome.token)?;
         let (at, status) = (made.at, made.status);
 
         let mut state = None;
