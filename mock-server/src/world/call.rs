@@ -59,16 +59,6 @@ impl CallInput<'_> {
     }
 }
 
-/// Puts the problems of the id before those of the rest.
-fn both<T>(id: Result<String, Problems>, input: Result<T>) -> Result<(String, T)> {
-    match (id, input) {
-        (Ok(id), Ok(input)) => Ok((id, input)),
-        (Err(problems), Ok(_)) => Err(problems.into()),
-        (Ok(_), Err(refusal)) => Err(refusal),
-        (Err(problems), Err(refusal)) => Err(Refusal::new(400, format!("{problems}; {}", refusal.message))),
-    }
-}
-
 /// An operation that has nothing to read but perhaps an id.
 fn nothing(input: CallInput<'_>) -> Result<()> {
     if let CallInput::Refused(refusal) = input { Err(refusal) } else { Ok(()) }
@@ -168,45 +158,50 @@ impl World {
         let id = input.take_id(id);
         match op {
             Operation::GetConversation => {
-                let (id, ()) = both(id, nothing(input))?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, ()) = self.locate(key, id, nothing(input))?;
                 self.read_conversation(at)
             }
             Operation::AddNote => {
-                let (id, note) = both(id, input.read::<AddNote>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, note) = self.locate(key, id, input.read::<AddNote>())?;
                 self.add_note(at, self.agent_of(key).as_ref(), note, now);
                 ServiceResponse::json(201, &done)
             }
             Operation::SetStatus => {
-                let (id, change) = both(id, input.read::<SetStatus>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, change) = self.locate(key, id, input.read::<SetStatus>())?;
                 self.set_status(at, self.agent_of(key).as_ref(), change.status, now);
                 ServiceResponse::json(200, &done)
             }
             Operation::TagConversation => {
-                let (id, change) = both(id, input.read::<TagConversation>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, change) = self.locate(key, id, input.read::<TagConversation>())?;
                 self.tag(at, self.agent_of(key).as_ref(), change, now);
                 ServiceResponse::json(200, &done)
             }
             Operation::AssignConversation => {
-                let (id, change) = both(id, input.read::<AssignConversation>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, change) = self.locate(key, id, input.read::<AssignConversation>())?;
                 self.assign(at, change.to, self.agent_of(key).as_ref(), now)?;
                 ServiceResponse::json(200, &done)
             }
             Operation::Reply => {
-                let (id, reply) = both(id, input.read::<Reply>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, reply) = self.locate(key, id, input.read::<Reply>())?;
                 ServiceResponse::json(201, &self.reply(at, self.agent_of(key), reply, now))
             }
             Operation::RequestDocuments => {
-                let (id, request) = both(id, input.read::<RequestDocuments>())?;
-                let at = self.conversation_for(key, &id)?;
+                let (at, request) = self.locate(key, id, input.read::<RequestDocuments>())?;
                 ServiceResponse::json(201, &self.request_documents(at, self.agent_of(key), request, now))
             }
             _ => Err(Refusal::new(404, "There is no such operation.")),
+        }
+    }
+
+    /// Returns the conversation with this id, and the input. Problems of the id come before those of the input.
+    fn locate<I>(&self, key: usize, id: Result<String, Problems>, input: Result<I>) -> Result<(usize, I)> {
+        match (id, input) {
+            (Ok(id), Ok(input)) => Ok((self.conversation_for(key, &id)?, input)),
+            (Err(problems), Ok(_)) => Err(problems.into()),
+            (Ok(_), Err(refusal)) => Err(refusal),
+            (Err(problems), Err(refusal)) => {
+                Err(Refusal::new(400, format!("{problems}; {}", refusal.message)))
+            }
         }
     }
 
