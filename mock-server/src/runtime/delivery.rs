@@ -31,7 +31,7 @@ use crate::{
     faults::{Act, FaultMatch, When},
     json::redact::redact,
     world::{
-        AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
+        Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
         webhooks::{TimestampSource, USER_AGENT},
     },
 };
@@ -95,7 +95,10 @@ pub(crate) enum NoResponse {
 impl Deliverer {
     /// Sends where `targets` lets it, and waits so long for each answer.
     pub(crate) fn new(targets: WebhookTargets, answer_within: Duration) -> Self {
-        provide_crypto();
+        // The HTTP library takes the TLS provider of the process and panics where there is none.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            _ = rustls::crypto::ring::default_provider().install_default();
+        }
         Self(Arc::new(Inner {
             targets,
             answer_within,
@@ -135,15 +138,15 @@ impl Deliverer {
             None => self.post(&request.url, &headers, request.body.clone()).await,
             Some(fault) => self.deliver_with_fault(&request, &headers, fault).await,
         };
-        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let outcome = match result {
-            Ok(status) => AttemptOutcome::answered(&request, at, status, took),
-            Err(why @ NoResponse::TimedOut(_)) => {
-                AttemptOutcome::timed_out(&request, at, why.to_string(), took)
-            }
-            Err(why) => AttemptOutcome::unanswered(&request, at, why.to_string(), took),
+        let made = Attempt {
+            at,
+            status: result.ok(),
+            error: result.err().map(|why| why.to_string()),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            signed: Some(Signed { timestamp: headers.timestamp, signature: headers.signature }),
+            response: response.map(Arc::new),
         };
-        outcome.signed(Signed::new(&headers.timestamp, &headers.signature)).responded(response)
+        AttemptOutcome::new(&request, made, matches!(result, Err(NoResponse::TimedOut(_))))
     }
 
     /// A try that something happens to on its way.
@@ -247,13 +250,6 @@ impl Deliverer {
         let body = redact(&String::from_utf8_lossy(&kept)).into_owned();
         let headers = present_headers(response.headers());
         Ok((response.status().as_u16(), ReceiverResponse { headers, body, cut: read > kept.len() }))
-    }
-}
-
-/// The HTTP library asks the process for its TLS provider, and panics where there is none. Whoever was first has chosen.
-fn provide_crypto() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

@@ -8,10 +8,8 @@ use shared_inbox::{
 };
 
 /// A SplitMix64 generator. Its outputs do not repeat within 2^64 steps, so ids made of whole outputs are unique.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ids {
-    state: u64,
-}
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Ids(u64);
 
 /// An id that can be made up.
 pub(crate) trait Fresh {
@@ -34,22 +32,16 @@ fresh! {
     TagId UserId WebhookId WorkspaceId
 }
 
-impl Default for Ids {
-    fn default() -> Self {
-        Self::seeded(0)
-    }
-}
-
 impl Ids {
     /// A generator that always gives the same series for the same seed.
     pub(crate) fn seeded(seed: u64) -> Self {
-        Self { state: seed }
+        Self(seed)
     }
 
     /// The next 64 bits.
     pub(crate) fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
@@ -87,7 +79,7 @@ impl Ids {
 // Written as text: a number of 64 bits would not survive a program that keeps numbers as floats.
 impl Serialize for Ids {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(&format_args!("{:016x}", self.state))
+        s.collect_str(&format_args!("{:016x}", self.0))
     }
 }
 

@@ -15,6 +15,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream as parts;
 use http::{Request, Response, header};
+use http_body_util::BodyExt;
 use hyper::{
     body::{Body as _, Incoming},
     server::conn::http1,
@@ -28,7 +29,7 @@ use tokio::{
 };
 
 use super::log;
-use stream::{Activity, Held, Stream};
+use stream::{Activity, BusyGuard, Stream};
 
 /// How long requests under way have to end when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
@@ -165,7 +166,12 @@ impl Connection {
                 match handle(request).await {
                     // A response that goes on and on keeps its connection busy.
                     Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
-                        Ok(response.map(|body| Body::new(Held::new(body, activity))))
+                        let guard = BusyGuard(activity);
+                        let hold = move |frame| {
+                            let _guard = &guard;
+                            frame
+                        };
+                        Ok(response.map(|body| Body::new(body.map_frame(hold))))
                     }
                     Reply::Answer(response) => {
                         activity.answered();

@@ -12,9 +12,7 @@ use std::{
     time::Duration,
 };
 
-use axum::body::Body;
 use bytes::{Buf, Bytes};
-use hyper::body::Frame;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -170,31 +168,11 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A body that goes on: its connection is busy until it ends.
-pub(super) struct Held {
-    body: Body,
-    activity: Arc<Activity>,
-}
+/// Keeps a connection busy until it is dropped, with the body of a response that goes on.
+pub(super) struct BusyGuard(pub(super) Arc<Activity>);
 
-impl Held {
-    pub(super) fn new(body: Body, activity: Arc<Activity>) -> Self {
-        Self { body, activity }
-    }
-}
-
-impl hyper::body::Body for Held {
-    type Data = Bytes;
-    type Error = axum::Error;
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-}
-
-impl Drop for Held {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
-        self.activity.answered();
+        self.0.answered();
     }
 }

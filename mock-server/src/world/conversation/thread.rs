@@ -160,18 +160,14 @@ pub struct MessageRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<DocumentRequestId>,
     /// Whether the drafting helper wrote it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub helper: bool,
     /// Whether it will come back when it leaves.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bounces: bool,
     /// Whether it was written on a secure page or goes as a secure link.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secure: bool,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 redacted_debug!(MessageRecord { id, at, direction, status });

@@ -49,7 +49,7 @@ pub struct Attempt {
     /// What the receiver answered, for as long as it is kept. Like the journal it is what the server saw, and not part
     /// of the world document.
     #[serde(skip)]
-    pub(super) response: Option<Arc<ReceiverResponse>>,
+    pub(crate) response: Option<Arc<ReceiverResponse>>,
 }
 
 /// What a receiver answered beside the status.
@@ -117,12 +117,6 @@ pub struct Signed {
     pub timestamp: String,
     /// `webhook-signature`.
     pub signature: String,
-}
-
-impl Signed {
-    pub(crate) fn new(timestamp: &str, signature: &str) -> Self {
-        Self { timestamp: timestamp.to_owned(), signature: signature.to_owned() }
-    }
 }
 
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -216,49 +210,14 @@ pub struct AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// The try made for `request` at `at` was answered with `status` after `duration_ms`.
+    /// The attempt made for `request` at `at` was answered with `status` after `duration_ms`.
     pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        Self::of(
-            request,
-            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None },
-        )
+        let made = Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };
+        Self::new(request, made, false)
     }
 
-    /// The try made for `request` at `at` got no response.
-    pub fn unanswered(
-        request: &AttemptRequest,
-        at: Timestamp,
-        error: impl Into<String>,
-        duration_ms: u64,
-    ) -> Self {
-        let error = Some(error.into());
-        Self::of(request, Attempt { at, status: None, error, duration_ms, signed: None, response: None })
-    }
-
-    /// The same, because the time for a response was over.
-    pub fn timed_out(
-        request: &AttemptRequest,
-        at: Timestamp,
-        error: impl Into<String>,
-        duration_ms: u64,
-    ) -> Self {
-        Self { timed_out: true, ..Self::unanswered(request, at, error, duration_ms) }
-    }
-
-    /// With these headers, made for this try alone.
-    pub(crate) fn signed(mut self, signed: Signed) -> Self {
-        self.made.signed = Some(signed);
-        self
-    }
-
-    /// With what the receiver said beside the status.
-    pub(crate) fn responded(mut self, response: Option<ReceiverResponse>) -> Self {
-        self.made.response = response.map(Arc::new);
-        self
-    }
-
-    fn of(request: &AttemptRequest, made: Attempt) -> Self {
+    pub(crate) fn new(request: &AttemptRequest, made: Attempt, timed_out: bool) -> Self {
         let (endpoint, event) = (request.endpoint.clone(), request.event.clone());
-        Self { token: request.token, endpoint, event, made, timed_out: false }
+        Self { token: request.token, endpoint, event, made, timed_out }
     }
 }
