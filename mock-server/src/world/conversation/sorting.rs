@@ -88,7 +88,7 @@ impl World {
         if found.risk_reasons.as_ref().is_some_and(|reasons| reasons.len() > limits::RISK_REASONS) {
             return Err(Refusal::field("riskReasons", "must have at most 3 items"));
         }
-        self.helpers_run(at)?;
+        self.check_helpers_run(self.mailbox_of(at))?;
         let thread = &mut self.conversations[at];
         set(&mut thread.topic, found.topic);
         set(&mut thread.urgency, found.urgency);

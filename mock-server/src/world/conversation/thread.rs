@@ -72,7 +72,7 @@ redacted_debug!(ConversationRecord { id, mailbox, status, turn });
 /// One item of a timeline.
 // Most items are messages: boxing them would cost an allocation each and save little.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Item {
     /// An email.
@@ -190,16 +190,6 @@ impl MessageRecord {
             helper: false,
             bounces: false,
             secure: false,
-        }
-    }
-}
-
-impl fmt::Debug for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Item::Message(message) => message.fmt(f),
-            Item::Note(note) => note.fmt(f),
-            Item::Event(event) => event.fmt(f),
         }
     }
 }

@@ -176,7 +176,7 @@ impl World {
         check_kind(found.kind.get())?;
         let at = self.documents.iter().position(|filed| filed.document.id.as_str() == id);
         let at = at.ok_or_else(|| Refusal::no_such("document"))?;
-        self.helpers_run_in(self.index.mailboxes[&self.documents[at].mailbox])?;
+        self.check_helpers_run(&self.mailboxes[self.index.mailboxes[&self.documents[at].mailbox]])?;
         self.remove_from_index(at);
         let document = &mut self.documents[at].document;
         if let Some(title) = found.title {

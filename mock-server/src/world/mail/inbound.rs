@@ -40,7 +40,7 @@ pub enum Dmarc {
 /// assert!(first.created && !world.inbound(more, now)?.created);
 /// # Ok::<(), shared_inbox_mock::Refusal>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InboundMail {
@@ -89,24 +89,7 @@ redacted_debug!(InboundMail { conversation_id, dmarc, auto_reply, secure, held }
 impl InboundMail {
     /// A mail to this inbox, from this address, that says this.
     pub fn new(to: impl Into<String>, from: impl Into<String>, text: impl Into<String>) -> Self {
-        Self {
-            to: to.into(),
-            from: from.into(),
-            name: None,
-            subject: None,
-            text: text.into(),
-            conversation_id: None,
-            in_reply_to: None,
-            attachments: Vec::new(),
-            dmarc: Dmarc::Pass,
-            auto_reply: false,
-            secure: false,
-            topic: None,
-            urgency: None,
-            risk: None,
-            risk_reasons: Vec::new(),
-            held: false,
-        }
+        Self { to: to.into(), from: from.into(), text: text.into(), ..Self::default() }
     }
 
     setters! {

@@ -112,33 +112,15 @@ fn pastes_the_rest(lines: &[&str]) -> bool {
 /// A block of headers as some mail programs put it above the older mail: who, when, and two more lines at least.
 fn is_header_block(lines: &[&str]) -> bool {
     let bare = |line: &str| line.trim().trim_start_matches('*').replace("*:", ":").replace(":*", ":");
-    let header = |line: &&str, names: &[&str]| {
+    let header = |line: &&str, names: &str| {
         let line = bare(line);
-        names.iter().any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
+        names.split(", ").any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
     };
     let Some(first) = lines.first() else { return false };
     let block = &lines[..lines.len().min(6)];
-    header(first, &["From", "Von", "De", "Da", "Van"])
+    header(first, "From, Von, De, Da, Van")
+        && block.iter().any(|line| header(line, "Sent, Date, Gesendet, Datum, Envoyé, Enviado, Inviato, Verzonden"))
         && block.iter().any(|line| {
-            header(line, &["Sent", "Date", "Gesendet", "Datum", "Envoyé", "Enviado", "Inviato", "Verzonden"])
-        })
-        && block.iter().any(|line| {
-            header(
-                line,
-                &[
-                    "Subject",
-                    "Betreff",
-                    "Objet",
-                    "Asunto",
-                    "Oggetto",
-                    "Onderwerp",
-                    "To",
-                    "An",
-                    "À",
-                    "Para",
-                    "A",
-                    "Aan",
-                ],
-            )
+            header(line, "Subject, Betreff, Objet, Asunto, Oggetto, Onderwerp, To, An, À, Para, A, Aan")
         })
 }

@@ -135,7 +135,7 @@ impl World {
         let mut checked = Reply::new(draft.body);
         checked.summary = draft.summary;
         checked.check()?;
-        self.helpers_run(at)?;
+        self.check_helpers_run(self.mailbox_of(at))?;
         Ok(self.write(at, Author::Helper, checked, None, now))
     }
 }

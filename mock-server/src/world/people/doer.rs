@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use shared_inbox::{ActorId, AgentId, UserId};
 
-use crate::world::{Refusal, Result, World};
+use crate::world::{MailboxRecord, Refusal, Result, World};
 
 /// The name of the service where it does something by itself.
 pub(in crate::world) const SERVICE: &str = "Shared inbox";
@@ -125,13 +125,8 @@ impl World {
     }
 
     /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
-    pub(in crate::world) fn helpers_run(&self, at: usize) -> Result<()> {
-        self.helpers_run_in(self.index.places[at].mailbox)
-    }
-
-    /// The same for an inbox.
-    pub(in crate::world) fn helpers_run_in(&self, mailbox: usize) -> Result<()> {
-        if self.mailboxes[mailbox].sandbox {
+    pub(in crate::world) fn check_helpers_run(&self, mailbox: &MailboxRecord) -> Result<()> {
+        if mailbox.sandbox {
             return Err(Refusal::conflict("The helpers do not run in the sandbox."));
         }
         Ok(())
