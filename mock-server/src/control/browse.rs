@@ -27,7 +27,7 @@ calls! {
     paged "/conversations" "list_conversations" "Conversations of all inboxes, newest first"
         about "Private ones and the sandbox included, in every view unless one is named."
         errors "400 for a section or a view that there is not."
-    fn conversations(query filter: ConversationFilter) -> ConversationEntry as Shown {
+    fn conversations(query filter: ConversationFilter) -> ConversationEntry as Json {
         |it, section| it.read(|world, _| world.browse(&filter, section))
     }
 
@@ -35,18 +35,18 @@ calls! {
         about "With uncut texts, what only the service knows of a message, its documents, requests and bookings. The address \
                of a customer stands for their newest one."
         errors "404 when there is none."
-    fn conversation(id conversation) -> ConversationView as Shown {
+    fn conversation(id conversation) -> ConversationView as Json {
         |it| it.read(|world, _| world.view(conversation.as_ref()))
     }
 
     paged "/documents" "list_documents" "Documents of all inboxes, newest first"
         errors "400 for a section or a kind that there is not."
-    fn documents(query filter: DocumentFilter) -> Document as Shown {
+    fn documents(query filter: DocumentFilter) -> Document as Json {
         |it, section| it.read(|world, _| world.browse_documents(&filter, section))
     }
 
     list "/tags" "list_tags" "All tags, counted over all inboxes"
-    fn tags() -> Tag as Shown { |it| it.read(|world, _| world.all_tags()) }
+    fn tags() -> Tag as Json { |it| it.read(|world, _| world.all_tags()) }
 }
 
 impl Control {

@@ -98,9 +98,9 @@ macro_rules! calls {
     };
 
     (@pattern) => { () };
-    (@pattern id $arg:ident) => { $crate::control::input::Id($arg) };
-    (@pattern body $arg:ident) => { $crate::control::input::Input($arg) };
-    (@pattern query $arg:ident) => { $crate::control::input::Search($arg) };
+    (@pattern id $arg:ident) => { $crate::control::input::PathId($arg) };
+    (@pattern body $arg:ident) => { $crate::control::input::JsonBody($arg) };
+    (@pattern query $arg:ident) => { $crate::control::input::QueryParams($arg) };
     (@pattern $kind:ident $arg:ident, $other_kind:ident $other:ident) => {
         (
             $crate::control::calls::calls!(@pattern $kind $arg),

@@ -8,8 +8,8 @@ use shared_inbox::Timestamp;
 
 use super::{
     Control,
-    call::{Call, Shown, get, post},
-    input::Input,
+    call::{Call, Json, get, post},
+    input::JsonBody,
 };
 use crate::{
     runtime::advance::{Advanced, ClockReading, Until},
@@ -20,10 +20,10 @@ use crate::{
 pub(super) fn calls() -> Vec<Call> {
     vec![
         get("/clock", "get_clock", "What the clock shows", |it: Control, ()| async move {
-            Ok(Shown(it.clock().await))
+            Ok(Json(it.clock().await))
         }),
-        post("/clock", "move_clock", "Moves the clock ahead", |it: Control, Input(to): Input<MoveClock>| async move {
-            it.runtime.advance(to.until()?).await.map(Shown)
+        post("/clock", "move_clock", "Moves the clock ahead", |it: Control, JsonBody(to): JsonBody<MoveClock>| async move {
+            it.runtime.advance(to.until()?).await.map(Json)
         })
         .about(
             "By `advanceSeconds`, `to` a time, or to the `nextJob`: one of the three. Everything that falls due on the \

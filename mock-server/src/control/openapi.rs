@@ -108,12 +108,12 @@ the owner of a private inbox, or else the first person of the workspace.";
 
 fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mut SchemaGenerator) -> Value {
     let mut taken = InputSchema::default();
-    (call.takes)(&mut taken, taking);
+    (call.describe_input)(&mut taken, taking);
     let mut described = json!({
         "tags": [family],
         "operationId": call.name,
         "summary": call.summary,
-        "responses": answers(call, &taken, (call.gives)(giving)),
+        "responses": answers(call, &taken, (call.describe_output)(giving)),
     });
     if !call.about.is_empty() {
         described["description"] = call.about.into();

@@ -6,9 +6,9 @@ use shared_inbox::Timestamp;
 
 use super::{
     Control,
-    call::{Made, Shown, WorldDocument, get, post},
+    call::{Created, Json, WorldDocument, get, post},
     calls::calls,
-    input::{Id, Input, Search},
+    input::{PathId, JsonBody, QueryParams},
 };
 use crate::{
     json::difference::{self, Changed},
@@ -59,7 +59,7 @@ pub struct WorldDifference {
 
 calls! {
     list "/snapshots" "list_snapshots" "The snapshots of this world"
-    fn snapshots() -> SnapshotEntry as Shown {
+    fn snapshots() -> SnapshotEntry as Json {
         |it| it.runtime.snapshots(|all| {
             let entry = |(name, at, bytes)| SnapshotEntry { name, at, bytes };
             all.list().map(entry).collect()
@@ -68,7 +68,7 @@ calls! {
 
     post "/snapshots/{id}/restore" "restore_snapshot" "Makes the world what it was at a snapshot"
         errors "404 when there is none of this name."
-    fn restore_snapshot(id name) -> () as Done {
+    fn restore_snapshot(id name) -> () as Ack {
         |it| {
             let document = it.runtime.snapshots(|all| all.get(name.as_ref()))?;
             it.put(document).await
@@ -77,19 +77,19 @@ calls! {
 
     delete "/snapshots/{id}" "delete_snapshot" "Forgets a snapshot"
         errors "404 when there is none of this name."
-    fn delete_snapshot(id name) -> () as Gone { |it| it.runtime.snapshots(|all| all.remove(name.as_ref())) }
+    fn delete_snapshot(id name) -> () as NoContent { |it| it.runtime.snapshots(|all| all.remove(name.as_ref())) }
 
     ; also [
-        post("/snapshots", "take_snapshot", "Keeps the world as it is now under a name", |it: Control, Input(new): Input<NewSnapshot>| async move {
-            it.take_snapshot(&new.name).await.map(Made)
+        post("/snapshots", "take_snapshot", "Keeps the world as it is now under a name", |it: Control, JsonBody(new): JsonBody<NewSnapshot>| async move {
+            it.take_snapshot(&new.name).await.map(Created)
         })
         .about("An older one of this name is replaced. Snapshots outlive a reset.")
         .conflict("There are 100 snapshots already."),
-        get("/snapshots/{id}", "get_snapshot", "The world document of a snapshot", |it: Control, Id(name)| async move {
+        get("/snapshots/{id}", "get_snapshot", "The world document of a snapshot", |it: Control, PathId(name)| async move {
             it.snapshot(&name).await.map(|document| WorldDocument(document.into_bytes()))
         }),
-        get("/snapshots/{id}/diff", "compare_snapshots", "What is different since a snapshot", |it: Control, (Id(name), Search(to)): (Id, Search<Other>)| async move {
-            it.compare(&name, to.to.as_deref()).await.map(Shown)
+        get("/snapshots/{id}/diff", "compare_snapshots", "What is different since a snapshot", |it: Control, (PathId(name), QueryParams(to)): (PathId, QueryParams<Other>)| async move {
+            it.compare(&name, to.to.as_deref()).await.map(Json)
         }),
     ]
 }

@@ -13,9 +13,9 @@ use tokio::{
 
 use super::{
     Control,
-    call::{Done, Gone, Made, Raw, Shown, WorldDocument, delete, get, post, put},
+    call::{Ack, NoContent, Created, EventStream, Json, WorldDocument, delete, get, post, put},
     calls::calls,
-    input::{Extension, Id, Input, Search, Whole, WriteDocument},
+    input::{Extension, PathId, JsonBody, QueryParams, RawBody, WriteDocument},
 };
 use crate::{
     http::events::{self, Followed},
@@ -83,7 +83,7 @@ calls! {
     post "/reset" "reset" "Puts the world back to its start"
         about "The world as it was at the start, the same keys, the clock too; faults and journal are cleared."
         errors "None that a world that has started could give."
-    fn reset() -> () as Done {
+    fn reset() -> () as Ack {
         |it| {
             it.runtime.reset()?;
             it.registry.index(&it.runtime);
@@ -94,7 +94,7 @@ calls! {
     paged "/requests" "list_requests" "The requests to the service so far, oldest first"
         about "The last 10,000, or a part of them. Keys never appear."
         errors "400 for a section or a status that there is not."
-    fn find_requests(query filter: RequestFilter) -> JournalEntry as Shown {
+    fn find_requests(query filter: RequestFilter) -> JournalEntry as Json {
         |it, section| {
             section.check()?;
             filter.check()?;
@@ -104,7 +104,7 @@ calls! {
 
     get "/requests/{id}" "get_request" "One request"
         errors "404 when the journal does not have it, or no longer."
-    fn request(id request) -> JournalEntry as Shown {
+    fn request(id request) -> JournalEntry as Json {
         |it| {
             let found = it.runtime.journal(|journal| journal.find(request.as_ref()));
             let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
@@ -114,10 +114,10 @@ calls! {
     }
 
     list "/jobs" "list_jobs" "What is due and when, soonest first"
-    fn jobs() -> JobEntry as Shown { |it| it.read(|world, _| world.jobs()) }
+    fn jobs() -> JobEntry as Json { |it| it.read(|world, _| world.jobs()) }
 
     list "/worlds" "list_worlds" "The worlds of this server, the main one first"
-    fn worlds() -> Ready as Shown {
+    fn worlds() -> Ready as Json {
         |it| {
             let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.plan.number, &runtime.plan.keys);
             it.registry.all().into_iter().map(ready).collect()
@@ -127,24 +127,24 @@ calls! {
     delete "/worlds/{id}" "delete_world" "Ends a world"
         about "Its keys answer 401 from now on."
         errors "404 when there is none."
-    fn delete_world(id world) -> () as Gone { |it| it.registry.delete(world.as_ref()) }
+    fn delete_world(id world) -> () as NoContent { |it| it.registry.delete(world.as_ref()) }
 
     ; also [
         get("/health", "health", "Whether the server is there", |_, ()| async {
-            Ok(Shown(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
+            Ok(Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }))
         })
             .about("The one call that needs no token, so that a container can be probed."),
         get("/openapi.json", "openapi", "This document", |_: Control, Extension(document): Extension<WriteDocument>| async move {
-            Ok(Shown(document().as_object().cloned().unwrap_or_default()))
+            Ok(Json(document().as_object().cloned().unwrap_or_default()))
         }),
         get("/state", "get_state", "The whole world as one document", |it: Control, ()| async move {
             it.runtime.document().await.map(WorldDocument)
         }),
-        put("/state", "put_state", "Makes the world what a document says", |it: Control, Whole(document)| async move {
-            it.put(document).await.map(Done)
+        put("/state", "put_state", "Makes the world what a document says", |it: Control, RawBody(document)| async move {
+            it.put(document).await.map(Ack)
         }),
-        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, Id(id)| async move {
-            Ok(Shown(it.trace(id).await))
+        get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, PathId(id)| async move {
+            Ok(Json(it.trace(id).await))
         })
         .about(
             "For the id of a request, a message, a note, an event, a document request, a booking or a conversation: \
@@ -152,17 +152,17 @@ calls! {
              they caused, and each try to deliver them. Empty for what was there from the start of the world.",
         ),
         get("/ready", "ready", "The addresses and the two keys of this world", |it: Control, ()| async move {
-            Ok(Shown(it.ready()))
+            Ok(Json(it.ready()))
         }),
         delete("/requests", "clear_requests", "Forgets the requests so far", |it: Control, ()| async move {
             it.clear_requests().await;
-            Ok(Gone(()))
+            Ok(NoContent(()))
         }),
         get(
             "/events",
             "follow",
             "Follows the world's changes",
-            |it: Control, (Search(following), Extension(stop)): (Search<events::Following>, _)| async move {
+            |it: Control, (QueryParams(following), Extension(stop)): (QueryParams<events::Following>, _)| async move {
                 let follow = |world: Option<&str>, runtime: &WorldRuntime| Followed {
                     world: world.map(str::to_owned),
                     changes: runtime.follow(),
@@ -175,12 +175,12 @@ calls! {
                         Err(_) => unknown.push(id.to_owned()),
                     }
                 }
-                Ok(Raw(events::follow(followed, unknown, stop)))
+                Ok(EventStream(events::follow(followed, unknown, stop)))
             },
         )
         .about("Server-sent events, one for each change, for pages and tools that follow the world."),
-        post("/worlds", "create_world", "A new world beside this one", |it: Control, Input(new)| async move {
-            it.create_world(new).await.map(|world| Made(world.ready()))
+        post("/worlds", "create_world", "A new world beside this one", |it: Control, JsonBody(new)| async move {
+            it.create_world(new).await.map(|world| Created(world.ready()))
         })
         .about(
             "With its own keys, data, clock, faults, journal and rate limits. The service API stays at the same \

@@ -10,7 +10,7 @@ use super::{app::App, body, response};
 use crate::{
     control::{
         Control,
-        input::{Whole, WriteDocument},
+        input::{RawBody, WriteDocument},
         openapi, table,
     },
     faults::ControlCall,
@@ -67,7 +67,7 @@ async fn route(
     mut parts: Parts,
     body: Bytes,
 ) -> http::Response<Body> {
-    parts.extensions.insert(Whole(body));
+    parts.extensions.insert(RawBody(body));
     parts.extensions.insert(openapi::document as WriteDocument);
     parts.extensions.insert(control);
     parts.extensions.insert(app.stop.clone());

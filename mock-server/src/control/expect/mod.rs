@@ -219,7 +219,7 @@ calls! {
                decided when the span is over."
         conflict "It did not happen, or too often; the sentence says what came nearest, for a bug report."
         errors "409 when it did not happen, or too often; the sentence says what came nearest. 400 for a span that is too long."
-    fn expect(body expectation: Expectation) -> ExpectationMet as Shown {
+    fn expect(body expectation: Expectation) -> ExpectationMet as Json {
         |it| {
             let mode = it.runtime.clock().mode;
             let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
