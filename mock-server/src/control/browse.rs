@@ -60,7 +60,7 @@ impl Control {
         let requests = self.runtime.journal(|journal| journal.requests());
         let mut page = self
             .runtime
-            .apart(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
+            .offload_if(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
             .await?;
         self.recognize(&mut page.items);
         Ok(page)

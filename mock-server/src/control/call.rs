@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     http::response,
-    runtime::plan::LARGE_DOCUMENT,
+    runtime::config::LARGE_DOCUMENT,
     world::{Page, Refusal, Result, Section},
 };
 
@@ -209,7 +209,7 @@ fn route(filter: MethodFilter, read: Arc<ReadInput>) -> MethodRouter {
         let (parts, _) = request.into_parts();
         let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
         let mut call = CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions };
-        let act = control.runtime.apart(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
+        let act = control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
         match act {
             Ok(Ok(act)) => act(control).await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),

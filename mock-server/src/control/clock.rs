@@ -12,7 +12,7 @@ use super::{
     input::JsonBody,
 };
 use crate::{
-    runtime::advance::{Advanced, ClockReading, Until},
+    runtime::advance::{Advanced, ClockReading, AdvanceTarget},
     world::{Refusal, Result},
 };
 
@@ -47,7 +47,7 @@ impl Control {
     ///
     /// 409 when the world is replaced or reset meanwhile.
     pub async fn advance(&self, by: Duration) -> Result<Advanced> {
-        self.runtime.advance(Until::By(by)).await
+        self.runtime.advance(AdvanceTarget::By(by)).await
     }
 
     /// Moves the clock ahead to a time, with everything that falls due on the way.
@@ -56,7 +56,7 @@ impl Control {
     ///
     /// 400 when that time has passed, 409 when the world is replaced or reset meanwhile.
     pub async fn advance_to(&self, time: Timestamp) -> Result<Advanced> {
-        self.runtime.advance(Until::Time(time)).await
+        self.runtime.advance(AdvanceTarget::Time(time)).await
     }
 
     /// Moves the clock ahead to the next job, and runs all that is due at that time. Nothing happens when there is none.
@@ -65,7 +65,7 @@ impl Control {
     ///
     /// 409 when the world is replaced or reset meanwhile.
     pub async fn run_next_job(&self) -> Result<Advanced> {
-        self.runtime.advance(Until::NextJob).await
+        self.runtime.advance(AdvanceTarget::NextJob).await
     }
 }
 
@@ -85,17 +85,17 @@ struct MoveClock {
 const MAX_ADVANCE_SECONDS: u64 = 3_155_760_000;
 
 impl MoveClock {
-    fn until(self) -> Result<Until> {
+    fn until(self) -> Result<AdvanceTarget> {
         match (self.advance_seconds, self.to, self.next_job) {
             (Some(seconds), None, None) => Duration::try_from_secs_f64(seconds)
                 .ok()
                 .filter(|by| by.as_secs() <= MAX_ADVANCE_SECONDS)
-                .map(Until::By)
+                .map(AdvanceTarget::By)
                 .ok_or_else(|| {
                     Refusal::field("advanceSeconds", "must be from 0 to 3155760000, a hundred years")
                 }),
-            (None, Some(to), None) => Ok(Until::Time(to)),
-            (None, None, Some(true)) => Ok(Until::NextJob),
+            (None, Some(to), None) => Ok(AdvanceTarget::Time(to)),
+            (None, None, Some(true)) => Ok(AdvanceTarget::NextJob),
             (None, None, Some(false)) => Err(Refusal::field("nextJob", "must be true")),
             (None, None, None) => Err(Refusal::field("advanceSeconds", "is required, or `to`, or `nextJob`")),
             _ => Err(Refusal::field(

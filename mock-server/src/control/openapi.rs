@@ -240,7 +240,7 @@ fn responses() -> Value {
         "Unauthorized": response("The server was started with --control-token, and the request does not carry it."),
         "Forbidden": response("The request was made for another server, or by a page of another one."),
         "NotFound": response("There is nothing with this id."),
-        "TooSlow": response("The body did not arrive in time."),
+        "TooSlow": response("The body did not begin_request in time."),
         "TooLarge": response("The body is larger than any world."),
     })
 }

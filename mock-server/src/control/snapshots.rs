@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     json::difference::{self, Changed},
-    runtime::plan::LARGE_DOCUMENT,
+    runtime::config::LARGE_DOCUMENT,
     world::{Refusal, Result},
 };
 
@@ -139,7 +139,7 @@ impl Control {
             let text = changes.iter().map(|changed| format!("{changed}\n")).collect();
             Ok(WorldDifference { changes, text })
         };
-        let compared = self.runtime.apart(long, compare).await?;
+        let compared = self.runtime.offload_if(long, compare).await?;
         compared.map_err(|error| Refusal::new(500, format!("A snapshot is broken: {error}.")))
     }
 }

@@ -21,7 +21,7 @@ calls! {
         errors "400 for an address that may not be sent to, 404 for an unknown owner."
     fn create_webhook(body new: CreateWebhook) -> CreatedWebhook as Created {
         |it| {
-            it.runtime.plan.settings.deliverer.targets().admit(&new.url).await?;
+            it.runtime.config.settings.deliverer.targets().admit(&new.url).await?;
             it.act("webhooks", |world, _| world.create_webhook(new))
         }
     }
@@ -82,7 +82,7 @@ calls! {
     fn check_receiver(id webhook) -> ReceiverReport as Json {
         |it| {
             let receiver = it.read(|world, now| world.receiver_under_test(webhook.as_ref(), now))?;
-            Ok(receiver_check::run(&it.runtime.plan.settings.deliverer, receiver).await)
+            Ok(receiver_check::run(&it.runtime.config.settings.deliverer, receiver).await)
         }
     }
 

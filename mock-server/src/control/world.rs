@@ -119,7 +119,7 @@ calls! {
     list "/worlds" "list_worlds" "The worlds of this server, the main one first"
     fn worlds() -> Ready as Json {
         |it| {
-            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.plan.number, &runtime.plan.keys);
+            let ready = |runtime: Arc<WorldRuntime>| it.addresses.ready(runtime.config.number, &runtime.config.keys);
             it.registry.all().into_iter().map(ready).collect()
         }
     }
@@ -193,7 +193,7 @@ calls! {
 impl Control {
     /// The addresses and keys of this world.
     pub fn ready(&self) -> Ready {
-        self.addresses.ready(self.runtime.plan.number, &self.runtime.plan.keys)
+        self.addresses.ready(self.runtime.config.number, &self.runtime.config.keys)
     }
 
     /// The whole world as one document.

@@ -28,7 +28,7 @@ impl Caller {
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
         let key = KeyHash::of(key);
         let known = registry.world_of(&key).and_then(|runtime| {
-            let (agent, request, at) = runtime.arrive_with(&key)?;
+            let (agent, request, at) = runtime.begin_authenticated_request(&key)?;
             Some((Self { runtime, agent, request }, at))
         });
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))

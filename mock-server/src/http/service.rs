@@ -26,7 +26,7 @@ use crate::{
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
-        journal::{KeptResponse, RecordedRequest, entry::Transport, split_target},
+        journal::{RecordedResponse, RecordedRequest, entry::Transport, split_target},
     },
     world::Result,
 };
@@ -144,7 +144,7 @@ async fn perform(
     if let Ok(caller) = &caller
         && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
-        caller.runtime.searchable().await;
+        caller.runtime.wait_until_searchable().await;
     }
     let performed = async move {
         match Target::of(parts.uri.path()) {
@@ -192,7 +192,7 @@ struct Record {
     entry: Option<RecordedRequest>,
     body: Bytes,
     status: Option<u16>,
-    response: Option<KeptResponse>,
+    response: Option<RecordedResponse>,
 }
 
 impl Record {
@@ -204,7 +204,7 @@ impl Record {
                 (Ok(caller), runtime, number, at)
             }
             Err(refused) => {
-                let (number, at) = app.registry.main.arrive();
+                let (number, at) = app.registry.main.begin_request();
                 (Err(refused), Arc::clone(&app.registry.main), number, at)
             }
         };
@@ -237,7 +237,7 @@ impl Record {
             response.headers_mut().insert(header::DATE, date);
         }
         self.status = Some(response.status().as_u16());
-        self.response = Some(KeptResponse::new(&response, received));
+        self.response = Some(RecordedResponse::new(&response, received));
         response
     }
 }

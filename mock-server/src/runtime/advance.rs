@@ -57,7 +57,7 @@ pub struct ClockReading {
 
 /// How far a clock is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Until {
+pub(crate) enum AdvanceTarget {
     /// By so much.
     By(Duration),
     /// To this time.
@@ -66,7 +66,7 @@ pub(crate) enum Until {
     NextJob,
 }
 
-enum Step {
+enum AdvanceStep {
     Ran,
     Wait,
     Arrived,
@@ -76,7 +76,7 @@ enum Step {
 impl WorldRuntime {
     pub(super) fn drive(self: &Arc<Self>) {
         let (runtime, wake) = (Arc::downgrade(self), Arc::clone(&self.wake));
-        self.plan.settings.runtime.spawn(async move {
+        self.config.settings.runtime.spawn(async move {
             loop {
                 let Some(wait) = runtime.upgrade().map(|runtime| runtime.tick()) else { return };
                 match wait {
@@ -91,11 +91,11 @@ impl WorldRuntime {
     fn tick(self: &Arc<Self>) -> Option<Duration> {
         let mut state = self.lock();
         let now = state.clock.now();
-        let tries = self.run_due(&mut state, now);
+        let attempts = self.run_due(&mut state, now);
         let next = state.world.next_due();
         state.planned = next;
-        let wait = next.and_then(|due| state.clock.until(due));
-        self.leave(state, tries);
+        let wait = next.and_then(|due| state.clock.time_until(due));
+        self.leave(state, attempts);
         wait
     }
 
@@ -108,32 +108,32 @@ impl WorldRuntime {
     /// that fell due or was under way has ended.
     ///
     /// Runs to its end even when nobody waits for it any more.
-    pub(crate) async fn advance(self: &Arc<Self>, until: Until) -> Result<Advanced> {
+    pub(crate) async fn advance(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
         let runtime = Arc::clone(self);
-        self.run(async move { runtime.advance_now(until).await }).await
+        self.run(async move { runtime.advance_in_turn(until).await }).await
     }
 
-    async fn advance_now(self: &Arc<Self>, until: Until) -> Result<Advanced> {
+    async fn advance_in_turn(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
         let _turn = self.moving.lock().await;
         let (target, epoch) = {
             let mut state = self.lock();
             let now = state.clock.now();
             let target = match until {
-                Until::By(by) => now + by,
-                Until::Time(time) if time < now => {
+                AdvanceTarget::By(by) => now + by,
+                AdvanceTarget::Time(time) if time < now => {
                     return Err(Refusal::field("to", format!("has passed: the clock shows {now}")));
                 }
-                Until::Time(time) => time,
-                Until::NextJob => now,
+                AdvanceTarget::Time(time) => time,
+                AdvanceTarget::NextJob => now,
             };
             state.fired = Some(Vec::new());
             (target, state.epoch)
         };
-        self.walk(target, epoch).await?;
-        if until == Until::NextJob {
+        self.advance_to(target, epoch).await?;
+        if until == AdvanceTarget::NextJob {
             // Only now: a try that was under way may have put something before all others.
             let next = self.next_due();
-            self.walk(next.unwrap_or(target), epoch).await?;
+            self.advance_to(next.unwrap_or(target), epoch).await?;
         }
         let mut state = self.lock();
         let mut fired = state.fired.take().unwrap_or_default();
@@ -145,14 +145,14 @@ impl WorldRuntime {
         Ok(Advanced { now: state.clock.now(), fired })
     }
 
-    async fn walk(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<()> {
+    async fn advance_to(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Result<()> {
         let mut began = Instant::now();
         loop {
             let mut ended = std::pin::pin!(self.attempt_ended.notified());
             ended.as_mut().enable();
             match self.step(target, epoch) {
-                Step::Ran if began.elapsed() < LOCK_SHARE_INTERVAL => {}
-                Step::Ran => {
+                AdvanceStep::Ran if began.elapsed() < LOCK_SHARE_INTERVAL => {}
+                AdvanceStep::Ran => {
                     tokio::task::yield_now().await;
                     if self.waiting.load(Ordering::Relaxed) > 0 {
                         // The lock goes to whoever asks first, and that would be us.
@@ -160,9 +160,9 @@ impl WorldRuntime {
                     }
                     began = Instant::now();
                 }
-                Step::Wait => ended.await,
-                Step::Arrived => return Ok(()),
-                Step::Replaced => {
+                AdvanceStep::Wait => ended.await,
+                AdvanceStep::Arrived => return Ok(()),
+                AdvanceStep::Replaced => {
                     return Err(Refusal::new(409, "The world was replaced while its clock was being moved."));
                 }
             }
@@ -170,24 +170,24 @@ impl WorldRuntime {
     }
 
     /// One step on the way to `target`: to the next job, unless a try under way could still cause something earlier.
-    fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> Step {
+    fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> AdvanceStep {
         let mut state = self.lock();
         if state.epoch != epoch {
-            return Step::Replaced;
+            return AdvanceStep::Replaced;
         }
         let horizon = state.world.webhooks_horizon();
         match state.world.next_due() {
             Some(due) if due <= target && horizon.is_none_or(|horizon| due < horizon) => {
                 state.clock.move_to(due);
                 let now = state.clock.now();
-                let tries = self.run_due(&mut state, now);
-                self.leave(state, tries);
-                Step::Ran
+                let attempts = self.run_due(&mut state, now);
+                self.leave(state, attempts);
+                AdvanceStep::Ran
             }
-            _ if horizon.is_some() => Step::Wait,
+            _ if horizon.is_some() => AdvanceStep::Wait,
             _ => {
                 state.clock.move_to(target);
-                Step::Arrived
+                AdvanceStep::Arrived
             }
         }
     }

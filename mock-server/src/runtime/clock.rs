@@ -49,7 +49,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// A clock that starts at `start`; a real one starts there only when that lies ahead.
-    pub(crate) fn starting(mode: ClockMode, start: Timestamp) -> Self {
+    pub(crate) fn new(mode: ClockMode, start: Timestamp) -> Self {
         let ahead = match mode {
             ClockMode::Real => start.duration_since(Timestamp::now()),
             ClockMode::Manual => Duration::ZERO,
@@ -73,7 +73,7 @@ impl Clock {
     }
 
     /// How long the machine has to wait until this clock shows `due`; never, when it stands still.
-    pub(crate) fn until(&mut self, due: Timestamp) -> Option<Duration> {
+    pub(crate) fn time_until(&mut self, due: Timestamp) -> Option<Duration> {
         match self.mode {
             ClockMode::Real => Some(due.duration_since(self.now())),
             ClockMode::Manual => None,
@@ -87,7 +87,7 @@ pub(crate) struct HttpDate(Option<(i64, HeaderValue)>);
 
 impl HttpDate {
     /// `None` outside the years that HTTP can write.
-    pub(crate) fn of(&mut self, at: Timestamp) -> Option<HeaderValue> {
+    pub(crate) fn format(&mut self, at: Timestamp) -> Option<HeaderValue> {
         if let Some((second, text)) = &self.0
             && *second == at.as_secs()
         {

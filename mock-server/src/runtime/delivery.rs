@@ -51,15 +51,15 @@ pub(crate) struct Deliverer(Arc<Inner>);
 
 struct Inner {
     targets: WebhookTargets,
-    answer_within: Duration,
-    local: Lazy,
-    public: Lazy,
-    prompt: Semaphore,
+    response_timeout: Duration,
+    local: LazyClient,
+    public: LazyClient,
+    permits: Semaphore,
     slow: Semaphore,
 }
 
 /// A client, made when it is first needed: reading the machine's certificates takes longer than the server's start.
-type Lazy = OnceLock<Option<Client>>;
+type LazyClient = OnceLock<Option<Client>>;
 
 redacted_debug!(Deliverer {});
 
@@ -94,17 +94,17 @@ pub(crate) enum NoResponse {
 
 impl Deliverer {
     /// Sends where `targets` lets it, and waits so long for each answer.
-    pub(crate) fn new(targets: WebhookTargets, answer_within: Duration) -> Self {
+    pub(crate) fn new(targets: WebhookTargets, response_timeout: Duration) -> Self {
         // The HTTP library takes the TLS provider of the process and panics where there is none.
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             _ = rustls::crypto::ring::default_provider().install_default();
         }
         Self(Arc::new(Inner {
             targets,
-            answer_within,
+            response_timeout,
             local: OnceLock::new(),
             public: OnceLock::new(),
-            prompt: Semaphore::new(MAX_CONCURRENT),
+            permits: Semaphore::new(MAX_CONCURRENT),
             slow: Semaphore::new(MAX_CONCURRENT_SLOW),
         }))
     }
@@ -121,7 +121,7 @@ impl Deliverer {
         fault: Option<FaultMatch>,
         at: impl FnOnce() -> Timestamp,
     ) -> AttemptOutcome {
-        let places = if request.slow { &self.0.slow } else { &self.0.prompt };
+        let places = if request.slow { &self.0.slow } else { &self.0.permits };
         // Never closed; were it so, the try would simply be made.
         let _place = places.acquire().await.ok();
         let at = at();
@@ -162,7 +162,7 @@ impl Deliverer {
             Act::Drop(When::Before) => return nothing(Err(NoResponse::Refused)),
             Act::Status { status, when: When::Before } => return nothing(Ok(status)),
             Act::Truncate(bytes) => {
-                return self.cut(&request.url, headers, request.body.clone(), bytes).await;
+                return self.post_truncated(&request.url, headers, request.body.clone(), bytes).await;
             }
             _ => {}
         }
@@ -183,7 +183,7 @@ impl Deliverer {
     }
 
     /// Posts only the first bytes of a body and then goes away.
-    async fn cut(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> PostOutcome {
+    async fn post_truncated(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> PostOutcome {
         let started = Instant::now();
         let exchange = async {
             let length = body.len();
@@ -197,14 +197,14 @@ impl Deliverer {
             Err(NoResponse::Cut)
         };
         let result =
-            tokio::time::timeout(self.0.answer_within, exchange).await.unwrap_or(Err(NoResponse::Cut));
+            tokio::time::timeout(self.0.response_timeout, exchange).await.unwrap_or(Err(NoResponse::Cut));
         PostOutcome { result, took: started.elapsed(), response: None }
     }
 
     /// Posts a body with these headers; never longer than the time for an answer.
     pub(crate) async fn post(&self, url: &str, headers: &SignedHeaders, body: Bytes) -> PostOutcome {
         let started = Instant::now();
-        let within = self.0.answer_within;
+        let within = self.0.response_timeout;
         let answer = tokio::time::timeout(within, self.exchange(url, headers, body)).await;
         let (result, response) = match answer.unwrap_or(Err(NoResponse::TimedOut(within))) {
             Ok((status, response)) => (Ok(status), Some(response)),
@@ -238,7 +238,7 @@ impl Deliverer {
         body: Bytes,
     ) -> Result<(u16, ReceiverResponse), NoResponse> {
         let mut response =
-            self.request(url, headers).await?.body(body).send().await.map_err(|error| reason(&error))?;
+            self.request(url, headers).await?.body(body).send().await.map_err(|error| classify_error(&error))?;
         let (mut read, mut kept) = (0, Vec::new());
         while let Ok(Some(chunk)) = response.chunk().await {
             kept.extend_from_slice(&chunk[..chunk.len().min(MAX_RESPONSE_KEPT - kept.len())]);
@@ -283,7 +283,7 @@ impl Inner {
 }
 
 /// Sorts an error by what is at the bottom of it. No text of the error is passed on: it may name the address.
-fn reason(error: &reqwest::Error) -> NoResponse {
+fn classify_error(error: &reqwest::Error) -> NoResponse {
     let mut at: Option<&(dyn std::error::Error + 'static)> = error.source();
     while let Some(cause) = at {
         if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {

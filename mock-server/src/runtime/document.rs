@@ -36,7 +36,7 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
     };
     let world = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, reason) = explain(&error);
-        in_item(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
+        find_item_problem(document, &field).unwrap_or_else(|| refuse(error.inner(), &field, &reason))
     })?;
     json.end().map_err(|error| refuse(&error, "", "is followed by something else"))?;
     Ok(world)
@@ -46,7 +46,7 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
 const MAX_PROBLEMS: usize = 20;
 
 /// The refusal of a document that can be read, and in which something does not fit together.
-pub(crate) fn unsound(document: &[u8], all: &Problems) -> Refusal {
+pub(crate) fn refuse_unsound(document: &[u8], all: &Problems) -> Refusal {
     let problems = all.iter().take(MAX_PROBLEMS).map(|problem| match line(document, &problem.field) {
         Some(line) => format!("line {line}: {problem}"),
         None => problem.to_string(),
@@ -60,7 +60,7 @@ pub(crate) fn unsound(document: &[u8], all: &Problems) -> Refusal {
 
 /// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor
 /// line. Reads it once more as what it says it is.
-fn in_item(document: &[u8], field: &str) -> Option<Refusal> {
+fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
     let (text, raw) = find(document, field)?;
     let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
     let kind = item.remove("type")?;
@@ -74,16 +74,16 @@ fn in_item(document: &[u8], field: &str) -> Option<Refusal> {
         _ => None,
     }?;
     let field = if inner.is_empty() { field.to_owned() } else { format!("{field}.{inner}") };
-    let line = line(document, &field).unwrap_or_else(|| line_of(text, raw));
+    let line = line(document, &field).unwrap_or_else(|| line_number_at(text, raw));
     Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
 }
 
 /// The line on which a field such as `conversations[3].mailbox` stands, or as much of its path as there is.
 fn line(document: &[u8], field: &str) -> Option<usize> {
-    find(document, field).map(|(text, raw)| line_of(text, raw))
+    find(document, field).map(|(text, raw)| line_number_at(text, raw))
 }
 
-fn line_of(text: &str, part: &RawValue) -> usize {
+fn line_number_at(text: &str, part: &RawValue) -> usize {
     let before = (part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
 }
@@ -118,12 +118,12 @@ pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> 
     match reason.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         Some(missing) if path.is_empty() => (missing.to_owned(), "is required".to_owned()),
         Some(missing) => (format!("{path}.{missing}"), "is required".to_owned()),
-        None => (path, plain(reason)),
+        None => (path, in_json_terms(reason)),
     }
 }
 
 /// What the parser says, in words of JSON: whoever writes a body need not know the types of this program.
-fn plain(reason: &str) -> String {
+fn in_json_terms(reason: &str) -> String {
     let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
         .iter()
         .find(|start| reason.starts_with(**start))
@@ -158,7 +158,7 @@ fn plain(reason: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::in_json_terms;
 
     #[test]
     fn what_the_parser_says_comes_in_words_of_json() {
@@ -175,7 +175,7 @@ mod tests {
             ("invalid type: map, expected a string", "must be a string"),
             ("must start with `usr_`", "must start with `usr_`"),
         ] {
-            assert_eq!(plain(said), plainly);
+            assert_eq!(in_json_terms(said), plainly);
         }
     }
 }

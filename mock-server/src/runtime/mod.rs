@@ -2,7 +2,7 @@
 //! they fall due.
 //!
 //! [`WorldRuntime::enter`] is the one door to the world. Whoever goes in first lets happen what has fallen due by then, so an
-//! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook tries are made
+//! answer never shows a world that is behind its clock, however late the driver wakes up. Webhook attempts are made
 //! outside the lock, and what came of them is taken back in.
 //!
 //! Nobody waits for what takes long with a large world: `state` has what is about all of it, `advance` the
@@ -14,7 +14,7 @@ pub(crate) mod clock;
 pub(crate) mod delivery;
 pub(crate) mod document;
 pub(crate) mod journal;
-pub(crate) mod plan;
+pub(crate) mod config;
 pub(crate) mod registry;
 pub(crate) mod snapshots;
 mod state;
@@ -37,8 +37,8 @@ use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
-    journal::{Journal, KeptResponse, RecordedRequest},
-    plan::{Beginning, Plan},
+    journal::{Journal, RecordedResponse, RecordedRequest},
+    config::{InitialState, WorldConfig},
     snapshots::Snapshots,
     worker::Worker,
 };
@@ -55,8 +55,8 @@ const MAX_JOBS_PER_TURN: usize = 32;
 const MAX_CHANGES_BEHIND: usize = 1_024;
 
 pub(crate) struct WorldRuntime {
-    pub(crate) plan: Plan,
-    beginning: Beginning,
+    pub(crate) config: WorldConfig,
+    beginning: InitialState,
     state: Mutex<State>,
     /// How many wait for the lock.
     waiting: AtomicUsize,
@@ -92,7 +92,7 @@ struct State {
 }
 
 impl WorldRuntime {
-    fn new(plan: Plan, beginning: Beginning, world: World, clock: Clock, worker: Arc<Worker>) -> Self {
+    fn new(config: WorldConfig, beginning: InitialState, world: World, clock: Clock, worker: Arc<Worker>) -> Self {
         let state = State {
             world,
             worker,
@@ -107,7 +107,7 @@ impl WorldRuntime {
             date: HttpDate::default(),
         };
         Self {
-            plan,
+            config,
             beginning,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
@@ -138,10 +138,10 @@ impl WorldRuntime {
     pub(crate) fn enter<R>(self: &Arc<Self>, act: impl FnOnce(&mut World, Timestamp) -> R) -> R {
         let mut state = self.lock();
         let now = state.clock.now();
-        let mut tries = self.run_due(&mut state, now);
+        let mut attempts = self.run_due(&mut state, now);
         let result = act(&mut state.world, now);
-        tries.extend(self.run_due(&mut state, now));
-        self.leave(state, tries);
+        attempts.extend(self.run_due(&mut state, now));
+        self.leave(state, attempts);
         result
     }
 
@@ -170,7 +170,7 @@ impl WorldRuntime {
     fn leave(
         self: &Arc<Self>,
         state: MutexGuard<'_, State>,
-        tries: Vec<(AttemptRequest, Option<FaultMatch>)>,
+        attempts: Vec<(AttemptRequest, Option<FaultMatch>)>,
     ) {
         let sooner = match (state.world.next_due(), state.planned) {
             (Some(due), Some(planned)) => due < planned,
@@ -180,12 +180,12 @@ impl WorldRuntime {
         if sooner {
             self.wake.notify_one();
         }
-        for (request, fault) in tries {
+        for (request, fault) in attempts {
             let runtime = Arc::clone(self);
-            self.plan.settings.runtime.spawn(async move {
+            self.config.settings.runtime.spawn(async move {
                 let due = request.due;
                 let outcome = runtime
-                    .plan
+                    .config
                     .settings
                     .deliverer
                     .perform(request, fault, || runtime.attempt_time(due))
@@ -197,11 +197,11 @@ impl WorldRuntime {
         }
     }
 
-    /// Runs all jobs that are due, each at its own time; gives out the webhook tries among them. While the clock is being
+    /// Runs all jobs that are due, each at its own time; gives out the webhook attempts among them. While the clock is being
     /// moved it is no more than a few at a time: whoever moves it comes for the rest.
     fn run_due(&self, state: &mut State, now: Timestamp) -> Vec<(AttemptRequest, Option<FaultMatch>)> {
         let most = if state.fired.is_some() { MAX_JOBS_PER_TURN } else { usize::MAX };
-        let mut tries = Vec::new();
+        let mut attempts = Vec::new();
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
@@ -216,7 +216,7 @@ impl WorldRuntime {
                             state.world.hold_attempt(&request, SWAP_TIMEOUT, true);
                             continue;
                         }
-                        fault => tries.push((request, fault)),
+                        fault => attempts.push((request, fault)),
                     }
                     job
                 }
@@ -226,7 +226,7 @@ impl WorldRuntime {
                 log.push(job);
             }
         }
-        tries
+        attempts
     }
 
     fn notify_change(&self, state: &mut State, cause: Cause, what: &str) {
@@ -266,7 +266,7 @@ impl WorldRuntime {
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        let done = self.plan.settings.runtime.spawn(work).await;
+        let done = self.config.settings.runtime.spawn(work).await;
         done.unwrap_or_else(|_| Err(Refusal::new(500, "The server is stopping.")))
     }
 
@@ -304,13 +304,13 @@ impl WorldRuntime {
     }
 
     /// A request comes in that nobody's key vouches for: its number in the journal, and the time.
-    pub(crate) fn arrive(&self) -> (u64, Timestamp) {
+    pub(crate) fn begin_request(&self) -> (u64, Timestamp) {
         let mut state = self.lock();
         (state.journal.begin(), state.clock.now())
     }
 
     /// A request comes in with a key: whose it is too. `None` when the key is worth nothing here.
-    pub(crate) fn arrive_with(&self, key: &KeyHash) -> Option<(AgentId, u64, Timestamp)> {
+    pub(crate) fn begin_authenticated_request(&self, key: &KeyHash) -> Option<(AgentId, u64, Timestamp)> {
         let mut state = self.lock();
         let agent = state.world.authenticate(key)?;
         Some((agent, state.journal.begin(), state.clock.now()))
@@ -320,11 +320,11 @@ impl WorldRuntime {
     pub(crate) fn http_date(&self) -> Option<HeaderValue> {
         let mut state = self.lock();
         let now = state.clock.now();
-        state.date.of(now)
+        state.date.format(now)
     }
 
     /// Enters a request that is over, and tells those who wait for one or follow them.
-    pub(crate) fn record_request(&self, entry: RecordedRequest, response: Option<KeptResponse>) {
+    pub(crate) fn record_request(&self, entry: RecordedRequest, response: Option<RecordedResponse>) {
         self.lock().journal.push(entry, response);
         self.woken.notify_waiters();
         if let Some(ended) = self.ended.get() {
@@ -337,10 +337,10 @@ impl Drop for WorldRuntime {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let world = mem::take(&mut state.world);
-        if let Beginning::Read(world, _) = mem::replace(&mut self.beginning, Beginning::Empty) {
-            state.worker.take_down(*world);
+        if let InitialState::Read(world, _) = mem::replace(&mut self.beginning, InitialState::Empty) {
+            state.worker.drop_world(*world);
         }
-        state.worker.take_down(world);
+        state.worker.drop_world(world);
         // So that the driver sees that there is nothing left to drive.
         self.wake.notify_one();
     }

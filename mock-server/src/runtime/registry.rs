@@ -12,7 +12,7 @@ use super::{
     WorldRuntime,
     clock::ClockMode,
     document::Origin,
-    plan::{LARGE_DOCUMENT, Plan, Settings},
+    config::{LARGE_DOCUMENT, WorldConfig, Settings},
     worker::Worker,
 };
 use crate::world::{KeyHash, Keys, Refusal, Result};
@@ -35,19 +35,19 @@ struct Worlds {
     /// world keeps them.
     keys: BTreeSet<(KeyHash, u64)>,
     /// The keys of each world, as they stand in `keys`.
-    held: BTreeMap<u64, Vec<KeyHash>>,
-    made: u64,
+    keys_by_world: BTreeMap<u64, Vec<KeyHash>>,
+    created: u64,
 }
 
 impl Worlds {
     /// These are the keys of a world from now on.
-    fn hold(&mut self, number: u64, hashes: Vec<KeyHash>) {
-        for gone in self.held.remove(&number).into_iter().flatten() {
+    fn set_keys(&mut self, number: u64, hashes: Vec<KeyHash>) {
+        for gone in self.keys_by_world.remove(&number).into_iter().flatten() {
             self.keys.remove(&(gone, number));
         }
         self.keys.extend(hashes.iter().map(|hash| (*hash, number)));
         if !hashes.is_empty() {
-            self.held.insert(number, hashes);
+            self.keys_by_world.insert(number, hashes);
         }
     }
 }
@@ -55,7 +55,7 @@ impl Worlds {
 impl WorldRegistry {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self> {
         let main =
-            WorldRuntime::start(Plan::new(0, Keys::fixed(), settings.clone()), origin, Arc::default())?;
+            WorldRuntime::start(WorldConfig::new(0, Keys::fixed(), settings.clone()), origin, Arc::default())?;
         let registry = Self { settings, main, worlds: RwLock::default() };
         registry.index(&registry.main);
         Ok(registry)
@@ -92,14 +92,14 @@ impl WorldRegistry {
 
     /// Looks up again which keys this world has.
     pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
-        let number = runtime.plan.number;
+        let number = runtime.config.number;
         // Locked first: of two who look at once, the one who saw less must not be the last to write.
         let mut worlds = self.write();
         let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
         if number != 0 && !worlds.others.contains_key(&number) {
             return;
         }
-        worlds.hold(number, hashes);
+        worlds.set_keys(number, hashes);
     }
 
     /// A new world beside the others; one that takes long to read is read by its worker.
@@ -129,13 +129,13 @@ impl WorldRegistry {
                 let full = format!("There are {MAX_WORLDS} worlds already; delete those that are done with.");
                 return Err(Refusal::new(409, full));
             }
-            worlds.made += 1;
-            worlds.made
+            worlds.created += 1;
+            worlds.created
         };
         let mut settings = self.settings.clone();
         settings.clock = clock.unwrap_or(settings.clock);
         let runtime =
-            WorldRuntime::start(Plan::new(number, Keys::numbered(number), settings), origin, worker)?;
+            WorldRuntime::start(WorldConfig::new(number, Keys::numbered(number), settings), origin, worker)?;
         self.write().others.insert(number, Arc::clone(&runtime));
         self.index(&runtime);
         Ok(runtime)
@@ -146,7 +146,7 @@ impl WorldRegistry {
         let number = number(id)?;
         let mut worlds = self.write();
         let runtime = worlds.others.remove(&number).ok_or_else(|| Refusal::no_such("world"))?;
-        worlds.hold(number, Vec::new());
+        worlds.set_keys(number, Vec::new());
         // Nobody has to wait while it is taken down.
         drop(worlds);
         drop(runtime);
@@ -187,13 +187,13 @@ mod tests {
         for _ in 0..20 {
             let world = registry.create(Origin::Demo, None, Arc::default()).expect("a world");
             tokio::task::yield_now().await;
-            registry.delete(&world_id(world.plan.number)).expect("it was there");
+            registry.delete(&world_id(world.config.number)).expect("it was there");
         }
         while runtime.metrics().num_alive_tasks() > alone {
             tokio::task::yield_now().await;
         }
         assert!(
-            registry.read().held.len() == 1 && registry.read().keys.len() == 2,
+            registry.read().keys_by_world.len() == 1 && registry.read().keys.len() == 2,
             "only the main world's keys are left"
         );
     }

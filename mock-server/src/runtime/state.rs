@@ -15,7 +15,7 @@ use super::{
     change::Cause,
     clock::{Clock, ClockMode},
     document::Origin,
-    plan::{LARGE_DOCUMENT, LARGE_WORLD, Plan},
+    config::{LARGE_DOCUMENT, LARGE_WORLD, WorldConfig},
     worker::Worker,
 };
 use crate::{
@@ -25,16 +25,16 @@ use crate::{
 
 impl WorldRuntime {
     /// Builds the world and starts its driver.
-    pub(crate) fn start(plan: Plan, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>> {
-        let (beginning, world, clock) = plan.begin(origin)?;
-        let runtime = Arc::new(Self::new(plan, beginning, world, clock, worker));
+    pub(crate) fn start(config: WorldConfig, origin: Origin, worker: Arc<Worker>) -> Result<Arc<Self>> {
+        let (beginning, world, clock) = config.begin(origin)?;
+        let runtime = Arc::new(Self::new(config, beginning, world, clock, worker));
         runtime.drive();
-        runtime.read_ahead();
+        runtime.index_in_background();
         Ok(runtime)
     }
 
     /// Does what may take long on the thread of the world's worker.
-    pub(crate) async fn apart<R: Send + 'static>(
+    pub(crate) async fn offload_if<R: Send + 'static>(
         &self,
         long: bool,
         work: impl FnOnce() -> R + Send + 'static,
@@ -47,24 +47,24 @@ impl WorldRuntime {
     }
 
     /// Reads what the first search needs, before it comes.
-    pub(super) fn read_ahead(&self) {
+    pub(super) fn index_in_background(&self) {
         let state = self.lock();
         if let Some(read) = state.world.unread() {
-            state.worker.begin(read);
+            state.worker.submit(read);
         }
     }
 
     /// Waits until everything is read that a search needs, so that it does not keep others waiting.
-    pub(crate) async fn searchable(&self) {
+    pub(crate) async fn wait_until_searchable(&self) {
         let unread = self.lock().world.unread();
         if let Some(read) = unread {
-            let _ = self.apart(true, read).await;
+            let _ = self.offload_if(true, read).await;
         }
     }
 
     /// The world as it was at the start, its clock too; no faults, an empty journal.
     pub(crate) fn reset(self: &Arc<Self>) -> Result<()> {
-        let (world, clock) = self.plan.begin_again(&self.beginning)?;
+        let (world, clock) = self.config.restart(&self.beginning)?;
         let mut state = self.lock();
         state.faults = Faults::default();
         state.journal.clear();
@@ -75,7 +75,7 @@ impl WorldRuntime {
     /// The whole world as one document.
     pub(crate) async fn document(self: &Arc<Self>) -> Result<Vec<u8>> {
         let world = self.enter(|world, now| world.data(now));
-        let written = self.apart(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
+        let written = self.offload_if(world.size() > LARGE_WORLD, move || serde_json::to_vec(&world)).await?;
         written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
     }
 
@@ -83,7 +83,7 @@ impl WorldRuntime {
     pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<()> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;
-        let read = move || runtime.plan.read(document);
+        let read = move || runtime.config.read(document);
         let worker = Arc::<Worker>::default();
         let (world, saved) = if long { worker.run(read).await?? } else { read()? };
         let mut state = self.lock();
@@ -92,9 +92,9 @@ impl WorldRuntime {
             (ClockMode::Manual, Some(saved)) => saved,
             (_, saved) => saved.map_or(now, |saved| saved.max(now)),
         };
-        let clock = Clock::starting(self.plan.settings.clock, start);
+        let clock = Clock::new(self.config.settings.clock, start);
         self.replace(state, world, clock, worker, "restore");
-        self.read_ahead();
+        self.index_in_background();
         Ok(())
     }
 
@@ -114,9 +114,9 @@ impl WorldRuntime {
         state.planned = None;
         self.notify_change(&mut state, Cause::State, what);
         let now = state.clock.now();
-        let tries = self.run_due(&mut state, now);
-        self.leave(state, tries);
+        let attempts = self.run_due(&mut state, now);
+        self.leave(state, attempts);
         self.attempt_ended.notify_waiters();
-        worker.take_down(old);
+        worker.drop_world(old);
     }
 }

@@ -76,7 +76,7 @@ pub(crate) enum Forbidden {
     #[error("must not hold a user name or password")]
     Credentials,
     #[error("must be https")]
-    Plain,
+    NotHttps,
     #[error("must be public; this is {0}")]
     Address(&'static str),
     #[error("the name cannot be found")]
@@ -96,7 +96,7 @@ impl Route {
     fn admits(self, ip: IpAddr) -> Result<(), Forbidden> {
         match (self, reserved(ip)) {
             (Route::Local, Some(LOOPBACK)) | (Route::Public, None) => Ok(()),
-            (Route::Local, None) => Err(Forbidden::Plain),
+            (Route::Local, None) => Err(Forbidden::NotHttps),
             (_, Some(kind)) => Err(Forbidden::Address(kind)),
         }
     }
@@ -139,7 +139,7 @@ impl WebhookTargets {
 
     fn explain(&self, why: Forbidden) -> String {
         match (self.mode, why) {
-            (Mode::Loopback, Forbidden::Plain | Forbidden::Address(_)) => {
+            (Mode::Loopback, Forbidden::NotHttps | Forbidden::Address(_)) => {
                 format!("{why}, or be on this machine (http://127.0.0.1:PORT/path)")
             }
             _ => why.to_string(),
@@ -158,13 +158,13 @@ impl WebhookTargets {
             return Err(Forbidden::Credentials);
         }
         if !secure && self.mode == Mode::Public {
-            return Err(Forbidden::Plain);
+            return Err(Forbidden::NotHttps);
         }
         // The parser has turned every spelling of a number (decimal, octal, hexadecimal, short) into dotted form.
         let host = url.host_str().unwrap_or_default();
         let ips = match host.trim_start_matches('[').trim_end_matches(']').parse() {
             Ok(ip) => vec![ip],
-            Err(_) => match self.find(host).await {
+            Err(_) => match self.look_up(host).await {
                 Err(Forbidden::NotFound) => Vec::new(),
                 found => found?,
             },
@@ -174,13 +174,13 @@ impl WebhookTargets {
             Mode::Loopback if local => Ok(Route::Local),
             _ => match Route::Public.admits_all(&ips) {
                 // A name that cannot be found may appear later, but not on this machine.
-                Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::Plain),
+                Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::NotHttps),
                 admitted => admitted.map(|()| Route::Public),
             },
         }
     }
 
-    async fn find(&self, host: &str) -> Result<Vec<IpAddr>, Forbidden> {
+    async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, Forbidden> {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         if name.is_empty() {
             return Err(Forbidden::Malformed);
@@ -200,20 +200,20 @@ impl WebhookTargets {
 
     /// A resolver for the HTTP client that gives it only addresses that `route` admits.
     pub(crate) fn resolver(&self, route: Route) -> Arc<dyn Resolve> {
-        Arc::new(Checked { targets: self.clone(), route })
+        Arc::new(CheckedResolver { targets: self.clone(), route })
     }
 }
 
-struct Checked {
+struct CheckedResolver {
     targets: WebhookTargets,
     route: Route,
 }
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (targets, route) = (self.targets.clone(), self.route);
         Box::pin(async move {
-            let ips = targets.find(name.as_str()).await?;
+            let ips = targets.look_up(name.as_str()).await?;
             route.admits_all(&ips)?;
             let addresses: Addrs = Box::new(ips.into_iter().map(|ip| SocketAddr::new(ip, 0)));
             Ok(addresses)

@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::plan::LARGE_WORLD;
+use super::config::LARGE_WORLD;
 use crate::world::{Refusal, Result, World};
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -26,7 +26,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Does something when its turn has come.
-    pub(crate) fn begin(&self, work: impl FnOnce() + Send + 'static) {
+    pub(crate) fn submit(&self, work: impl FnOnce() + Send + 'static) {
         match self.queue.get_or_init(spawn_thread) {
             // It waits as long as there is someone who could send.
             Some(queue) => drop(queue.send(Box::new(work))),
@@ -35,9 +35,9 @@ impl Worker {
     }
 
     /// Takes a world down; a large one when its turn has come.
-    pub(super) fn take_down(&self, world: World) {
+    pub(super) fn drop_world(&self, world: World) {
         if world.size() > LARGE_WORLD {
-            self.begin(move || drop(world));
+            self.submit(move || drop(world));
         }
     }
 
@@ -47,7 +47,7 @@ impl Worker {
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R> {
         let (done, result) = oneshot::channel();
-        self.begin(move || drop(done.send(work())));
+        self.submit(move || drop(done.send(work())));
         result.await.map_err(|_| Refusal::new(500, "Try again shortly."))
     }
 }
@@ -86,7 +86,7 @@ mod tests {
             static HELD: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
         }
         let (worker, (held, gone)) = (Worker::default(), mpsc::channel());
-        worker.begin(|| HELD.set(Some(held)));
+        worker.submit(|| HELD.set(Some(held)));
         drop(worker);
         assert!(gone.recv().is_err(), "what a thread holds goes with it");
     }

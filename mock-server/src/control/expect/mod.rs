@@ -11,7 +11,7 @@ use shared_inbox::{Timestamp, WebhookId};
 
 use super::{Control, calls::calls};
 use crate::{
-    runtime::{advance::Until, clock::ClockMode},
+    runtime::{advance::AdvanceTarget, clock::ClockMode},
     world::{DeliveryFilter, Refusal, Result},
 };
 
@@ -259,7 +259,7 @@ calls! {
 impl Control {
     /// Moves the clock on from job to job until it is decided, or the span is over.
     async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
-        let mut now = self.runtime.advance(Until::By(Duration::ZERO)).await?.now;
+        let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;
         let end = now + span;
         loop {
             let found = self.items(expectation).await;
@@ -267,7 +267,7 @@ impl Control {
                 return Ok(found);
             }
             let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
-            now = self.runtime.advance(Until::Time(next.max(now))).await?.now;
+            now = self.runtime.advance(AdvanceTarget::Time(next.max(now))).await?.now;
         }
     }
 

@@ -84,8 +84,8 @@ fn responses() -> Value {
             "There is no such conversation.",
         ),
         "TooSlow": response(
-            "The body did not arrive in time. Nothing happened.",
-            "The body did not arrive in time.",
+            "The body did not begin_request in time. Nothing happened.",
+            "The body did not begin_request in time.",
         ),
         "TooLarge": response(
             "The body is larger than any good request can be. Nothing happened.",

@@ -46,15 +46,15 @@ pub(crate) struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    fn fits(&self, filter: &RequestFilter) -> bool {
+    fn matches(&self, filter: &RequestFilter) -> bool {
         filter.transport.is_none_or(|transport| transport == self.transport)
             && filter.method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(self.method.as_str()))
-            && filter.status.as_ref().is_none_or(|status| answered(self.status, status))
-            && filter.q.as_ref().is_none_or(|q| self.has(q))
+            && filter.status.as_ref().is_none_or(|status| status_matches(self.status, status))
+            && filter.q.as_ref().is_none_or(|q| self.contains(q))
     }
 
     /// Whether a text is in it, whatever its case.
-    fn has(&self, text: &str) -> bool {
+    fn contains(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
         has(&self.target)
@@ -66,7 +66,7 @@ impl RecordedRequest {
         self.target.len() + self.body.len()
     }
 
-    fn present(&self, response: Option<&KeptResponse>) -> JournalEntry {
+    fn to_entry(&self, response: Option<&RecordedResponse>) -> JournalEntry {
         let request_body = present_body(&self.body);
         let params = (self.transport == Transport::Mcp).then(|| &request_body["params"]);
         let call = params.filter(|_| request_body["method"] == "tools/call");
@@ -104,7 +104,7 @@ impl RecordedRequest {
     }
 }
 
-fn answered(status: Option<u16>, wanted: &str) -> bool {
+fn status_matches(status: Option<u16>, wanted: &str) -> bool {
     match (status, wanted.strip_suffix("xx")) {
         (None, _) => wanted == "none",
         (Some(status), Some(class)) => (status / 100).to_string() == class,
@@ -139,12 +139,12 @@ pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 /// The response that a client received, as it is kept.
-pub(crate) struct KeptResponse {
+pub(crate) struct RecordedResponse {
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl KeptResponse {
+impl RecordedResponse {
     /// Keeps a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
@@ -166,12 +166,12 @@ pub(crate) fn split_target(target: &str) -> (&str, &str) {
 
 /// A request, and its response for as long as there is room for it.
 #[derive(Clone)]
-struct Kept {
+struct JournalRecord {
     entry: Arc<RecordedRequest>,
-    response: Option<Arc<KeptResponse>>,
+    response: Option<Arc<RecordedResponse>>,
 }
 
-impl Kept {
+impl JournalRecord {
     fn size(&self) -> usize {
         self.entry.size() + self.response.as_ref().map_or(0, |response| response.size())
     }
@@ -180,7 +180,7 @@ impl Kept {
 /// The last requests of one world.
 #[derive(Default)]
 pub(crate) struct Journal {
-    entries: VecDeque<Kept>,
+    entries: VecDeque<JournalRecord>,
     bytes: usize,
     /// How many of the oldest entries have lost their responses.
     forgotten_responses: usize,
@@ -194,8 +194,8 @@ impl Journal {
         self.begun
     }
 
-    pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<KeptResponse>) {
-        let kept = Kept { entry: Arc::new(entry), response: response.map(Arc::new) };
+    pub(crate) fn push(&mut self, entry: RecordedRequest, response: Option<RecordedResponse>) {
+        let kept = JournalRecord { entry: Arc::new(entry), response: response.map(Arc::new) };
         self.bytes += kept.size();
         self.entries.push_back(kept);
         while self.bytes > MAX_BYTES && self.forgotten_responses < self.entries.len() {
@@ -217,7 +217,7 @@ impl Journal {
 
     pub(crate) fn find(&self, wanted: &str) -> Option<JournalEntry> {
         let kept = self.entries.iter().find(|kept| call_id(kept.entry.number) == wanted)?;
-        Some(kept.entry.present(kept.response.as_deref()))
+        Some(kept.entry.to_entry(kept.response.as_deref()))
     }
 
     pub(crate) fn clear(&mut self) {
@@ -226,7 +226,7 @@ impl Journal {
 }
 
 /// The requests that a journal had at some time.
-pub(crate) struct Requests(Vec<Kept>);
+pub(crate) struct Requests(Vec<JournalRecord>);
 
 impl Requests {
     pub(crate) fn len(&self) -> usize {
@@ -235,13 +235,13 @@ impl Requests {
 
     /// A part of those that a filter lets through.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
-        self.0.retain(|kept| kept.entry.fits(filter));
+        self.0.retain(|kept| kept.entry.matches(filter));
         self.0.sort_by_key(|kept| kept.entry.number);
         if filter.order == Some(Order::Newest) {
             self.0.reverse();
         }
         let responses = filter.responses != Some(false);
-        part.of(&self.0, |kept| kept.entry.present(kept.response.as_deref().filter(|_| responses)))
+        part.of(&self.0, |kept| kept.entry.to_entry(kept.response.as_deref().filter(|_| responses)))
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
         let large = http::Response::new(Bytes::from(vec![b'x'; MAX_BYTES / 4]));
         let mut journal = Journal::default();
         for _ in 0..9 {
-            let response = KeptResponse::new(&large, usize::MAX);
+            let response = RecordedResponse::new(&large, usize::MAX);
             journal.push(entry(Bytes::from_static(b"{}")), Some(response));
         }
         let kept = |journal: &Journal| journal.entries.iter().filter(|it| it.response.is_some()).count();

@@ -18,7 +18,7 @@ pub(crate) const LARGE_WORLD: usize = 1_000;
 pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
 
 /// What the runtime of a world is made of.
-pub(crate) struct Plan {
+pub(crate) struct WorldConfig {
     /// 0 is the main world.
     pub(crate) number: u64,
     pub(crate) keys: Keys,
@@ -41,55 +41,55 @@ pub(crate) struct Settings {
 }
 
 /// The world at its start.
-pub(super) enum Beginning {
+pub(super) enum InitialState {
     Demo,
     Empty,
     /// That of a document, with the time at which it was written.
     Read(Box<World>, Option<Timestamp>),
 }
 
-impl Plan {
+impl WorldConfig {
     pub(super) fn new(number: u64, keys: Keys, settings: Settings) -> Self {
         let fixed = settings.start.filter(|_| settings.clock == ClockMode::Manual);
         Self { number, keys, start: fixed.unwrap_or_else(Timestamp::now), settings }
     }
 
     /// The world at its start, a first copy of it, and its clock.
-    pub(super) fn begin(&self, origin: Origin) -> Result<(Beginning, World, Clock)> {
+    pub(super) fn begin(&self, origin: Origin) -> Result<(InitialState, World, Clock)> {
         let beginning = match origin {
-            Origin::Demo => Beginning::Demo,
-            Origin::Empty => Beginning::Empty,
+            Origin::Demo => InitialState::Demo,
+            Origin::Empty => InitialState::Empty,
             Origin::Document(document) => {
                 let (world, saved) = self.read(document)?;
-                Beginning::Read(Box::new(world), saved)
+                InitialState::Read(Box::new(world), saved)
             }
         };
-        let (world, clock) = self.begin_again(&beginning)?;
+        let (world, clock) = self.restart(&beginning)?;
         Ok((beginning, world, clock))
     }
 
-    pub(super) fn begin_again(&self, beginning: &Beginning) -> Result<(World, Clock)> {
+    pub(super) fn restart(&self, beginning: &InitialState) -> Result<(World, Clock)> {
         let (world, saved) = match beginning {
-            Beginning::Demo => self.prepared(World::demo(self.start), b"")?,
-            Beginning::Empty => self.prepared(World::empty(), b"")?,
-            Beginning::Read(world, saved) => (World::clone(world), *saved),
+            InitialState::Demo => self.prepare(World::demo(self.start), b"")?,
+            InitialState::Empty => self.prepare(World::empty(), b"")?,
+            InitialState::Read(world, saved) => (World::clone(world), *saved),
         };
         let start = match self.settings.clock {
             ClockMode::Manual => saved.unwrap_or(self.start),
             ClockMode::Real => saved.map_or(self.start, |saved| saved.max(self.start)),
         };
-        Ok((world, Clock::starting(self.settings.clock, start)))
+        Ok((world, Clock::new(self.settings.clock, start)))
     }
 
     /// The world of a document, and the time that it was written at.
     pub(super) fn read(&self, document: Bytes) -> Result<(World, Option<Timestamp>)> {
-        self.prepared(document::read(&document)?, &document)
+        self.prepare(document::read(&document)?, &document)
     }
 
     /// The world with its own keys and limits, and the time that its document was written at.
-    fn prepared(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>)> {
+    fn prepare(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>)> {
         let saved = world.now.take();
-        world.prepare_with(&self.keys).map_err(|problems| document::unsound(document, &problems))?;
+        world.prepare_with(&self.keys).map_err(|problems| document::refuse_unsound(document, &problems))?;
         world.set_rate_limit(self.settings.rate_limit);
         world.set_rate_window(self.settings.rate_window);
         Ok((world, saved))
