@@ -18,23 +18,23 @@ use serde_json::Value;
 use shared_inbox::{AgentId, Nullable, Timestamp};
 
 use crate::json::matching;
-use crate::world::{AttemptRequest, Ids};
+use crate::world::{AttemptRequest, IdGenerator};
 
 pub use bundles::Bundle;
-pub(crate) use effect::{Act, When};
+pub(crate) use effect::{FaultAction, FaultTiming};
 pub use effect::{ControlCall, Effect};
 pub use latency::Latency;
 pub use rule::FaultRule;
 
 impl FaultRule {
-    fn matches(&self, asked: &RequestParts<'_>) -> bool {
+    fn matches(&self, request: &RequestParts<'_>) -> bool {
         self.webhook.is_none()
-            && self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(asked.method))
-            && self.path.as_ref().is_none_or(|pattern| path_matches(pattern, asked.path))
-            && self.agent_id.as_ref().is_none_or(|wanted| asked.agent == Some(wanted))
-            && self.query.iter().all(|(name, wanted)| asked.has_query(name, wanted))
-            && self.tool.as_ref().is_none_or(|wanted| asked.tool().as_ref() == Some(wanted))
-            && self.body.as_ref().is_none_or(|wanted| asked.has_body(wanted))
+            && self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(request.method))
+            && self.path.as_ref().is_none_or(|pattern| path_matches(pattern, request.path))
+            && self.agent_id.as_ref().is_none_or(|wanted| request.agent == Some(wanted))
+            && self.query.iter().all(|(name, wanted)| request.has_query(name, wanted))
+            && self.tool.as_ref().is_none_or(|wanted| request.tool().as_ref() == Some(wanted))
+            && self.body.as_ref().is_none_or(|wanted| request.has_body(wanted))
     }
 
     fn matches_delivery(&self, request: &AttemptRequest) -> bool {
@@ -126,7 +126,7 @@ pub struct Fault {
     #[serde(skip)]
     seen: u64,
     #[serde(skip)]
-    chance: Ids,
+    rng: IdGenerator,
 }
 
 impl Fault {
@@ -134,7 +134,7 @@ impl Fault {
     fn fires(&mut self) -> bool {
         self.seen += 1;
         let rule = &self.rule;
-        if self.seen <= rule.skip || (rule.probability < 1.0 && self.chance.unit() >= rule.probability) {
+        if self.seen <= rule.skip || (rule.probability < 1.0 && self.rng.next_f64() >= rule.probability) {
             return false;
         }
         self.fired += 1;
@@ -148,7 +148,7 @@ impl Fault {
 
     fn matched(&mut self) -> FaultMatch {
         let Effect { act, latency, headers } = self.rule.effect.clone();
-        let delay = latency.map(|latency| latency.draw(&mut self.chance)).unwrap_or_default();
+        let delay = latency.map(|latency| latency.sample(&mut self.rng)).unwrap_or_default();
         FaultMatch { act, delay, headers, calls: Vec::new() }
     }
 }
@@ -156,11 +156,11 @@ impl Fault {
 /// What goes wrong this time: a rule that fired.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultMatch {
-    pub(crate) act: Act,
+    pub(crate) act: FaultAction,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
     /// Control calls to make, each group with the id of its rule.
-    pub(crate) calls: Vec<(String, When, Vec<ControlCall>)>,
+    pub(crate) calls: Vec<(String, FaultTiming, Vec<ControlCall>)>,
 }
 
 impl FaultMatch {
@@ -194,7 +194,7 @@ impl Faults {
             acted: Vec::new(),
             until: span.map(|span| now + span),
             seen: 0,
-            chance: Ids::seeded(rule.seed.unwrap_or(self.added)),
+            rng: IdGenerator::seeded(rule.seed.unwrap_or(self.added)),
             rule,
         };
         self.rules.push(fault.clone());
@@ -210,17 +210,17 @@ impl Faults {
 
     /// What goes wrong with this request, if anything. The first rule that fires counts; one that makes control calls
     /// leaves the request to those after it.
-    pub(crate) fn match_request(&mut self, asked: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
+    pub(crate) fn match_request(&mut self, request: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
         let mut picked: Option<FaultMatch> = None;
         for it in &mut self.rules {
-            if it.is_over(now) || !it.rule.matches(asked) || !it.fires() {
+            if it.is_over(now) || !it.rule.matches(request) || !it.fires() {
                 continue;
             }
             let mut matched = it.matched();
             let mut last = true;
-            if let Act::Control { calls, when } = matched.act {
+            if let FaultAction::Control { calls, when } = matched.act {
                 matched.calls.push((it.id.clone(), when, calls));
-                matched.act = Act::Answer;
+                matched.act = FaultAction::Answer;
                 last = false;
             }
             picked = Some(match picked {
@@ -235,7 +235,7 @@ impl Faults {
     }
 
     /// Keeps what the control calls of a rule were answered.
-    pub(crate) fn acted(&mut self, id: &str, statuses: &[u16]) {
+    pub(crate) fn record_statuses(&mut self, id: &str, statuses: &[u16]) {
         if let Some(fault) = self.rules.iter_mut().find(|fault| fault.id == id) {
             fault.acted.extend_from_slice(statuses);
         }
@@ -245,7 +245,7 @@ impl Faults {
     pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
         rules.find_map(|it| {
-            let again = request.held && matches!(it.rule.effect.act, Act::Swap | Act::Late(_));
+            let again = request.held && matches!(it.rule.effect.act, FaultAction::Swap | FaultAction::Late(_));
             (!again && !it.is_over(now) && it.rule.matches_delivery(request) && it.fires())
                 .then(|| it.matched())
         })

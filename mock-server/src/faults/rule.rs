@@ -58,7 +58,7 @@ pub struct FaultRule {
     #[serde(default)]
     pub times: Nullable<u64>,
     /// How likely it fires for one that matches, from 0 to 1.
-    #[serde(default = "certain")]
+    #[serde(default = "default_probability")]
     pub probability: f64,
     /// What the chance starts from; another number gives another run of luck.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct FaultRule {
     pub effect: Effect,
 }
 
-fn certain() -> f64 {
+fn default_probability() -> f64 {
     1.0
 }
 
@@ -88,7 +88,7 @@ impl FaultRule {
             event: None,
             skip: 0,
             times: Nullable::Value(1),
-            probability: certain(),
+            probability: default_probability(),
             seed: None,
             for_seconds: None,
             effect,

@@ -22,7 +22,7 @@ use super::{
     control, log, mcp, response, rest,
 };
 use crate::{
-    faults::{Act, FaultMatch, RequestParts, When},
+    faults::{FaultAction, FaultMatch, RequestParts, FaultTiming},
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
@@ -78,33 +78,33 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     let Some(fault) = record.runtime.match_fault(&asked) else {
         return record.answered(perform(app, caller, parts, body).await);
     };
-    act(app, routes, &record.runtime, &fault, When::Before).await;
+    act(app, routes, &record.runtime, &fault, FaultTiming::Before).await;
     let reply = match fault.act.clone() {
-        Act::Drop(When::Before) => Reply::Drop,
-        Act::Status { status, when: When::Before } => {
+        FaultAction::Drop(FaultTiming::Before) => Reply::Drop,
+        FaultAction::Status { status, when: FaultTiming::Before } => {
             record.answered(with_headers(response::of_status(status), &fault.headers))
         }
         act => {
             let response = with_headers(perform(app, caller, parts, body).await, &fault.headers);
             match act {
-                Act::Drop(_) => Reply::Drop,
-                Act::Status { status, .. } => {
+                FaultAction::Drop(_) => Reply::Drop,
+                FaultAction::Status { status, .. } => {
                     record.answered(with_headers(response::of_status(status), &fault.headers))
                 }
-                Act::Truncate(bytes) => {
+                FaultAction::Truncate(bytes) => {
                     // Cutting off nothing would be a response like any other.
                     let bytes = bytes.min(response.body().len().saturating_sub(1));
                     Reply::Truncated(record.keep(response, bytes), bytes)
                 }
-                Act::Body(text) => record.answered(with_body(response, text)),
+                FaultAction::Body(text) => record.answered(with_body(response, text)),
                 // The rest is about webhooks, or was done before.
-                Act::Answer | Act::Twice | Act::Swap | Act::Late(_) | Act::Control { .. } => {
+                FaultAction::Answer | FaultAction::Twice | FaultAction::Swap | FaultAction::Late(_) | FaultAction::Control { .. } => {
                     record.answered(response)
                 }
             }
         }
     };
-    act(app, routes, &record.runtime, &fault, When::After).await;
+    act(app, routes, &record.runtime, &fault, FaultTiming::After).await;
     if fault.delay > Duration::ZERO {
         // A server that stops does not make anyone wait; one that is gone has no response.
         let mut stop = app.stop.clone();
@@ -117,7 +117,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
 }
 
 /// Makes the control calls that a fault makes at this time.
-async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: When) {
+async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: FaultTiming) {
     for (id, when, calls) in &fault.calls {
         if *when != at {
             continue;
@@ -127,7 +127,7 @@ async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &Fa
             // Apart, so that other requests do not carry its size along.
             statuses.push(Box::pin(control::act(app, routes, runtime, call)).await);
         }
-        runtime.faults(|faults, _| faults.acted(id, &statuses));
+        runtime.faults(|faults, _| faults.record_statuses(id, &statuses));
     }
 }
 

@@ -28,7 +28,7 @@ use super::{
     targets::{Forbidden, Route, WebhookTargets},
 };
 use crate::{
-    faults::{Act, FaultMatch, When},
+    faults::{FaultAction, FaultMatch, FaultTiming},
     json::redact::redact,
     world::{
         Attempt, AttemptOutcome, AttemptRequest, ReceiverResponse, Signed,
@@ -159,22 +159,22 @@ impl Deliverer {
         let nothing = |result| PostOutcome { result, took: Duration::ZERO, response: None };
         tokio::time::sleep(fault.delay).await;
         match fault.act {
-            Act::Drop(When::Before) => return nothing(Err(NoResponse::Refused)),
-            Act::Status { status, when: When::Before } => return nothing(Ok(status)),
-            Act::Truncate(bytes) => {
+            FaultAction::Drop(FaultTiming::Before) => return nothing(Err(NoResponse::Refused)),
+            FaultAction::Status { status, when: FaultTiming::Before } => return nothing(Ok(status)),
+            FaultAction::Truncate(bytes) => {
                 return self.post_truncated(&request.url, headers, request.body.clone(), bytes).await;
             }
             _ => {}
         }
         let answer = self.post(&request.url, headers, request.body.clone()).await;
         match fault.act {
-            Act::Drop(_) => {
+            FaultAction::Drop(_) => {
                 PostOutcome { result: answer.result.and(Err(NoResponse::Closed)), response: None, ..answer }
             }
-            Act::Status { status, .. } => {
+            FaultAction::Status { status, .. } => {
                 PostOutcome { result: answer.result.and(Ok(status)), response: None, ..answer }
             }
-            Act::Twice => {
+            FaultAction::Twice => {
                 self.post(&request.url, headers, request.body.clone()).await;
                 answer
             }

@@ -43,7 +43,7 @@ use self::{
     worker::Worker,
 };
 use crate::{
-    faults::{Act, FaultMatch, Faults, RequestParts},
+    faults::{FaultAction, FaultMatch, Faults, RequestParts},
     world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Refusal, Result, World},
 };
 
@@ -208,11 +208,11 @@ impl WorldRuntime {
                 Fired::Done(job) => job,
                 Fired::Attempt(job, request) => {
                     match state.faults.match_delivery(&request, job.at) {
-                        Some(FaultMatch { act: Act::Late(by), .. }) => {
+                        Some(FaultMatch { act: FaultAction::Late(by), .. }) => {
                             state.world.hold_attempt(&request, by, false);
                             continue;
                         }
-                        Some(FaultMatch { act: Act::Swap, .. }) => {
+                        Some(FaultMatch { act: FaultAction::Swap, .. }) => {
                             state.world.hold_attempt(&request, SWAP_TIMEOUT, true);
                             continue;
                         }
@@ -261,7 +261,7 @@ impl WorldRuntime {
         }
     }
 
-    /// Runs something on the server's own runtime, to its end, whatever runtime it is asked for on.
+    /// Runs something on the server's own runtime, to its end, whatever runtime it is awaited on.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
@@ -280,13 +280,13 @@ impl WorldRuntime {
     }
 
     /// What goes wrong with this request, if anything.
-    pub(crate) fn match_fault(&self, asked: &RequestParts<'_>) -> Option<FaultMatch> {
+    pub(crate) fn match_fault(&self, request: &RequestParts<'_>) -> Option<FaultMatch> {
         let mut state = self.lock();
         if state.faults.rules.is_empty() {
             return None;
         }
         let now = state.clock.now();
-        state.faults.match_request(asked, now)
+        state.faults.match_request(request, now)
     }
 
     pub(crate) fn faults<R>(&self, act: impl FnOnce(&mut Faults, Timestamp) -> R) -> R {

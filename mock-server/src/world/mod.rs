@@ -48,7 +48,7 @@ pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, Tag
 pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};
 pub(crate) use documents::{DocumentRequest, FiledDocument};
 pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
-pub(crate) use ids::{Fresh, Ids};
+pub(crate) use ids::{NewId, IdGenerator};
 pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
 pub(crate) use mail::{AppMail, AppMails};
@@ -86,7 +86,7 @@ pub struct World {
     /// State of the generator that ids, keys and chance come from, in hexadecimal.
     #[serde(default)]
     #[schemars(with = "String", regex(pattern = "^[0-9a-fA-F]{1,16}$"))]
-    pub(crate) ids: Ids,
+    pub(crate) ids: IdGenerator,
     #[serde(default)]
     pub(crate) users: Vec<User>,
     pub(crate) mailboxes: Vec<MailboxRecord>,

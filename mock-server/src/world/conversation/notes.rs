@@ -114,7 +114,7 @@ impl World {
         note: AddNote,
         now: Timestamp,
     ) -> NoteId {
-        let id: NoteId = self.ids.fresh();
+        let id: NoteId = self.ids.next_id();
         let author = self.name_of_doer(by);
         self.append(at, Item::Note(Note::new(id.clone(), now, author, note.body)));
         id

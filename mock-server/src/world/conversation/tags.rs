@@ -135,7 +135,7 @@ impl World {
             }
         } else {
             self.index.tags.insert(name.to_owned(), self.tags.len());
-            self.tags.push(TagRecord { id: self.ids.fresh(), name: name.to_owned(), private_to: owner });
+            self.tags.push(TagRecord { id: self.ids.next_id(), name: name.to_owned(), private_to: owner });
         }
     }
 }

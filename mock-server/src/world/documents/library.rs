@@ -56,7 +56,7 @@ impl World {
         conversation: Option<usize>,
         now: Timestamp,
     ) -> DocumentId {
-        let id: DocumentId = self.ids.fresh();
+        let id: DocumentId = self.ids.next_id();
         let title = new.title.unwrap_or_else(|| new.filename.clone());
         let mut document = Document::new(id.clone(), title, new.filename, now);
         (document.kind, document.fields) = (new.kind, new.fields);

@@ -226,7 +226,7 @@ impl World {
         items: Vec<DocumentItem>,
         due_date: Option<String>,
     ) -> DocumentRequestId {
-        let id: DocumentRequestId = self.ids.fresh();
+        let id: DocumentRequestId = self.ids.next_id();
         let item = |item: DocumentItem| RequestedItem {
             label: item.label,
             description: item.description,
@@ -293,7 +293,7 @@ impl World {
         let mailbox = self.mailbox_of(at);
         let mut from = Sender::new(&mailbox.address);
         from.name = Some(mailbox.name.clone());
-        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, text);
+        let mut message = MessageRecord::outbound(self.ids.next_id(), now, from, text);
         message.status = Some(MessageStatus::Sending);
         let id = message.id.clone();
         self.append(at, Item::Message(message));

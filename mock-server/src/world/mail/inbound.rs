@@ -183,7 +183,7 @@ impl World {
     pub(in crate::world) fn receive(&mut self, mail: Mail, now: Timestamp) -> Received {
         let filing = self.filing(&mail);
         let created = filing.joins.is_none();
-        let message_id: MessageId = self.ids.fresh();
+        let message_id: MessageId = self.ids.next_id();
         let at = match filing.joins {
             Some(at) => at,
             None => self.start_conversation(&mail, filing.reference),
@@ -223,7 +223,7 @@ impl World {
     fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
         let content = &mail.content;
         let subject = content.subject.clone().filter(|subject| !subject.trim().is_empty());
-        let id = self.ids.fresh();
+        let id = self.ids.next_id();
         let mut contact = Contact::default();
         (contact.name, contact.email) = (content.name.clone(), Some(content.from.clone()));
         self.begin_conversation(ConversationRecord {

@@ -71,7 +71,7 @@ impl World {
         };
         let mut from = Sender::new(&mailbox.address);
         from.name = Some(name.to_owned());
-        let mut message = MessageRecord::outbound(self.ids.fresh(), now, from, reply.body);
+        let mut message = MessageRecord::outbound(self.ids.next_id(), now, from, reply.body);
         message.helper = matches!(author, Author::Helper);
         if let Author::Someone(who) = author {
             message.author = Some(who);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{BookingId, BookingTypeId, ConversationId, Timestamp, UserId};
 
-use crate::world::{Fresh, Refusal, Result, StepKind, World};
+use crate::world::{NewId, Refusal, Result, StepKind, World};
 
 /// A booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,10 +80,10 @@ impl World {
         if let Some(conversation) = &new.conversation_id {
             self.conversation(conversation.as_str())?;
         }
-        let id: BookingId = self.ids.fresh();
+        let id: BookingId = self.ids.next_id();
         self.bookings.push(BookingRecord {
             id: id.clone(),
-            booking_type_id: new.booking_type_id.unwrap_or_else(|| BookingTypeId::with_rest("meeting")),
+            booking_type_id: new.booking_type_id.unwrap_or_else(|| BookingTypeId::from_suffix("meeting")),
             host_user_id: new.host_user_id,
             conversation_id: new.conversation_id,
             starts_at: new.starts_at,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest, Sha256};
 use shared_inbox::{AgentId, Problems, Scope, UserId};
 
-use crate::world::{Ids, Refusal, Result, World};
+use crate::world::{IdGenerator, Refusal, Result, World};
 
 /// The live key that every world has unless it was given others.
 pub const LIVE_KEY: &str = "rk_live_MockServerLiveKey0000000000000000000000000000000";
@@ -100,7 +100,7 @@ impl Keys {
 
     /// The keys of the world with this number; the same at every start, and others for each number.
     pub fn numbered(number: u64) -> Self {
-        let mut ids = Ids::seeded(number.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x6b65_7973);
+        let mut ids = IdGenerator::seeded(number.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x6b65_7973);
         Self { live: format!("rk_live_{}", ids.token(48)), test: format!("rk_test_{}", ids.token(48)) }
     }
 }
@@ -217,11 +217,11 @@ impl World {
         let keys = self.keys.iter().map(|key| key.key_hash.0);
         let hash = keys.fold(Sha256::new_with_prefix(drawn), Digest::chain_update).finalize();
         let seed = hash.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte));
-        Ids::seeded(seed).token(48)
+        IdGenerator::seeded(seed).token(48)
     }
 
     fn add_key(&mut self, secret: &str, new: NewKey) -> AgentId {
-        let agent_id: AgentId = self.ids.fresh();
+        let agent_id: AgentId = self.ids.next_id();
         self.keys.push(Key {
             agent_id: agent_id.clone(),
             name: new.name,

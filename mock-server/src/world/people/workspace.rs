@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
 
 use super::Keys;
-use crate::world::{Fresh, Ids, Refusal, Result, World};
+use crate::world::{NewId, IdGenerator, Refusal, Result, World};
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub(crate) struct Workspace {
 
 impl Default for Workspace {
     fn default() -> Self {
-        Self { id: WorkspaceId::with_rest("mock"), plan: Plan::default() }
+        Self { id: WorkspaceId::from_suffix("mock"), plan: Plan::default() }
     }
 }
 
@@ -145,7 +145,7 @@ impl World {
         if new.name.trim().is_empty() {
             return Err(Refusal::field("name", "must not be empty"));
         }
-        let user = User { id: self.ids.fresh(), name: new.name };
+        let user = User { id: self.ids.next_id(), name: new.name };
         self.users.push(user.clone());
         self.index_people();
         Ok(user)
@@ -177,7 +177,7 @@ impl World {
             self.user(owner)?;
         }
         let record = MailboxRecord {
-            id: self.ids.fresh(),
+            id: self.ids.next_id(),
             address: new.address,
             name: new.name,
             owner: new.owner,
@@ -240,9 +240,9 @@ impl World {
 
     /// The world that a sandbox, one team inbox, one person and nothing else make.
     pub(crate) fn bare(seed: u64) -> World {
-        let mut ids = Ids::seeded(seed);
-        let workspace = Workspace { id: ids.fresh(), plan: Plan::default() };
-        let user = User { id: ids.fresh(), name: "Anna Berg".to_owned() };
+        let mut ids = IdGenerator::seeded(seed);
+        let workspace = Workspace { id: ids.next_id(), plan: Plan::default() };
+        let user = User { id: ids.next_id(), name: "Anna Berg".to_owned() };
         let inbox = |id, address: &str, name: &str, sandbox| MailboxRecord {
             id,
             address: address.to_owned(),
@@ -250,10 +250,10 @@ impl World {
             owner: None,
             sandbox,
         };
-        let help = inbox(ids.fresh(), "help@acme.example", "Help", false);
-        let sandbox = inbox(ids.fresh(), "sandbox@acme.test", "Sandbox", true);
+        let help = inbox(ids.next_id(), "help@acme.example", "Help", false);
+        let sandbox = inbox(ids.next_id(), "sandbox@acme.test", "Sandbox", true);
         // One more is drawn, as it always was: the ids of the demo stay the same.
-        ids.bits();
+        ids.next_u64();
         let (users, mailboxes) = (vec![user], vec![help, sandbox]);
         let mut world = World { workspace, ids, users, mailboxes, ..World::default() };
         world.index_people();

@@ -40,7 +40,7 @@ impl World {
         }
         let secret = self.new_secret();
         let shown = secret.reveal().to_string();
-        let id: WebhookId = self.ids.fresh();
+        let id: WebhookId = self.ids.next_id();
         self.webhooks.count += 1;
         let endpoint = Endpoint {
             number: self.webhooks.count,
@@ -100,7 +100,7 @@ impl World {
         let id = self.webhook(id)?;
         self.sendable(&id)?;
         let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
-        let mut event = Event::new(self.ids.fresh(), kind);
+        let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
         event.workspace = Some(self.workspace.id.clone());
         event.livemode = Some(self.endpoint(&id)?.livemode);
@@ -307,7 +307,7 @@ impl World {
     }
 
     fn new_secret(&mut self) -> Secret {
-        let bits: Vec<u8> = (0..4).flat_map(|_| self.ids.bits().to_le_bytes()).collect();
+        let bits: Vec<u8> = (0..4).flat_map(|_| self.ids.next_u64().to_le_bytes()).collect();
         Secret::from_bytes(&bits).expect("32 bytes are neither too few nor too many")
     }
 }

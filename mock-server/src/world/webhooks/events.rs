@@ -41,7 +41,7 @@ impl World {
         if self.workspace.plan == Plan::Free {
             return;
         }
-        let mut event = Event::new(self.ids.fresh(), kind);
+        let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
         event.workspace = Some(self.workspace.id.clone());
         event.livemode = Some(audience.livemode);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shared_inbox::{EventId, WebhookId, limits};
 
-use crate::world::Ids;
+use crate::world::IdGenerator;
 
 /// How long to wait after the failure number `failures` (from 1) of a round of tries; `None` after the last one.
 ///
@@ -16,10 +16,10 @@ use crate::world::Ids;
 pub(super) fn wait(endpoint: &WebhookId, event: &EventId, failures: usize, tries: usize) -> Option<Duration> {
     let about = limits::WEBHOOK_RETRIES.get(failures.checked_sub(1)?)?;
     let hash =
-        [endpoint.as_str(), event.as_str()].iter().fold(Ids::seeded(tries as u64).bits(), |hash, id| {
-            id.bytes().fold(hash, |hash, byte| Ids::seeded(hash ^ u64::from(byte)).bits())
+        [endpoint.as_str(), event.as_str()].iter().fold(IdGenerator::seeded(tries as u64).next_u64(), |hash, id| {
+            id.bytes().fold(hash, |hash, byte| IdGenerator::seeded(hash ^ u64::from(byte)).next_u64())
         });
-    let part = Ids::share(hash);
+    let part = IdGenerator::fraction_of(hash);
     Some(about.mul_f64(1.0 + limits::WEBHOOK_JITTER * (2.0 * part - 1.0)))
 }
 
