@@ -23,7 +23,7 @@ use crate::{
     },
     ready::Addresses,
     runtime::{
-        clock::ClockMode, delivery::Deliverer, document::Origin, config::Settings, registry::WorldRegistry,
+        clock::ClockMode, config::Settings, delivery::Deliverer, document::Origin, registry::WorldRegistry,
         targets::WebhookTargets,
     },
     world::Refusal,

@@ -100,11 +100,11 @@ pub use world::{
     BookingRecord, CallInput, ConversationEntry, ConversationFilter, ConversationView, CreateWebhook,
     CreatedKey, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryOutcome, DeliveryView, Discard,
     Dmarc, DocumentFilter, Fired, FiredJob, HelperDraft, HookScope, HookState, InboundFile, InboundMail,
-    JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey,
-    NewMailbox, NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
-    RequestEntry, Result, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting, StatusChange,
-    StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource, TraceDelivery,
-    TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
+    JobEntry, KeyEntry, KeyHash, Keys, LIVE_KEY, MailboxEntry, NewBooking, NewDocument, NewKey, NewMailbox,
+    NewUser, NoteAdded, OutboxKind, OutboxMail, Outcome, Page, Plan, Reading, Received, Refusal,
+    RequestEntry, Result, RotatedSecret, Section, SentMail, ServiceResponse, Signed, Snooze, Sorting,
+    StatusChange, StepKind, Stop, TEST_KEY, TagChange, TeamNote, TeamReply, TestSent, TimestampSource,
+    TraceDelivery, TraceStep, Upload, Uploaded, User, Waiting, WebhookView, World,
 };
 
 use http::connection::Phase;

@@ -7,8 +7,8 @@ use super::{Control, calls::calls};
 use crate::{
     runtime::journal::entry::{JournalEntry, RequestFilter},
     world::{
-        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Result, Section, StepKind,
-        TraceStep,
+        ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Result, Section,
+        StepKind, TraceStep,
     },
 };
 

@@ -209,7 +209,8 @@ fn route(filter: MethodFilter, read: Arc<ReadInput>) -> MethodRouter {
         let (parts, _) = request.into_parts();
         let ids: Vec<String> = ids.iter().map(|(_, id)| id.to_owned()).collect();
         let mut call = CallRequest { ids: ids.into_iter(), uri: parts.uri, extensions: parts.extensions };
-        let act = control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
+        let act =
+            control.runtime.offload_if(call.body().len() > LARGE_DOCUMENT, move || read(&mut call)).await;
         match act {
             Ok(Ok(act)) => act(control).await,
             Ok(Err(refused)) | Err(refused) => refused.into_response(),
@@ -274,13 +275,18 @@ where
     Fut: Future<Output = Result<Page<T>>> + Send,
 {
     type PageInput<A> = (A, (QueryParams<Section>, QueryParams<Wait>));
-    get(path, name, summary, move |it: Control, (input, (QueryParams(part), QueryParams(wait))): PageInput<A>| {
-        let act = act.clone();
-        async move {
-            let look = || act(it.clone(), input.clone(), part);
-            it.wait_for(wait.span()?, look, |found| wait.is_enough(found.items.len())).await.map(JsonPage)
-        }
-    })
+    get(
+        path,
+        name,
+        summary,
+        move |it: Control, (input, (QueryParams(part), QueryParams(wait))): PageInput<A>| {
+            let act = act.clone();
+            async move {
+                let look = || act(it.clone(), input.clone(), part);
+                it.wait_for(wait.span()?, look, |found| wait.is_enough(found.items.len())).await.map(JsonPage)
+            }
+        },
+    )
 }
 
 /// 200 with one page of a list.

@@ -12,7 +12,7 @@ use super::{
     input::JsonBody,
 };
 use crate::{
-    runtime::advance::{Advanced, ClockReading, AdvanceTarget},
+    runtime::advance::{AdvanceTarget, Advanced, ClockReading},
     world::{Refusal, Result},
 };
 

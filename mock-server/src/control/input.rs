@@ -161,7 +161,11 @@ fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, FieldError> {
         let (field, reason) = document::explain(&error);
         FieldError { missing: whole && !field.is_empty(), field, reason }
     })?;
-    json.end().map_err(|error| FieldError { missing: false, field: String::new(), reason: error.to_string() })?;
+    json.end().map_err(|error| FieldError {
+        missing: false,
+        field: String::new(),
+        reason: error.to_string(),
+    })?;
     Ok(value)
 }
 

@@ -84,11 +84,7 @@ impl Control {
     }
 
     /// Does something to the world.
-    fn act<R>(
-        &self,
-        what: &'static str,
-        act: impl FnOnce(&mut World, Timestamp) -> Result<R>,
-    ) -> Result<R> {
+    fn act<R>(&self, what: &'static str, act: impl FnOnce(&mut World, Timestamp) -> Result<R>) -> Result<R> {
         self.runtime.change(Behalf::Control(what), act)
     }
 }

@@ -8,7 +8,7 @@ use super::{
     Control,
     call::{Created, Json, WorldDocument, get, post},
     calls::calls,
-    input::{PathId, JsonBody, QueryParams},
+    input::{JsonBody, PathId, QueryParams},
 };
 use crate::{
     json::difference::{self, Changed},

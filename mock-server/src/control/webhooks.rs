@@ -7,8 +7,8 @@ use super::{Control, calls::calls};
 use crate::{
     receiver_check::{self, ReceiverReport},
     world::{
-        CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, Result, RotatedSecret, TestSent,
-        WebhookView,
+        CreateWebhook, CreatedWebhook, DeliveryDetail, DeliveryFilter, DeliveryView, Result, RotatedSecret,
+        TestSent, WebhookView,
     },
 };
 

@@ -13,9 +13,9 @@ use tokio::{
 
 use super::{
     Control,
-    call::{Ack, NoContent, Created, EventStream, Json, WorldDocument, delete, get, post, put},
+    call::{Ack, Created, EventStream, Json, NoContent, WorldDocument, delete, get, post, put},
     calls::calls,
-    input::{Extension, PathId, JsonBody, QueryParams, RawBody, WriteDocument},
+    input::{Extension, JsonBody, PathId, QueryParams, RawBody, WriteDocument},
 };
 use crate::{
     http::events::{self, Followed},
@@ -202,7 +202,8 @@ impl Control {
     ///
     /// When the world cannot be written as JSON, which would be a mistake of this crate.
     pub async fn state(&self) -> Result<String> {
-        String::from_utf8(self.runtime.document().await?).map_err(|_| Refusal::new(500, "The world is not text."))
+        String::from_utf8(self.runtime.document().await?)
+            .map_err(|_| Refusal::new(500, "The world is not text."))
     }
 
     /// The world becomes what the document says.

@@ -263,7 +263,9 @@ impl TryFrom<EffectFields> for Effect {
             fields.twice.filter(|yes| *yes).map(|_| FaultAction::Twice),
             fields.swap.filter(|yes| *yes).map(|_| FaultAction::Swap),
             fields.late_seconds.map(|seconds| {
-                FaultAction::Late(Duration::try_from_secs_f64(seconds.min(MAX_LATE_SECONDS)).unwrap_or_default())
+                FaultAction::Late(
+                    Duration::try_from_secs_f64(seconds.min(MAX_LATE_SECONDS)).unwrap_or_default(),
+                )
             }),
             fields.act.map(|calls| FaultAction::Control { calls, when }),
         ]
@@ -293,7 +295,8 @@ impl TryFrom<EffectFields> for Effect {
 
 impl From<Effect> for EffectFields {
     fn from(effect: Effect) -> Self {
-        let mut fields = EffectFields { delay_ms: effect.latency, headers: effect.headers, ..EffectFields::default() };
+        let mut fields =
+            EffectFields { delay_ms: effect.latency, headers: effect.headers, ..EffectFields::default() };
         match effect.act {
             FaultAction::Answer => {}
             FaultAction::Status { status, when } => {

@@ -21,8 +21,8 @@ use crate::json::matching;
 use crate::world::{AttemptRequest, IdGenerator};
 
 pub use bundles::Bundle;
-pub(crate) use effect::{FaultAction, FaultTiming};
 pub use effect::{ControlCall, Effect};
+pub(crate) use effect::{FaultAction, FaultTiming};
 pub use latency::Latency;
 pub use rule::FaultRule;
 
@@ -245,7 +245,8 @@ impl Faults {
     pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
         rules.find_map(|it| {
-            let again = request.held && matches!(it.rule.effect.act, FaultAction::Swap | FaultAction::Late(_));
+            let again =
+                request.held && matches!(it.rule.effect.act, FaultAction::Swap | FaultAction::Late(_));
             (!again && !it.is_over(now) && it.rule.matches_delivery(request) && it.fires())
                 .then(|| it.matched())
         })

@@ -22,11 +22,11 @@ use super::{
     control, log, mcp, response, rest,
 };
 use crate::{
-    faults::{FaultAction, FaultMatch, RequestParts, FaultTiming},
+    faults::{FaultAction, FaultMatch, FaultTiming, RequestParts},
     ready::REST_PREFIX,
     runtime::{
         WorldRuntime,
-        journal::{RecordedResponse, RecordedRequest, entry::Transport, split_target},
+        journal::{RecordedRequest, RecordedResponse, entry::Transport, split_target},
     },
     world::Result,
 };
@@ -98,9 +98,11 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
                 }
                 FaultAction::Body(text) => record.answered(with_body(response, text)),
                 // The rest is about webhooks, or was done before.
-                FaultAction::Answer | FaultAction::Twice | FaultAction::Swap | FaultAction::Late(_) | FaultAction::Control { .. } => {
-                    record.answered(response)
-                }
+                FaultAction::Answer
+                | FaultAction::Twice
+                | FaultAction::Swap
+                | FaultAction::Late(_)
+                | FaultAction::Control { .. } => record.answered(response),
             }
         }
     };
@@ -132,12 +134,7 @@ async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &Fa
 }
 
 /// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
-async fn perform(
-    app: &App,
-    caller: Result<Caller>,
-    parts: Parts,
-    body: Result<Bytes>,
-) -> Response<Bytes> {
+async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
     if let Err(refused) = app.guard.own(&parts) {
         return response::refusal(&refused);
     }

@@ -183,7 +183,13 @@ impl Deliverer {
     }
 
     /// Posts only the first bytes of a body and then goes away.
-    async fn post_truncated(&self, url: &str, headers: &SignedHeaders, body: Bytes, bytes: usize) -> PostOutcome {
+    async fn post_truncated(
+        &self,
+        url: &str,
+        headers: &SignedHeaders,
+        body: Bytes,
+        bytes: usize,
+    ) -> PostOutcome {
         let started = Instant::now();
         let exchange = async {
             let length = body.len();
@@ -237,8 +243,13 @@ impl Deliverer {
         headers: &SignedHeaders,
         body: Bytes,
     ) -> Result<(u16, ReceiverResponse), NoResponse> {
-        let mut response =
-            self.request(url, headers).await?.body(body).send().await.map_err(|error| classify_error(&error))?;
+        let mut response = self
+            .request(url, headers)
+            .await?
+            .body(body)
+            .send()
+            .await
+            .map_err(|error| classify_error(&error))?;
         let (mut read, mut kept) = (0, Vec::new());
         while let Ok(Some(chunk)) = response.chunk().await {
             kept.extend_from_slice(&chunk[..chunk.len().min(MAX_RESPONSE_KEPT - kept.len())]);

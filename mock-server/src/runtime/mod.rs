@@ -11,10 +11,10 @@
 pub(crate) mod advance;
 pub(crate) mod change;
 pub(crate) mod clock;
+pub(crate) mod config;
 pub(crate) mod delivery;
 pub(crate) mod document;
 pub(crate) mod journal;
-pub(crate) mod config;
 pub(crate) mod registry;
 pub(crate) mod snapshots;
 mod state;
@@ -37,8 +37,8 @@ use tokio::sync::{Notify, broadcast, futures::Notified, watch};
 use self::{
     change::{Cause, Change},
     clock::{Clock, ClockMode, HttpDate},
-    journal::{Journal, RecordedResponse, RecordedRequest},
     config::{InitialState, WorldConfig},
+    journal::{Journal, RecordedRequest, RecordedResponse},
     snapshots::Snapshots,
     worker::Worker,
 };
@@ -92,7 +92,13 @@ struct State {
 }
 
 impl WorldRuntime {
-    fn new(config: WorldConfig, beginning: InitialState, world: World, clock: Clock, worker: Arc<Worker>) -> Self {
+    fn new(
+        config: WorldConfig,
+        beginning: InitialState,
+        world: World,
+        clock: Clock,
+        worker: Arc<Worker>,
+    ) -> Self {
         let state = State {
             world,
             worker,

@@ -11,8 +11,8 @@ use std::{
 use super::{
     WorldRuntime,
     clock::ClockMode,
+    config::{LARGE_DOCUMENT, Settings, WorldConfig},
     document::Origin,
-    config::{LARGE_DOCUMENT, WorldConfig, Settings},
     worker::Worker,
 };
 use crate::world::{KeyHash, Keys, Refusal, Result};
@@ -54,8 +54,11 @@ impl Worlds {
 
 impl WorldRegistry {
     pub(crate) fn new(settings: Settings, origin: Origin) -> Result<Self> {
-        let main =
-            WorldRuntime::start(WorldConfig::new(0, Keys::fixed(), settings.clone()), origin, Arc::default())?;
+        let main = WorldRuntime::start(
+            WorldConfig::new(0, Keys::fixed(), settings.clone()),
+            origin,
+            Arc::default(),
+        )?;
         let registry = Self { settings, main, worlds: RwLock::default() };
         registry.index(&registry.main);
         Ok(registry)

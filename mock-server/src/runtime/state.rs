@@ -14,8 +14,8 @@ use super::{
     State, WorldRuntime,
     change::Cause,
     clock::{Clock, ClockMode},
-    document::Origin,
     config::{LARGE_DOCUMENT, LARGE_WORLD, WorldConfig},
+    document::Origin,
     worker::Worker,
 };
 use crate::{

@@ -9,7 +9,7 @@ use shared_inbox::{
     Status, Tag, Team, Timestamp, Turn, Urgency, View,
 };
 
-use super::{BookingRecord, Item, MailboxEntry, Refusal, Result, RequestEntry, World};
+use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, Result, World};
 
 /// Items of a page unless said otherwise, and at most.
 const DEFAULT_PAGE: usize = 100;
@@ -219,11 +219,7 @@ redacted_debug!(DocumentFilter { kind });
 
 impl World {
     /// Conversations of all inboxes, newest first.
-    pub fn browse(
-        &self,
-        filter: &ConversationFilter,
-        part: Section,
-    ) -> Result<Page<ConversationEntry>> {
+    pub fn browse(&self, filter: &ConversationFilter, part: Section) -> Result<Page<ConversationEntry>> {
         part.check()?;
         if let Some(View::Unknown(view)) = &filter.view {
             return Err(Refusal::field(
@@ -293,11 +289,7 @@ impl World {
     }
 
     /// Documents of all inboxes, newest first.
-    pub fn browse_documents(
-        &self,
-        filter: &DocumentFilter,
-        part: Section,
-    ) -> Result<Page<Document>> {
+    pub fn browse_documents(&self, filter: &DocumentFilter, part: Section) -> Result<Page<Document>> {
         part.check()?;
         if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
             return Err(Refusal::field("kind", format!("{kind} is none of the kinds of documents")));

@@ -16,7 +16,6 @@
 //! | `webhooks` | who hears of it, and when |
 //! | `seed` | worlds to start from |
 
-mod response;
 mod browse;
 mod call;
 mod conversation;
@@ -25,6 +24,7 @@ mod ids;
 mod jobs;
 mod mail;
 mod people;
+mod response;
 mod run;
 mod seed;
 mod store;
@@ -40,7 +40,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, event::Event};
 
-pub use response::{Refusal, Result, ServiceResponse};
 pub use browse::{ConversationEntry, ConversationFilter, ConversationView, DocumentFilter, Page, Section};
 pub(crate) use browse::{empty_as_none, from_text};
 pub use call::CallInput;
@@ -48,7 +47,7 @@ pub use conversation::{Assignment, NoteAdded, Snooze, Sorting, StatusChange, Tag
 pub(crate) use conversation::{ConversationRecord, Item, MessageRecord, TagRecord};
 pub(crate) use documents::{DocumentRequest, FiledDocument};
 pub use documents::{InboundFile, NewDocument, Reading, RequestEntry, Upload, Uploaded};
-pub(crate) use ids::{NewId, IdGenerator};
+pub(crate) use ids::{IdGenerator, NewId};
 pub use jobs::JobEntry;
 pub(crate) use jobs::{Job, Jobs};
 pub(crate) use mail::{AppMail, AppMails};
@@ -61,6 +60,7 @@ pub use people::{
     NewMailbox, NewUser, Plan, TEST_KEY, User,
 };
 pub(crate) use people::{Key, MailboxRecord, Workspace};
+pub use response::{Refusal, Result, ServiceResponse};
 pub use run::{Fired, FiredJob};
 pub(crate) use trace::{Behalf, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use shared_inbox::Timestamp;
 
 use crate::{
-    ClockMode, Control, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter,
-    StepKind, TimestampSource,
+    ClockMode, Control, CreateWebhook, Fault, MockServer, NewWorld, Ready, RequestFilter, StepKind,
+    TimestampSource,
 };
 
 /// How long a control call may take: moving the clock waits for webhooks.

@@ -91,12 +91,7 @@ impl World {
     }
 
     /// Gives a conversation to someone, as it is done in the app.
-    pub fn assign_by_person(
-        &mut self,
-        id: &str,
-        assignment: Assignment,
-        now: Timestamp,
-    ) -> Result<()> {
+    pub fn assign_by_person(&mut self, id: &str, assignment: Assignment, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, assignment.by.as_ref())?;
         self.assign(at, assignment.to, by.as_ref(), now)

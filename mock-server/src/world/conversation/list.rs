@@ -32,11 +32,7 @@ fn slots(view: &View) -> Vec<Slot> {
 }
 
 impl World {
-    pub(in crate::world) fn list(
-        &self,
-        key: usize,
-        asked: &ListConversations,
-    ) -> Result<ServiceResponse> {
+    pub(in crate::world) fn list(&self, key: usize, asked: &ListConversations) -> Result<ServiceResponse> {
         let limit = asked.limit.unwrap_or(limits::LIST_DEFAULT) as usize;
         let narrowed = Narrowed {
             mailboxes: self

@@ -94,12 +94,7 @@ impl World {
     }
 
     /// Someone on the team sets the status.
-    pub fn set_status_by_team(
-        &mut self,
-        id: &str,
-        change: StatusChange,
-        now: Timestamp,
-    ) -> Result<()> {
+    pub fn set_status_by_team(&mut self, id: &str, change: StatusChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;

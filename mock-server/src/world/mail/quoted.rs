@@ -119,7 +119,9 @@ fn is_header_block(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
     let block = &lines[..lines.len().min(6)];
     header(first, "From, Von, De, Da, Van")
-        && block.iter().any(|line| header(line, "Sent, Date, Gesendet, Datum, Envoyé, Enviado, Inviato, Verzonden"))
+        && block
+            .iter()
+            .any(|line| header(line, "Sent, Date, Gesendet, Datum, Envoyé, Enviado, Inviato, Verzonden"))
         && block.iter().any(|line| {
             header(line, "Subject, Betreff, Objet, Asunto, Oggetto, Onderwerp, To, An, À, Para, A, Aan")
         })

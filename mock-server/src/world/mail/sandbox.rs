@@ -10,7 +10,9 @@ use super::{
     inbound::{Dmarc, InboundMail, Mail},
     scam,
 };
-use crate::world::{Job, Refusal, Result, World, conversation::Item, documents::InboundFile, people::SERVICE};
+use crate::world::{
+    Job, Refusal, Result, World, conversation::Item, documents::InboundFile, people::SERVICE,
+};
 
 /// About how long a magic recipient takes to answer.
 const REPLY_DELAY: std::time::Duration = std::time::Duration::from_secs(5);

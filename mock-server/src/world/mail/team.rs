@@ -105,12 +105,7 @@ impl HelperDraft {
 
 impl World {
     /// Someone on the team replies.
-    pub fn reply_by_team(
-        &mut self,
-        id: &str,
-        reply: TeamReply,
-        now: Timestamp,
-    ) -> Result<ReplyResult> {
+    pub fn reply_by_team(&mut self, id: &str, reply: TeamReply, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let by = self.doer(at, reply.by.as_ref())?;
         let mut checked = Reply::new(reply.body);
@@ -125,12 +120,7 @@ impl World {
     }
 
     /// The drafting helper writes a reply, which waits for a person.
-    pub fn draft_by_helper(
-        &mut self,
-        id: &str,
-        draft: HelperDraft,
-        now: Timestamp,
-    ) -> Result<ReplyResult> {
+    pub fn draft_by_helper(&mut self, id: &str, draft: HelperDraft, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
         let mut checked = Reply::new(draft.body);
         checked.summary = draft.summary;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{MailboxId, Problems, ReplyAddress, UserId, WorkspaceId, limits};
 
 use super::Keys;
-use crate::world::{NewId, IdGenerator, Refusal, Result, World};
+use crate::world::{IdGenerator, NewId, Refusal, Result, World};
 
 /// What the workspace pays for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

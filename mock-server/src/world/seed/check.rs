@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet, fmt::Display};
 
 use shared_inbox::{
-    ActorId, ConversationId, Direction, DocumentKind, MessageStatus, Problems, Scope, Status, UserId, Urgency,
+    ActorId, ConversationId, Direction, DocumentKind, MessageStatus, Problems, Scope, Status, Urgency, UserId,
 };
 
 use crate::world::{Job, World, conversation::Item};
@@ -57,7 +57,11 @@ impl World {
             checks.require_unique(user.id.as_str(), || format!("users[{i}].id"));
         }
         let sandboxes = self.mailboxes.iter().filter(|mailbox| mailbox.sandbox).count();
-        checks.require(sandboxes == 1, || "mailboxes".to_owned(), "must have exactly one that is the sandbox");
+        checks.require(
+            sandboxes == 1,
+            || "mailboxes".to_owned(),
+            "must have exactly one that is the sandbox",
+        );
         for (i, mailbox) in self.mailboxes.iter().enumerate() {
             let field = |name: &str| format!("mailboxes[{i}].{name}");
             checks.require_unique(mailbox.id.as_str(), || field("id"));
@@ -134,7 +138,11 @@ impl World {
         for (i, booking) in self.bookings.iter().enumerate() {
             let field = |name: &str| format!("bookings[{i}].{name}");
             checks.require_unique(booking.id.as_str(), || field("id"));
-            checks.require(has_user(&booking.host_user_id), || field("hostUserId"), "is not one of the users");
+            checks.require(
+                has_user(&booking.host_user_id),
+                || field("hostUserId"),
+                "is not one of the users",
+            );
             let there = booking.conversation_id.as_ref().is_none_or(has_conversation);
             checks.require(there, || field("conversationId"), "is not one of the conversations");
         }

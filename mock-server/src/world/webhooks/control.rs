@@ -136,12 +136,7 @@ impl World {
     }
 
     /// The log of a webhook, newest first.
-    pub fn deliveries(
-        &self,
-        id: &str,
-        filter: &DeliveryFilter,
-        now: Timestamp,
-    ) -> Result<Vec<DeliveryView>> {
+    pub fn deliveries(&self, id: &str, filter: &DeliveryFilter, now: Timestamp) -> Result<Vec<DeliveryView>> {
         let id = self.webhook(id)?;
         if filter.event_type.as_deref().is_some_and(|name| !EventKind::TYPES.contains(&name)) {
             let known = EventKind::TYPES.join(", ");

@@ -212,7 +212,8 @@ pub struct AttemptOutcome {
 impl AttemptOutcome {
     /// The attempt made for `request` at `at` was answered with `status` after `duration_ms`.
     pub fn answered(request: &AttemptRequest, at: Timestamp, status: u16, duration_ms: u64) -> Self {
-        let made = Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };
+        let made =
+            Attempt { at, status: Some(status), error: None, duration_ms, signed: None, response: None };
         Self::new(request, made, false)
     }
 

@@ -15,8 +15,9 @@ use crate::world::IdGenerator;
 /// `tries` counts all tries, those of earlier rounds too, so that a redelivery waits differently.
 pub(super) fn wait(endpoint: &WebhookId, event: &EventId, failures: usize, tries: usize) -> Option<Duration> {
     let about = limits::WEBHOOK_RETRIES.get(failures.checked_sub(1)?)?;
-    let hash =
-        [endpoint.as_str(), event.as_str()].iter().fold(IdGenerator::seeded(tries as u64).next_u64(), |hash, id| {
+    let hash = [endpoint.as_str(), event.as_str()]
+        .iter()
+        .fold(IdGenerator::seeded(tries as u64).next_u64(), |hash, id| {
             id.bytes().fold(hash, |hash, byte| IdGenerator::seeded(hash ^ u64::from(byte)).next_u64())
         });
     let part = IdGenerator::fraction_of(hash);

@@ -20,7 +20,11 @@ const HELP: &str = "help@acme.example";
 /// An email of a customer: their name and address, its subject and the topic that the sorting helper gives it.
 fn from_customer(to: &str, [name, from, subject, topic]: [&str; 4], text: &str) -> InboundMail {
     let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    InboundMail { name: given(name), topic: given(topic), ..InboundMail::new(to, from, text).subject(subject) }
+    InboundMail {
+        name: given(name),
+        topic: given(topic),
+        ..InboundMail::new(to, from, text).subject(subject)
+    }
 }
 
 impl Demo {
@@ -64,7 +68,12 @@ impl Demo {
 
         let mut mail = from_customer(
             HELP,
-            ["Mail Administrator", "security-team@acme-accounts.example", "Action needed: mailbox suspended", ""],
+            [
+                "Mail Administrator",
+                "security-team@acme-accounts.example",
+                "Action needed: mailbox suspended",
+                "",
+            ],
             "Your mailbox will be closed within 24 hours. Log in at http://acme-accounts.example/keep to keep it.",
         );
         mail.dmarc = Dmarc::Fail;
