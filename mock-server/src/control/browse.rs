@@ -51,7 +51,7 @@ calls! {
 
 impl Control {
     /// What was asked is made presentable apart when there is much of it.
-    pub(super) async fn look_at_requests(
+    pub(super) async fn present_requests(
         &self,
         filter: RequestFilter,
         section: Section,
@@ -62,16 +62,16 @@ impl Control {
             .runtime
             .offload_if(requests.len() > MAX_INLINE_REQUESTS, move || requests.browse(&filter, section))
             .await?;
-        self.recognize(&mut page.items);
+        self.add_conversation_details(&mut page.items);
         Ok(page)
     }
 
     /// Adds who and what the conversations of requests are about.
-    pub(super) fn recognize(&self, requests: &mut [JournalEntry]) {
+    pub(super) fn add_conversation_details(&self, requests: &mut [JournalEntry]) {
         self.read(|world, _| {
             for request in requests {
                 let id = request.conversation_id.as_ref();
-                if let Some((customer, subject)) = id.and_then(|id| world.recognize(id.as_str())) {
+                if let Some((customer, subject)) = id.and_then(|id| world.customer_and_subject(id.as_str())) {
                     (request.customer, request.subject) = (customer, Some(subject));
                 }
             }

@@ -123,7 +123,7 @@ pub(super) struct Extension<T>(pub(super) T);
 impl<T: Clone + Send + Sync + 'static> Extract for Extension<T> {
     fn extract(request: &mut CallRequest) -> Result<Self> {
         let found = request.extensions.get().cloned().map(Self);
-        found.ok_or_else(|| Refusal::new(500, "The request has lost a part of the server."))
+        found.ok_or_else(|| Refusal::new(500, "The server is stopping."))
     }
 }
 

@@ -26,7 +26,7 @@ use shared_inbox::Timestamp;
 use crate::{
     ready::Addresses,
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Behalf, Result, World},
+    world::{Initiator, Result, World},
 };
 
 pub use browse::Trace;
@@ -85,6 +85,6 @@ impl Control {
 
     /// Does something to the world.
     fn act<R>(&self, what: &'static str, act: impl FnOnce(&mut World, Timestamp) -> Result<R>) -> Result<R> {
-        self.runtime.change(Behalf::Control(what), act)
+        self.runtime.change(Initiator::Control(what), act)
     }
 }

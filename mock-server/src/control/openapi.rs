@@ -31,17 +31,17 @@ impl Control {
 
 fn document_of(families: Vec<Family>) -> Value {
     // What is taken and what is given are not the same for a type with defaults.
-    let mut taking = settings().for_deserialize().into_generator();
-    let mut giving = settings().for_serialize().into_generator();
+    let mut input_schemas = settings().for_deserialize().into_generator();
+    let mut output_schemas = settings().for_serialize().into_generator();
     let (mut paths, mut tags) = (Map::new(), Vec::new());
     for Family { name, about, calls } in families {
         tags.push(json!({ "name": name, "description": about }));
         for call in calls {
             let path = paths.entry(call.path).or_insert_with(|| json!({}));
-            path[call.method.as_str().to_lowercase()] = describe(&call, name, &mut taking, &mut giving);
+            path[call.method.as_str().to_lowercase()] = describe(&call, name, &mut input_schemas, &mut output_schemas);
         }
     }
-    let (mut taken, given) = (taking.take_definitions(true), giving.take_definitions(true));
+    let (mut taken, given) = (input_schemas.take_definitions(true), output_schemas.take_definitions(true));
     let differ: Vec<String> = taken
         .iter()
         .filter(|(name, schema)| given.get(*name).is_some_and(|g| g != *schema))
@@ -106,14 +106,14 @@ is a foreign one, is a 403. There is no rate limit, and nothing of it stands in 
 `by` says who does something: a person (`usr_…`), an agent (`agt_…`) or the service itself (`system`). Without it, it is \
 the owner of a private inbox, or else the first person of the workspace.";
 
-fn describe(call: &Call, family: &str, taking: &mut SchemaGenerator, giving: &mut SchemaGenerator) -> Value {
+fn describe(call: &Call, family: &str, input_schemas: &mut SchemaGenerator, output_schemas: &mut SchemaGenerator) -> Value {
     let mut taken = InputSchema::default();
-    (call.describe_input)(&mut taken, taking);
+    (call.describe_input)(&mut taken, input_schemas);
     let mut described = json!({
         "tags": [family],
         "operationId": call.name,
         "summary": call.summary,
-        "responses": answers(call, &taken, (call.describe_output)(giving)),
+        "responses": answers(call, &taken, (call.describe_output)(output_schemas)),
     });
     if !call.about.is_empty() {
         described["description"] = call.about.into();
@@ -240,7 +240,7 @@ fn responses() -> Value {
         "Unauthorized": response("The server was started with --control-token, and the request does not carry it."),
         "Forbidden": response("The request was made for another server, or by a page of another one."),
         "NotFound": response("There is nothing with this id."),
-        "TooSlow": response("The body did not begin_request in time."),
+        "TooSlow": response("The body did not arrive in time."),
         "TooLarge": response("The body is larger than any world."),
     })
 }

@@ -71,7 +71,7 @@ calls! {
     fn restore_snapshot(id name) -> () as Ack {
         |it| {
             let document = it.runtime.snapshots(|all| all.get(name.as_ref()))?;
-            it.put(document).await
+            it.restore_document(document).await
         }
     }
 

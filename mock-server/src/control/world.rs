@@ -18,7 +18,7 @@ use super::{
     input::{Extension, JsonBody, PathId, QueryParams, RawBody, WriteDocument},
 };
 use crate::{
-    http::events::{self, Followed},
+    http::events::{self, FollowedWorld},
     ready::Ready,
     runtime::{
         WorldRuntime,
@@ -98,7 +98,7 @@ calls! {
         |it, section| {
             section.check()?;
             filter.check()?;
-            it.look_at_requests(filter, section.or_whole()).await
+            it.present_requests(filter, section.or_whole()).await
         }
     }
 
@@ -108,7 +108,7 @@ calls! {
         |it| {
             let found = it.runtime.journal(|journal| journal.find(request.as_ref()));
             let mut found = found.ok_or_else(|| Refusal::new(404, "The journal has no such request."))?;
-            it.recognize(std::slice::from_mut(&mut found));
+            it.add_conversation_details(std::slice::from_mut(&mut found));
             Ok(found)
         }
     }
@@ -141,7 +141,7 @@ calls! {
             it.runtime.document().await.map(WorldDocument)
         }),
         put("/state", "put_state", "Makes the world what a document says", |it: Control, RawBody(document)| async move {
-            it.put(document).await.map(Ack)
+            it.restore_document(document).await.map(Ack)
         }),
         get("/lines/{id}", "get_line", "What led to something, and what it led to", |it: Control, PathId(id)| async move {
             Ok(Json(it.trace(id).await))
@@ -162,8 +162,8 @@ calls! {
             "/events",
             "follow",
             "Follows the world's changes",
-            |it: Control, (QueryParams(following), Extension(stop)): (QueryParams<events::Following>, _)| async move {
-                let follow = |world: Option<&str>, runtime: &WorldRuntime| Followed {
+            |it: Control, (QueryParams(following), Extension(stop)): (QueryParams<events::FollowQuery>, _)| async move {
+                let follow = |world: Option<&str>, runtime: &WorldRuntime| FollowedWorld {
                     world: world.map(str::to_owned),
                     changes: runtime.follow(),
                     requests: following.requests.then(|| runtime.follow_journal()),
@@ -212,10 +212,10 @@ impl Control {
     ///
     /// 400 with line, field and reason when the document is not sound.
     pub async fn restore(&self, document: impl AsRef<[u8]>) -> Result<()> {
-        self.put(Bytes::copy_from_slice(document.as_ref())).await
+        self.restore_document(Bytes::copy_from_slice(document.as_ref())).await
     }
 
-    pub(crate) async fn put(&self, document: Bytes) -> Result<()> {
+    pub(crate) async fn restore_document(&self, document: Bytes) -> Result<()> {
         self.runtime.restore(document).await?;
         self.registry.index(&self.runtime);
         Ok(())
@@ -244,7 +244,7 @@ impl Control {
 
     /// The requests to the service so far, oldest first.
     pub async fn requests(&self) -> Vec<JournalEntry> {
-        let all = self.look_at_requests(RequestFilter::default(), Section::default().or_whole()).await;
+        let all = self.present_requests(RequestFilter::default(), Section::default().or_whole()).await;
         all.map(|page| page.items).unwrap_or_default()
     }
 

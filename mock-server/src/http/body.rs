@@ -28,7 +28,7 @@ where
     }
     match tokio::time::timeout(client_timeout, collect(body, limit)).await {
         Ok(read) => read,
-        Err(_) => Err(Refusal::new(408, "The body did not begin_request in time.")),
+        Err(_) => Err(Refusal::new(408, "The body did not arrive in time.")),
     }
 }
 

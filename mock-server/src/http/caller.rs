@@ -9,7 +9,7 @@ use shared_inbox::{AgentId, Method, Operation, Scope, Timestamp};
 use super::guard;
 use crate::{
     runtime::{WorldRuntime, registry::WorldRegistry},
-    world::{Behalf, CallInput, KeyHash, Refusal, Result, ServiceResponse, World},
+    world::{Initiator, CallInput, KeyHash, Refusal, Result, ServiceResponse, World},
 };
 
 /// The agent behind a valid key.
@@ -23,7 +23,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// The one whose key the request carries, with its request in the journal; and the time.
-    pub(crate) fn of(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp)> {
+    pub(crate) fn authenticate(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp)> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
         let key = KeyHash::of(key);
@@ -46,7 +46,7 @@ impl Caller {
         id: Option<&str>,
         input: CallInput<'_>,
     ) -> Result<ServiceResponse> {
-        self.at_work(operation, |world, now| world.call(&self.agent, operation, id, input, now))
+        self.run_operation(operation, |world, now| world.call(&self.agent, operation, id, input, now))
     }
 
     /// Lets a request in and counts it, whatever it asks for.
@@ -61,11 +61,11 @@ impl Caller {
         arguments: Map<String, Value>,
     ) -> Result<ServiceResponse> {
         let input = CallInput::Tool(arguments);
-        self.at_work(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
+        self.run_operation(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
     }
 
     /// Goes into the world, and says so afterwards when it may have changed.
-    fn at_work<T>(
+    fn run_operation<T>(
         &self,
         operation: Operation,
         work: impl FnOnce(&mut World, Timestamp) -> Result<T>,
@@ -73,6 +73,6 @@ impl Caller {
         if operation.method() == Method::Get {
             return self.runtime.enter(work);
         }
-        self.runtime.change(Behalf::Request(self.request, operation.path()), work)
+        self.runtime.change(Initiator::Request(self.request, operation.path()), work)
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Whether a path is below the prefix.
-pub(crate) fn owns(path: &str) -> bool {
+pub(crate) fn is_control_path(path: &str) -> bool {
     path.strip_prefix(CONTROL_PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -30,11 +30,11 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
     let path = parts.uri.path().strip_prefix(CONTROL_PREFIX).unwrap_or_default();
     // Whoever probes a container has no token, and learns nothing by this.
     let probe = parts.method == http::Method::GET && path == "/health";
-    let allowed = if probe { app.guard.own(&parts) } else { app.guard.control(&parts) };
+    let allowed = if probe { app.guard.check_host_and_origin(&parts) } else { app.guard.check_control(&parts) };
     if let Err(refused) = allowed {
         return refused.into_response();
     }
-    let (control, path) = match of_world(app, path) {
+    let (control, path) = match find_world(app, path) {
         Ok(found) => found,
         Err(refused) => return refused.into_response(),
     };
@@ -52,7 +52,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request) -> http
 }
 
 /// Makes a call in a world; the status of its response.
-pub(crate) async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, call: &ControlCall) -> u16 {
+pub(crate) async fn make_call(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, call: &ControlCall) -> u16 {
     let request = http::Request::builder().method(call.method.as_str()).uri(call.path.as_str()).body(());
     let Ok((parts, ())) = request.map(http::Request::into_parts) else { return 400 };
     let body = call.body.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -78,7 +78,7 @@ async fn route(
 }
 
 /// The world that a path below the prefix is about, and the rest of the path.
-fn of_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str)> {
+fn find_world<'p>(app: &App, path: &'p str) -> Result<(Control, &'p str)> {
     let main = app.control();
     let Some(rest) = path.strip_prefix("/worlds/") else { return Ok((main, path)) };
     match rest.split_once('/') {

@@ -23,7 +23,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// What a follower wants to receive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) struct Following {
+pub(crate) struct FollowQuery {
     /// Also sends `request` when requests to the service have ended; one event may stand for several.
     #[serde(default)]
     pub(crate) requests: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Following {
 }
 
 /// What is followed of one world.
-pub(crate) struct Followed {
+pub(crate) struct FollowedWorld {
     /// Its id, where events have to say it.
     pub(crate) world: Option<String>,
     pub(crate) changes: broadcast::Receiver<Change>,
@@ -52,7 +52,7 @@ struct Data<'a, T> {
 
 /// A response that goes on until the follower leaves, every world is gone or the server stops.
 pub(crate) fn follow(
-    followed: Vec<Followed>,
+    followed: Vec<FollowedWorld>,
     unknown: Vec<String>,
     mut stop: watch::Receiver<Phase>,
 ) -> Response {
@@ -68,7 +68,7 @@ pub(crate) fn follow(
 }
 
 /// The events of one world until it is gone.
-fn events_of(followed: Followed) -> impl Stream<Item = Result<Event, axum::Error>> + Send {
+fn events_of(followed: FollowedWorld) -> impl Stream<Item = Result<Event, axum::Error>> + Send {
     stream::unfold(Some(followed), |followed| async {
         let mut followed = followed?;
         let world = followed.world.as_deref();

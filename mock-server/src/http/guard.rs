@@ -29,8 +29,8 @@ impl Guard {
     }
 
     /// Whether a request may use the control API.
-    pub(crate) fn control(&self, request: &http::request::Parts) -> Result<()> {
-        self.own(request)?;
+    pub(crate) fn check_control(&self, request: &http::request::Parts) -> Result<()> {
+        self.check_host_and_origin(request)?;
         match self.token {
             Some(token)
                 if bearer(&request.headers).map(|given| Sha256::digest(given).into()) != Some(token) =>
@@ -45,7 +45,7 @@ impl Guard {
     }
 
     /// Refuses a request that was made for another server, or by a page of another one.
-    pub(crate) fn own(&self, request: &http::request::Parts) -> Result<()> {
+    pub(crate) fn check_host_and_origin(&self, request: &http::request::Parts) -> Result<()> {
         let named = request.uri.authority().map(|authority| Some(authority.as_str()));
         let mut hosts = request
             .headers
@@ -64,11 +64,11 @@ impl Guard {
                 "The Host of this request is not this server; use the address it printed.",
             ));
         }
-        self.origin(&request.headers)
+        self.check_origin(&request.headers)
     }
 
     /// Refuses what a web page of another site asks for. Programs send no `Origin`.
-    fn origin(&self, headers: &HeaderMap) -> Result<()> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
         let own = |origin: &HeaderValue| {
             let origin = origin.to_str().ok();
             let host = origin.and_then(|origin| origin.strip_prefix("http://"));
@@ -123,6 +123,6 @@ mod tests {
         assert!(guard.may_be_host("127.0.0.1:4011") && !guard.may_be_host("evil.test:4010"));
         let mut headers = HeaderMap::new();
         headers.insert(header::ORIGIN, HeaderValue::from_static("http://localhost:4011"));
-        assert!(guard.origin(&headers).is_err(), "a page of another server");
+        assert!(guard.check_origin(&headers).is_err(), "a page of another server");
     }
 }

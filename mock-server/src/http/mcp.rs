@@ -67,7 +67,7 @@ pub(crate) async fn handle(caller: Caller, head: Parts, body: Result<Bytes>) -> 
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     if head.status.as_u16() >= 400 && head.headers.get(header::CONTENT_TYPE) != Some(&response::JSON) {
-        return in_one_field(&head, &body);
+        return as_error_body(&head, &body);
     }
     Response::from_parts(head, body)
 }
@@ -79,7 +79,7 @@ fn unreadable(code: ErrorCode, message: &str) -> Response<Bytes> {
 }
 
 /// An error of the transport, which comes as plain text, in the one shape of all errors.
-fn in_one_field(head: &http::response::Parts, body: &[u8]) -> Response<Bytes> {
+fn as_error_body(head: &http::response::Parts, body: &[u8]) -> Response<Bytes> {
     let mut response = response::error(head.status.as_u16(), &String::from_utf8_lossy(body));
     if let Some(allowed) = head.headers.get(header::ALLOW) {
         response.headers_mut().insert(header::ALLOW, allowed.clone());

@@ -58,7 +58,7 @@ pub(crate) fn wrong_method(allowed: &str) -> Response<Bytes> {
 }
 
 /// What the service would say with this status, for failures on demand.
-pub(crate) fn of_status(status: u16) -> Response<Bytes> {
+pub(crate) fn for_status(status: u16) -> Response<Bytes> {
     let message = match status {
         401 => "The API key is missing, wrong or revoked.",
         403 => "The API key lacks the needed scope.",

@@ -20,7 +20,7 @@ pub(crate) fn handle(
     let method = if parts.method == http::Method::HEAD { "GET" } else { parts.method.as_str() };
     let mut allowed = Vec::new();
     for &operation in Operation::KNOWN {
-        let Some(id) = matching(operation.path(), path) else { continue };
+        let Some(id) = match_path(operation.path(), path) else { continue };
         if operation.method().as_str() != method {
             allowed.push(operation.method().as_str());
             allowed.extend((operation.method() == Method::Get).then_some("HEAD"));
@@ -78,7 +78,7 @@ fn is_json(content_type: &str) -> bool {
 }
 
 /// `Some` when the path fits the pattern, with what stands in the place of `{id}`.
-fn matching<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
+fn match_path<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
     let Some((before, after)) = pattern.split_once('{') else {
         return (pattern == path).then_some(None);
     };

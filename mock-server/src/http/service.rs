@@ -18,7 +18,7 @@ use super::{
     app::App,
     body,
     caller::Caller,
-    connection::{Phase, Reply, stopped},
+    connection::{Phase, HttpReply, stopped},
     control, log, mcp, response, rest,
 };
 use crate::{
@@ -33,93 +33,93 @@ use crate::{
 
 /// What is being asked for.
 #[derive(Clone, Copy)]
-pub(crate) enum Target<'a> {
+pub(crate) enum ServiceTarget<'a> {
     /// The path behind the prefix of the REST API.
     Rest(&'a str),
     Mcp,
 }
 
-impl<'a> Target<'a> {
+impl<'a> ServiceTarget<'a> {
     /// `None` when the path is not the service's.
-    pub(crate) fn of(path: &'a str) -> Option<Self> {
+    pub(crate) fn parse(path: &'a str) -> Option<Self> {
         if path == "/mcp" {
-            return Some(Target::Mcp);
+            return Some(ServiceTarget::Mcp);
         }
         let rest = path.strip_prefix(REST_PREFIX)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some(Target::Rest(rest))
+        (rest.is_empty() || rest.starts_with('/')).then_some(ServiceTarget::Rest(rest))
     }
 
     /// Whether this may be a search.
     fn may_search(self, parts: &Parts) -> bool {
-        matches!(self, Target::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
+        matches!(self, ServiceTarget::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
     }
 
     /// The path as fault rules name it.
     fn path(self) -> &'a str {
         match self {
-            Target::Rest(path) => path,
-            Target::Mcp => "/mcp",
+            ServiceTarget::Rest(path) => path,
+            ServiceTarget::Mcp => "/mcp",
         }
     }
 }
 
-pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> Reply {
+pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpReply {
     let (parts, body) = request.into_parts();
-    let (caller, mut record) = Record::begin(app, &parts);
+    let (caller, mut record) = RequestRecord::begin(app, &parts);
     let body = body::read(body, body::SERVICE_LIMIT, app.limits.client_timeout).await;
     record.body = body.clone().unwrap_or_default();
-    let asked = RequestParts {
+    let request_parts = RequestParts {
         method: parts.method.as_str(),
-        path: Target::of(parts.uri.path()).map_or("", Target::path),
+        path: ServiceTarget::parse(parts.uri.path()).map_or("", ServiceTarget::path),
         query: parts.uri.query().unwrap_or_default(),
         agent: caller.as_ref().ok().map(|caller| &caller.agent),
         body: &record.body,
     };
-    let Some(fault) = record.runtime.match_fault(&asked) else {
-        return record.answered(perform(app, caller, parts, body).await);
+    let Some(fault) = record.runtime.match_fault(&request_parts) else {
+        return record.respond(perform(app, caller, parts, body).await);
     };
-    act(app, routes, &record.runtime, &fault, FaultTiming::Before).await;
+    make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::Before).await;
     let reply = match fault.act.clone() {
-        FaultAction::Drop(FaultTiming::Before) => Reply::Drop,
+        FaultAction::Drop(FaultTiming::Before) => HttpReply::Drop,
         FaultAction::Status { status, when: FaultTiming::Before } => {
-            record.answered(with_headers(response::of_status(status), &fault.headers))
+            record.respond(with_headers(response::for_status(status), &fault.headers))
         }
         act => {
             let response = with_headers(perform(app, caller, parts, body).await, &fault.headers);
             match act {
-                FaultAction::Drop(_) => Reply::Drop,
+                FaultAction::Drop(_) => HttpReply::Drop,
                 FaultAction::Status { status, .. } => {
-                    record.answered(with_headers(response::of_status(status), &fault.headers))
+                    record.respond(with_headers(response::for_status(status), &fault.headers))
                 }
                 FaultAction::Truncate(bytes) => {
                     // Cutting off nothing would be a response like any other.
                     let bytes = bytes.min(response.body().len().saturating_sub(1));
-                    Reply::Truncated(record.keep(response, bytes), bytes)
+                    HttpReply::Truncated(record.record_response(response, bytes), bytes)
                 }
-                FaultAction::Body(text) => record.answered(with_body(response, text)),
+                FaultAction::Body(text) => record.respond(with_body(response, text)),
                 // The rest is about webhooks, or was done before.
                 FaultAction::Answer
                 | FaultAction::Twice
                 | FaultAction::Swap
                 | FaultAction::Late(_)
-                | FaultAction::Control { .. } => record.answered(response),
+                | FaultAction::Control { .. } => record.respond(response),
             }
         }
     };
-    act(app, routes, &record.runtime, &fault, FaultTiming::After).await;
+    make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::After).await;
     if fault.delay > Duration::ZERO {
         // A server that stops does not make anyone wait; one that is gone has no response.
         let mut stop = app.stop.clone();
         let _ = tokio::time::timeout(fault.delay, stopped(&mut stop)).await;
         if *stop.borrow() == Phase::Over {
-            return Reply::Drop;
+            return HttpReply::Drop;
         }
     }
     reply
 }
 
 /// Makes the control calls that a fault makes at this time.
-async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: FaultTiming) {
+async fn make_control_calls(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: FaultTiming) {
     for (id, when, calls) in &fault.calls {
         if *when != at {
             continue;
@@ -127,7 +127,7 @@ async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &Fa
         let mut statuses = Vec::new();
         for call in calls {
             // Apart, so that other requests do not carry its size along.
-            statuses.push(Box::pin(control::act(app, routes, runtime, call)).await);
+            statuses.push(Box::pin(control::make_call(app, routes, runtime, call)).await);
         }
         runtime.faults(|faults, _| faults.record_statuses(id, &statuses));
     }
@@ -135,19 +135,19 @@ async fn act(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &Fa
 
 /// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
 async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
-    if let Err(refused) = app.guard.own(&parts) {
+    if let Err(refused) = app.guard.check_host_and_origin(&parts) {
         return response::refusal(&refused);
     }
     if let Ok(caller) = &caller
-        && Target::of(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
+        && ServiceTarget::parse(parts.uri.path()).is_some_and(|target| target.may_search(&parts))
     {
         caller.runtime.wait_until_searchable().await;
     }
     let performed = async move {
-        match Target::of(parts.uri.path()) {
-            Some(Target::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
-            Some(Target::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
-            Some(Target::Mcp) => match caller {
+        match ServiceTarget::parse(parts.uri.path()) {
+            Some(ServiceTarget::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
+            Some(ServiceTarget::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
+            Some(ServiceTarget::Mcp) => match caller {
                 // Apart, so that other requests do not carry its size along.
                 Ok(caller) => Box::pin(mcp::handle(caller, parts, body)).await,
                 Err(refused) => response::refusal(&refused),
@@ -155,7 +155,7 @@ async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<B
             None => response::error(404, "There is nothing at this path."),
         }
     };
-    AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::of_status(500))
+    AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::for_status(500))
 }
 
 /// The same response with more headers.
@@ -181,7 +181,7 @@ fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
 }
 
 /// Writes the journal and the log when the request is over, also when its client has gone away before.
-struct Record {
+struct RequestRecord {
     runtime: Arc<WorldRuntime>,
     log: bool,
     started: Instant,
@@ -192,10 +192,10 @@ struct Record {
     response: Option<RecordedResponse>,
 }
 
-impl Record {
+impl RequestRecord {
     /// Who makes the request, and the record of it. Without a valid key it is one of the main world.
     fn begin(app: &App, parts: &Parts) -> (Result<Caller>, Self) {
-        let (caller, runtime, number, at) = match Caller::of(&app.registry, &parts.headers) {
+        let (caller, runtime, number, at) = match Caller::authenticate(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
                 let (runtime, number) = (Arc::clone(&caller.runtime), caller.request);
                 (Ok(caller), runtime, number, at)
@@ -222,13 +222,13 @@ impl Record {
         (caller, Self { runtime, log, started, entry, body: Bytes::new(), status: None, response: None })
     }
 
-    fn answered(&mut self, response: Response<Bytes>) -> Reply {
+    fn respond(&mut self, response: Response<Bytes>) -> HttpReply {
         let head = self.entry.as_ref().is_some_and(|entry| entry.method == http::Method::HEAD);
-        self.keep(response, if head { 0 } else { usize::MAX }).into()
+        self.record_response(response, if head { 0 } else { usize::MAX }).into()
     }
 
     /// Keeps a response of which the client receives so many bytes of the body.
-    fn keep(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
+    fn record_response(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
         // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
         if let Some(date) = self.runtime.http_date() {
             response.headers_mut().insert(header::DATE, date);
@@ -246,7 +246,7 @@ fn traceparent(parts: &Parts) -> Option<Box<str>> {
     (header.len() <= MAX_LENGTH).then(|| header.into())
 }
 
-impl Drop for Record {
+impl Drop for RequestRecord {
     fn drop(&mut self) {
         let Some(mut entry) = self.entry.take() else { return };
         entry.duration = self.started.elapsed();

@@ -44,7 +44,7 @@ use self::{
 };
 use crate::{
     faults::{FaultAction, FaultMatch, Faults, RequestParts},
-    world::{AttemptRequest, Behalf, Fired, FiredJob, KeyHash, Refusal, Result, World},
+    world::{AttemptRequest, Initiator, Fired, FiredJob, KeyHash, Refusal, Result, World},
 };
 
 /// How long a webhook that is to come after the next one waits for that.
@@ -154,17 +154,17 @@ impl WorldRuntime {
     /// The same on someone's behalf, and tells the followers when it was done.
     pub(crate) fn change<R>(
         self: &Arc<Self>,
-        behalf: Behalf,
+        initiator: Initiator,
         act: impl FnOnce(&mut World, Timestamp) -> Result<R>,
     ) -> Result<R> {
-        let (cause, what) = match behalf {
-            Behalf::Request(_, what) => (Cause::Request, what),
-            Behalf::Control(what) => (Cause::Control, what),
+        let (cause, what) = match initiator {
+            Initiator::Request(_, what) => (Cause::Request, what),
+            Initiator::Control(what) => (Cause::Control, what),
         };
         let result = self.enter(|world, now| {
-            world.begin(behalf);
+            world.begin_cause(initiator);
             let result = act(world, now);
-            world.end();
+            world.end_cause();
             result
         });
         if result.is_ok() {
@@ -211,7 +211,7 @@ impl WorldRuntime {
         for _ in 0..most {
             let Some(fired) = state.world.run_due(now) else { break };
             let job = match fired {
-                Fired::Done(job) => job,
+                Fired::Ran(job) => job,
                 Fired::Attempt(job, request) => {
                     match state.faults.match_delivery(&request, job.at) {
                         Some(FaultMatch { act: FaultAction::Late(by), .. }) => {

@@ -238,7 +238,7 @@ impl World {
     }
 
     /// The customer and the subject of a conversation, by which people recognize it.
-    pub(crate) fn recognize(&self, id: &str) -> Option<(Option<String>, String)> {
+    pub(crate) fn customer_and_subject(&self, id: &str) -> Option<(Option<String>, String)> {
         let at = self.conversation(id).ok()?;
         Some((self.customer(at), self.conversations[at].subject.clone()))
     }
@@ -270,7 +270,7 @@ impl World {
             status: thread.status.clone(),
             turn: thread.turn.clone(),
             contact: thread.contact.clone(),
-            mailbox: self.mailbox_entry(self.index.places[at].mailbox),
+            mailbox: self.mailbox_entry(self.index.positions[at].mailbox),
             last_message_at: thread.last_message_at(),
             assignee: thread.assignee.as_ref().map(|who| self.assignee(who)),
             tags: thread.tags.clone(),

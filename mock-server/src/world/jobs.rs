@@ -78,13 +78,13 @@ impl Job {
 
 /// A job, and the step of a line that left it behind.
 #[derive(Debug, PartialEq, Eq)]
-struct Queued {
+struct QueuedJob {
     job: Arc<Job>,
     cause: Option<u64>,
 }
 
 /// A copy of a world has seen nothing yet: what is left to do there has no cause.
-impl Clone for Queued {
+impl Clone for QueuedJob {
     fn clone(&self) -> Self {
         Self { job: Arc::clone(&self.job), cause: None }
     }
@@ -93,19 +93,19 @@ impl Clone for Queued {
 /// The queue. Jobs that are due at the same time run in the order in which they were put in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Jobs {
-    queue: BTreeMap<(Timestamp, u64), Queued>,
+    queue: BTreeMap<(Timestamp, u64), QueuedJob>,
     next: u64,
 }
 
 impl Jobs {
     /// Puts a job in.
     pub(crate) fn push(&mut self, due: Timestamp, job: Job) {
-        self.push_for(due, job, None);
+        self.push_caused(due, job, None);
     }
 
     /// Puts a job in that follows from a step of a line.
-    pub(super) fn push_for(&mut self, due: Timestamp, job: Job, cause: Option<u64>) {
-        self.queue.insert((due, self.next), Queued { job: Arc::new(job), cause });
+    pub(super) fn push_caused(&mut self, due: Timestamp, job: Job, cause: Option<u64>) {
+        self.queue.insert((due, self.next), QueuedJob { job: Arc::new(job), cause });
         self.next += 1;
     }
 
@@ -117,7 +117,7 @@ impl Jobs {
     /// Takes out the earliest job that is due at `now` or before; gives its time, and the step that left it behind.
     pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Job, Option<u64>)> {
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
-        let ((due, _), Queued { job, cause }) = entry.remove_entry();
+        let ((due, _), QueuedJob { job, cause }) = entry.remove_entry();
         Some((due, Arc::unwrap_or_clone(job), cause))
     }
 
@@ -129,8 +129,8 @@ impl Jobs {
     }
 
     /// Takes out all jobs of which `goes` says so.
-    pub(crate) fn remove(&mut self, goes: impl Fn(&Job) -> bool) {
-        self.queue.retain(|_, there| !goes(&there.job));
+    pub(crate) fn remove(&mut self, is_removed: impl Fn(&Job) -> bool) {
+        self.queue.retain(|_, queued| !is_removed(&queued.job));
     }
 
     /// All jobs, soonest first.

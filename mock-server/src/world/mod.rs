@@ -62,7 +62,7 @@ pub use people::{
 pub(crate) use people::{Key, MailboxRecord, Workspace};
 pub use response::{Refusal, Result, ServiceResponse};
 pub use run::{Fired, FiredJob};
-pub(crate) use trace::{Behalf, call_id};
+pub(crate) use trace::{Initiator, call_id};
 pub use trace::{StepKind, TraceDelivery, TraceStep};
 pub(crate) use webhooks::ReceiverResponse;
 pub(crate) use webhooks::Webhooks;
@@ -72,7 +72,7 @@ pub use webhooks::{
     TimestampSource, WebhookView,
 };
 
-use store::Shared;
+use store::SharedVec;
 
 /// One workspace with all that is in it.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -96,13 +96,13 @@ pub struct World {
     pub(crate) tags: Vec<TagRecord>,
     #[serde(default)]
     #[schemars(with = "Vec<ConversationRecord>")]
-    pub(crate) conversations: Shared<ConversationRecord>,
+    pub(crate) conversations: SharedVec<ConversationRecord>,
     #[serde(default)]
     #[schemars(with = "Vec<FiledDocument>")]
-    pub(crate) documents: Shared<FiledDocument>,
+    pub(crate) documents: SharedVec<FiledDocument>,
     #[serde(default)]
     #[schemars(with = "Vec<DocumentRequest>")]
-    pub(crate) document_requests: Shared<DocumentRequest>,
+    pub(crate) document_requests: SharedVec<DocumentRequest>,
     #[serde(default)]
     #[schemars(with = "Vec<AppMail>")]
     pub(crate) app_mail: AppMails,
@@ -110,7 +110,7 @@ pub struct World {
     pub(crate) bookings: Vec<BookingRecord>,
     #[serde(default)]
     #[schemars(with = "Vec<OutboxMail>")]
-    pub(crate) outbox: Shared<OutboxMail>,
+    pub(crate) outbox: SharedVec<OutboxMail>,
     /// Sandbox addresses that complained: every later mail to them fails.
     #[serde(default)]
     pub(crate) complaints: BTreeSet<String>,
@@ -143,7 +143,7 @@ impl World {
     /// assert_eq!((world.users().len(), world.mailboxes().len(), world.keys().len()), (1, 2, 2));
     /// ```
     pub fn empty() -> World {
-        World::bare(1)
+        World::minimal(1)
     }
 
     /// All that is written into the document, as it stands at `now`.

@@ -11,7 +11,7 @@ use super::{Job, World, webhooks::AttemptRequest};
 #[non_exhaustive]
 pub enum Fired {
     /// It was done.
-    Done(FiredJob),
+    Ran(FiredJob),
     /// A webhook is to be tried over HTTP; the outcome comes back through [`World::finish_attempt`].
     Attempt(FiredJob, AttemptRequest),
 }
@@ -33,7 +33,7 @@ impl Fired {
     /// What was done.
     pub fn job(&self) -> &FiredJob {
         match self {
-            Fired::Done(job) | Fired::Attempt(job, _) => job,
+            Fired::Ran(job) | Fired::Attempt(job, _) => job,
         }
     }
 }
@@ -51,15 +51,15 @@ impl World {
                     None => continue,
                 }
             }
-            self.on_behalf(cause, &job, at, |world| world.run(&job, at));
-            return Some(Fired::Done(fired));
+            self.run_caused(cause, &job, at, |world| world.run(&job, at));
+            return Some(Fired::Ran(fired));
         }
     }
 
     fn run(&mut self, job: &Job, at: Timestamp) {
         match job {
             Job::Send { message } => self.send(message, at),
-            Job::SandboxReply { message, invoice } => self.write_back(message, *invoice, at),
+            Job::SandboxReply { message, invoice } => self.send_sandbox_reply(message, *invoice, at),
             Job::Reminder { request, number } => self.remind(request, *number, at),
             Job::Wake { conversation } => self.wake(conversation.as_str()),
             Job::ForgetAppMail { message_id, livemode } => self.app_mail.forget(*livemode, message_id),

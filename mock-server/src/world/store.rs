@@ -17,21 +17,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const CHUNK: usize = 64;
 
 /// A list. All chunks but the last are full.
-pub(crate) struct Shared<T>(Vec<Arc<Vec<Arc<T>>>>);
+pub(crate) struct SharedVec<T>(Vec<Arc<Vec<Arc<T>>>>);
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SharedVec<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> Default for Shared<T> {
+impl<T> Default for SharedVec<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> Shared<T> {
+impl<T> SharedVec<T> {
     pub(crate) fn len(&self) -> usize {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * CHUNK + last.len())
     }
@@ -49,20 +49,20 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Index<usize> for Shared<T> {
+impl<T> Index<usize> for SharedVec<T> {
     type Output = T;
     fn index(&self, at: usize) -> &T {
         &self.0[at / CHUNK][at % CHUNK]
     }
 }
 
-impl<T: Clone> IndexMut<usize> for Shared<T> {
+impl<T: Clone> IndexMut<usize> for SharedVec<T> {
     fn index_mut(&mut self, at: usize) -> &mut T {
         Arc::make_mut(&mut Arc::make_mut(&mut self.0[at / CHUNK])[at % CHUNK])
     }
 }
 
-impl<T> FromIterator<T> for Shared<T> {
+impl<T> FromIterator<T> for SharedVec<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut all = Self::default();
         items.into_iter().for_each(|item| all.push(item));
@@ -70,13 +70,13 @@ impl<T> FromIterator<T> for Shared<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Shared<T> {
+impl<T: Serialize> Serialize for SharedVec<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(self.iter())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedVec<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Vec::deserialize(d).map(Self::from_iter)
     }
@@ -84,19 +84,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
 
 /// A map. What changes after it was copied stands over what the copies have in common.
 #[derive(Debug, Clone)]
-pub(crate) struct Layered<K, V> {
+pub(crate) struct LayeredMap<K, V> {
     base: Arc<HashMap<K, V>>,
     /// `None`: taken out.
     over: HashMap<K, Option<V>>,
 }
 
-impl<K, V> Default for Layered<K, V> {
+impl<K, V> Default for LayeredMap<K, V> {
     fn default() -> Self {
         Self { base: Arc::default(), over: HashMap::new() }
     }
 }
 
-impl<K: Eq + Hash, V> Layered<K, V> {
+impl<K: Eq + Hash, V> LayeredMap<K, V> {
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -127,7 +127,7 @@ impl<K: Eq + Hash, V> Layered<K, V> {
 mod tests {
     use super::*;
 
-    fn list(items: std::ops::Range<u32>) -> Shared<u32> {
+    fn list(items: std::ops::Range<u32>) -> SharedVec<u32> {
         items.collect()
     }
 
@@ -137,7 +137,7 @@ mod tests {
             let list = list(0..len);
             assert_eq!(list.len(), len as usize);
             assert!(list.iter().copied().eq(0..len) && (0..len).all(|at| list[at as usize] == at));
-            let again: Shared<u32> =
+            let again: SharedVec<u32> =
                 serde_json::from_str(&serde_json::to_string(&list).expect("JSON")).expect("a list");
             assert!(again.iter().eq(list.iter()));
         }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_map_does_not_see_what_the_other_changes() {
-        let mut one = Layered::default();
+        let mut one = LayeredMap::default();
         one.insert("a", 1);
         one.insert("b", 2);
         let mut two = one.clone();

@@ -140,7 +140,7 @@ redacted_debug!(TraceDelivery { webhook_id, outcome, tries });
 
 /// On whose behalf something is done.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Behalf {
+pub(crate) enum Initiator {
     /// A request to the service: its number in the journal, and the operation.
     Request(u64, &'static str),
     /// A call of the control API.
@@ -152,7 +152,7 @@ pub(crate) fn call_id(number: u64) -> String {
     format!("call_{number}")
 }
 
-struct Step {
+struct RecordedStep {
     cause: Option<u64>,
     at: Timestamp,
     kind: StepKind,
@@ -161,7 +161,7 @@ struct Step {
     conversation: Option<u32>,
 }
 
-impl Step {
+impl RecordedStep {
     fn of_job(job: &Job, cause: Option<u64>, at: Timestamp) -> Self {
         let (id, what) = (job.subject().to_owned(), job.kind().to_owned());
         Self { cause, at, kind: StepKind::Job, id, what, conversation: None }
@@ -170,12 +170,12 @@ impl Step {
 
 /// On whose behalf something is being done now.
 #[derive(Default)]
-enum Now {
+enum CurrentCause {
     /// Nobody's: a world is being built. Nothing is noted.
     #[default]
     Nobody,
     /// Of someone who has not yet done anything worth noting.
-    Begun(Behalf),
+    Begun(Initiator),
     /// Of this step.
     Step(u64),
 }
@@ -183,10 +183,10 @@ enum Now {
 /// What has happened so far.
 #[derive(Default)]
 pub(super) struct Traces {
-    steps: VecDeque<Step>,
+    steps: VecDeque<RecordedStep>,
     /// How many were forgotten: the number of the first that is left.
-    gone: u64,
-    now: Now,
+    dropped: u64,
+    now: CurrentCause,
 }
 
 /// A copy of a world has seen nothing yet.
@@ -197,46 +197,46 @@ impl Clone for Traces {
 }
 
 impl Traces {
-    fn push(&mut self, step: Step) -> u64 {
+    fn push(&mut self, step: RecordedStep) -> u64 {
         self.steps.push_back(step);
         if self.steps.len() > MAX_STEPS {
             self.steps.pop_front();
-            self.gone += 1;
+            self.dropped += 1;
         }
-        self.gone + self.steps.len() as u64 - 1
+        self.dropped + self.steps.len() as u64 - 1
     }
 
     /// The step that leads to what is being done now.
     fn cause(&mut self, at: Timestamp) -> Option<u64> {
-        if let Now::Begun(behalf) = self.now {
-            let (kind, id, what) = match behalf {
-                Behalf::Request(number, what) => (StepKind::Request, call_id(number), what),
-                Behalf::Control(what) => {
-                    let number = self.gone + self.steps.len() as u64;
+        if let CurrentCause::Begun(initiator) = self.now {
+            let (kind, id, what) = match initiator {
+                Initiator::Request(number, what) => (StepKind::Request, call_id(number), what),
+                Initiator::Control(what) => {
+                    let number = self.dropped + self.steps.len() as u64;
                     (StepKind::Control, format!("ctl_{number}"), what)
                 }
             };
             let what = what.to_owned();
-            let number = self.push(Step { cause: None, at, kind, id, what, conversation: None });
-            self.now = Now::Step(number);
+            let number = self.push(RecordedStep { cause: None, at, kind, id, what, conversation: None });
+            self.now = CurrentCause::Step(number);
         }
         match self.now {
-            Now::Step(number) => Some(number),
+            CurrentCause::Step(number) => Some(number),
             _ => None,
         }
     }
 
-    fn get(&self, number: u64) -> Option<&Step> {
-        self.steps.get(usize::try_from(number.checked_sub(self.gone)?).ok()?)
+    fn get(&self, number: u64) -> Option<&RecordedStep> {
+        self.steps.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)
     }
 
-    fn numbered(&self) -> impl DoubleEndedIterator<Item = (u64, &Step)> {
-        self.steps.iter().enumerate().map(|(i, step)| (self.gone + i as u64, step))
+    fn numbered(&self) -> impl DoubleEndedIterator<Item = (u64, &RecordedStep)> {
+        self.steps.iter().enumerate().map(|(i, step)| (self.dropped + i as u64, step))
     }
 
     /// The first step of the line that a step is on, as far as it is known.
     fn root(&self, mut number: u64) -> u64 {
-        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.gone) {
+        while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.dropped) {
             number = cause;
         }
         number
@@ -261,7 +261,7 @@ impl Traces {
             }
             // What people do with a message later is on its line too; what else happens in its conversation is not.
             for (number, step) in self.numbered() {
-                if step.kind.lives_on() && roots.contains(&self.root(number)) {
+                if step.kind.may_have_later_steps() && roots.contains(&self.root(number)) {
                     ids.insert(step.id.as_str());
                 }
             }
@@ -271,7 +271,7 @@ impl Traces {
 
 impl StepKind {
     /// Whether others may later do something with what the step is about.
-    fn lives_on(self) -> bool {
+    fn may_have_later_steps(self) -> bool {
         matches!(
             self,
             StepKind::Message
@@ -285,23 +285,23 @@ impl StepKind {
 
 impl World {
     /// From now on everything is done on this one's behalf.
-    pub(crate) fn begin(&mut self, behalf: Behalf) {
-        self.traces.now = Now::Begun(behalf);
+    pub(crate) fn begin_cause(&mut self, initiator: Initiator) {
+        self.traces.now = CurrentCause::Begun(initiator);
     }
 
     /// It is over.
-    pub(crate) fn end(&mut self) {
-        self.traces.now = Now::Nobody;
+    pub(crate) fn end_cause(&mut self) {
+        self.traces.now = CurrentCause::Nobody;
     }
 
     /// What follows an event of the past.
-    pub(super) fn follow_on(&mut self, event: &EventId) {
+    pub(super) fn continue_from_event(&mut self, event: &EventId) {
         let found = self.traces.numbered().rev().find(|(_, step)| step.id == event.as_str());
-        self.traces.now = found.map_or(Now::Nobody, |(number, _)| Now::Step(number));
+        self.traces.now = found.map_or(CurrentCause::Nobody, |(number, _)| CurrentCause::Step(number));
     }
 
     /// Notes that something happened.
-    pub(super) fn step(
+    pub(super) fn record_step(
         &mut self,
         kind: StepKind,
         id: &str,
@@ -312,34 +312,34 @@ impl World {
         if let Some(cause) = self.traces.cause(at) {
             let conversation = conversation.map(|at| at as u32);
             let (id, what) = (id.to_owned(), what.to_owned());
-            self.traces.push(Step { cause: Some(cause), at, kind, id, what, conversation });
+            self.traces.push(RecordedStep { cause: Some(cause), at, kind, id, what, conversation });
         }
     }
 
     /// Notes how far a message has come.
-    pub(super) fn step_of_message(&mut self, place: (usize, usize), at: Timestamp) {
+    pub(super) fn record_message_step(&mut self, place: (usize, usize), at: Timestamp) {
         let message = self.message_at(place);
         let what = message.status.as_ref().map_or("received", |status| status.as_str()).to_owned();
         let id = message.id.as_str().to_owned();
-        self.step(StepKind::Message, &id, &what, Some(place.0), at);
+        self.record_step(StepKind::Message, &id, &what, Some(place.0), at);
     }
 
     /// Puts something off until later.
-    pub(super) fn later(&mut self, due: Timestamp, job: Job, now: Timestamp) {
+    pub(super) fn schedule_job(&mut self, due: Timestamp, job: Job, now: Timestamp) {
         let cause = self.traces.cause(now);
-        self.jobs.push_for(due, job, cause);
+        self.jobs.push_caused(due, job, cause);
     }
 
     /// Does a job that was left behind on someone's behalf.
-    pub(super) fn on_behalf<R>(
+    pub(super) fn run_caused<R>(
         &mut self,
         cause: Option<u64>,
         job: &Job,
         at: Timestamp,
         act: impl FnOnce(&mut World) -> R,
     ) -> R {
-        let number = self.traces.push(Step::of_job(job, cause, at));
-        let before = std::mem::replace(&mut self.traces.now, Now::Step(number));
+        let number = self.traces.push(RecordedStep::of_job(job, cause, at));
+        let before = std::mem::replace(&mut self.traces.now, CurrentCause::Step(number));
         let result = act(self);
         self.traces.now = before;
         result
@@ -350,18 +350,18 @@ impl World {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.traces.roots(id, conversation);
         let on = |number: u64| roots.contains(&self.traces.root(number));
-        let shown = |number: u64, step: &Step| {
+        let shown = |number: u64, step: &RecordedStep| {
             let at = step.conversation.map(|at| at as usize);
             TraceStep {
                 number,
-                cause: step.cause.filter(|cause| *cause >= self.traces.gone),
+                cause: step.cause.filter(|cause| *cause >= self.traces.dropped),
                 at: step.at,
                 kind: step.kind,
                 id: step.id.clone(),
                 what: step.what.clone(),
                 conversation_id: at.map(|at| self.conversations[at].id.clone()),
                 due_at: None,
-                deliveries: (step.kind == StepKind::Event).then(|| self.ways_of(&step.id)),
+                deliveries: (step.kind == StepKind::Event).then(|| self.trace_deliveries(&step.id)),
                 traceparent: None,
                 customer: at.and_then(|at| self.customer(at)),
                 subject: at.map(|at| self.conversations[at].subject.clone()),
@@ -373,20 +373,20 @@ impl World {
         };
         let happened = self.traces.numbered().filter(|(number, _)| on(*number));
         let mut steps: Vec<TraceStep> = happened.map(|(number, step)| shown(number, step)).collect();
-        let next = self.traces.gone + self.traces.steps.len() as u64;
+        let next = self.traces.dropped + self.traces.steps.len() as u64;
         let waiting = self.jobs.caused().filter(|(_, job, cause)| {
             !matches!(job, Job::WebhookTry { .. })
                 && (cause.is_some_and(on) || job.subject() == id || ids.contains(job.subject()))
         });
         steps.extend((next..).zip(waiting).map(|(number, (due, job, cause))| {
-            let step = Step::of_job(job, cause, due);
+            let step = RecordedStep::of_job(job, cause, due);
             TraceStep { due_at: Some(due), ..shown(number, &step) }
         }));
         steps
     }
 
     /// The first words of the message or note that a step is about.
-    fn excerpt(&self, at: usize, step: &Step) -> Option<String> {
+    fn excerpt(&self, at: usize, step: &RecordedStep) -> Option<String> {
         let text = match step.kind {
             StepKind::Message => &self.message_at(self.message(&step.id)?).text,
             StepKind::Note => self.conversations[at].timeline.iter().find_map(|item| match item {

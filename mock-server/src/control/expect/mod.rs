@@ -200,9 +200,9 @@ impl Expectation {
     }
 
     /// Whether it is decided: met, failed, or neither while there is time.
-    fn judge(&self, items: &[Value], over: bool) -> Option<bool> {
+    fn decide(&self, items: &[Value], over: bool) -> Option<bool> {
         let (least, most) = self.range();
-        let count = items.iter().filter(|item| self.misses(item).is_empty()).count();
+        let count = items.iter().filter(|item| self.differences_in(item).is_empty()).count();
         match () {
             () if count > most => Some(false),
             () if count >= least && (over || most == usize::MAX) => Some(true),
@@ -222,8 +222,8 @@ calls! {
     fn expect(body expectation: Expectation) -> ExpectationMet as Json {
         |it| {
             let mode = it.runtime.clock().mode;
-            let unsaid = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
-            let time = expectation.time.unwrap_or(unsaid);
+            let default_time = if mode == ClockMode::Manual { ExpectTime::Virtual } else { ExpectTime::Real };
+            let time = expectation.time.unwrap_or(default_time);
             let longest = MAX_SPAN_SECONDS[usize::from(time == ExpectTime::Virtual)];
             let span = Duration::try_from_secs_f64(expectation.within_seconds)
                 .ok()
@@ -235,20 +235,20 @@ calls! {
             it.runtime
                 .run(async move {
                     let found = match time {
-                        ExpectTime::Virtual => control.look_ahead(&expectation, span).await?,
+                        ExpectTime::Virtual => control.advance_until_decided(&expectation, span).await?,
                         ExpectTime::Real => {
-                            let look = || async { Ok(control.items(&expectation).await) };
+                            let look = || async { Ok(control.candidates(&expectation).await) };
                             control
-                                .wait_for(span, look, |found| expectation.judge(found, false).is_some())
+                                .wait_for(span, look, |found| expectation.decide(found, false).is_some())
                                 .await?
                         }
                     };
                     let now = control.runtime.clock().now;
-                    if expectation.judge(&found, true) != Some(true) {
+                    if expectation.decide(&found, true) != Some(true) {
                         return Err(Refusal::new(409, expectation.report(&found, now)));
                     }
                     let matches: Vec<Value> =
-                        found.into_iter().filter(|item| expectation.misses(item).is_empty()).collect();
+                        found.into_iter().filter(|item| expectation.differences_in(item).is_empty()).collect();
                     Ok(ExpectationMet { count: matches.len(), matches, now })
                 })
                 .await
@@ -258,12 +258,12 @@ calls! {
 
 impl Control {
     /// Moves the clock on from job to job until it is decided, or the span is over.
-    async fn look_ahead(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
+    async fn advance_until_decided(&self, expectation: &Expectation, span: Duration) -> Result<Vec<Value>> {
         let mut now = self.runtime.advance(AdvanceTarget::By(Duration::ZERO)).await?.now;
         let end = now + span;
         loop {
-            let found = self.items(expectation).await;
-            if now >= end || expectation.judge(&found, false).is_some() {
+            let found = self.candidates(expectation).await;
+            if now >= end || expectation.decide(&found, false).is_some() {
                 return Ok(found);
             }
             let next = self.runtime.next_due().filter(|due| *due <= end).unwrap_or(end);
@@ -272,7 +272,7 @@ impl Control {
     }
 
     /// Everything that an expectation looks at, oldest first.
-    async fn items(&self, expectation: &Expectation) -> Vec<Value> {
+    async fn candidates(&self, expectation: &Expectation) -> Vec<Value> {
         let mut items: Vec<Value> = match expectation.of {
             Expected::Requests => {
                 let mut requests: Vec<Value> =
@@ -306,14 +306,14 @@ impl Control {
             }
         };
         if let Some(since) = expectation.since {
-            items.retain(|item| happened(item).is_some_and(|at| at >= since));
+            items.retain(|item| time_of(item).is_some_and(|at| at >= since));
         }
         items
     }
 }
 
 /// When something happened; of a delivery, when it was tried last.
-fn happened(item: &Value) -> Option<Timestamp> {
+fn time_of(item: &Value) -> Option<Timestamp> {
     let tried = item["tries"].as_array().and_then(|tries| tries.last()).map(|last| &last["at"]);
     let noted = ["at", "createdAt", "created_at"].into_iter().map(|field| &item[field]);
     let at = tried.into_iter().chain(noted).find_map(Value::as_str)?;

@@ -55,9 +55,9 @@ impl Default for Limits {
 
 /// What becomes of a request.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub(crate) enum HttpReply {
     /// A response.
-    Answer(Response<Body>),
+    Response(Response<Body>),
     /// The head of this response and only the first bytes of its body; then the connection closes.
     Truncated(Response<Bytes>, usize),
     /// The connection closes without a response.
@@ -89,7 +89,7 @@ pub(crate) async fn serve<H, F>(
     handle: H,
 ) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
+    F: Future<Output = HttpReply> + Send + 'static,
 {
     let (close_idle, _) = watch::channel(());
     let (mut connections, mut logged) = (JoinSet::new(), None::<Instant>);
@@ -149,7 +149,7 @@ impl Connection {
     async fn serve<H, F>(self, stream: TcpStream, handle: H)
     where
         H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = HttpReply> + Send + 'static,
     {
         let Self { stop, mut close_idle, permits, client_timeout, urgent } = self;
         let _ = stream.set_nodelay(true);
@@ -165,7 +165,7 @@ impl Connection {
                 };
                 match handle(request).await {
                     // A response that goes on and on keeps its connection busy.
-                    Reply::Answer(response) if response.body().size_hint().exact().is_none() => {
+                    HttpReply::Response(response) if response.body().size_hint().exact().is_none() => {
                         let guard = BusyGuard(activity);
                         let hold = move |frame| {
                             let _guard = &guard;
@@ -173,12 +173,12 @@ impl Connection {
                         };
                         Ok(response.map(|body| Body::new(body.map_frame(hold))))
                     }
-                    Reply::Answer(response) => {
-                        activity.answered();
+                    HttpReply::Response(response) => {
+                        activity.respond();
                         Ok(response)
                     }
-                    Reply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
-                    Reply::Drop => Err(Closed),
+                    HttpReply::Truncated(response, bytes) => Ok(truncated(response, bytes)),
+                    HttpReply::Drop => Err(Closed),
                 }
             }
         });
@@ -224,9 +224,9 @@ fn truncated(response: Response<Bytes>, bytes: usize) -> Response<Body> {
 }
 
 /// A response whose body is at hand.
-impl From<Response<Bytes>> for Reply {
+impl From<Response<Bytes>> for HttpReply {
     fn from(response: Response<Bytes>) -> Self {
-        Reply::Answer(response.map(Body::from))
+        HttpReply::Response(response.map(Body::from))
     }
 }
 
@@ -246,7 +246,7 @@ mod tests {
             if request.uri().path() == "/slow" {
                 std::future::pending::<()>().await;
             }
-            Reply::from(Response::new("ok".into()))
+            HttpReply::from(Response::new("ok".into()))
         };
         tokio::spawn(serve(listener, limits, stop, |path| path == "/urgent", handle));
         (address, phase)

@@ -33,7 +33,7 @@ const IDLE: u8 = 0;
 /// A request is under way.
 const BUSY: u8 = 1;
 /// Its response is being written.
-const ANSWERED: u8 = 2;
+const RESPONDING: u8 = 2;
 
 impl Activity {
     /// A request has come.
@@ -42,13 +42,13 @@ impl Activity {
     }
 
     /// Its response is made.
-    pub(super) fn answered(&self) {
-        self.0.store(ANSWERED, SeqCst);
+    pub(super) fn respond(&self) {
+        self.0.store(RESPONDING, SeqCst);
     }
 
     /// All that was to be written is written.
-    fn written(&self) {
-        let _ = self.0.compare_exchange(ANSWERED, IDLE, SeqCst, SeqCst);
+    fn finish_response(&self) {
+        let _ = self.0.compare_exchange(RESPONDING, IDLE, SeqCst, SeqCst);
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -156,7 +156,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_instead(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.activity.written();
+        self.activity.finish_response();
         Poll::Ready(Ok(()))
     }
 
@@ -173,6 +173,6 @@ pub(super) struct BusyGuard(pub(super) Arc<Activity>);
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {
-        self.0.answered();
+        self.0.respond();
     }
 }

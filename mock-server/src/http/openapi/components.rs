@@ -6,7 +6,7 @@ use shared_inbox::{ActorType, Direction, DocumentKind, MessageStatus, Scope, Sta
 use super::{KEY, events};
 
 pub(super) fn components(mut schemas: Map<String, Value>) -> Value {
-    schemas.values_mut().for_each(close);
+    schemas.values_mut().for_each(close_enums);
     for (schema, field, rules) in narrower() {
         if let (Some(property), Value::Object(rules)) =
             (schemas.get_mut(schema).and_then(|s| s["properties"][field].as_object_mut()), rules)
@@ -84,8 +84,8 @@ fn responses() -> Value {
             "There is no such conversation.",
         ),
         "TooSlow": response(
-            "The body did not begin_request in time. Nothing happened.",
-            "The body did not begin_request in time.",
+            "The body did not arrive in time. Nothing happened.",
+            "The body did not arrive in time.",
         ),
         "TooLarge": response(
             "The body is larger than any good request can be. Nothing happened.",
@@ -102,10 +102,10 @@ fn responses() -> Value {
 
 /// The types stay open for clients of a service that grows; this server knows every word and every kind of item that it
 /// will ever say, and in which form it writes a time.
-fn close(schema: &mut Value) {
+fn close_enums(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            if let Some(words) = fields.get("examples").filter(|words| closed().contains(words)).cloned() {
+            if let Some(words) = fields.get("examples").filter(|words| closed_enums().contains(words)).cloned() {
                 let mut words = words.as_array().cloned().unwrap_or_default();
                 if fields["type"].is_array() {
                     words.push(Value::Null);
@@ -120,16 +120,16 @@ fn close(schema: &mut Value) {
             if fields.get("format").is_some_and(|format| format == "date-time") {
                 fields.insert("pattern".to_owned(), TIME.into());
             }
-            fields.values_mut().for_each(close);
+            fields.values_mut().for_each(close_enums);
         }
-        Value::Array(items) => items.iter_mut().for_each(close),
+        Value::Array(items) => items.iter_mut().for_each(close_enums),
         _ => {}
     }
 }
 
 const TIME: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$";
 
-fn closed() -> [Value; 8] {
+fn closed_enums() -> [Value; 8] {
     [
         json!(Status::KNOWN),
         json!(Urgency::KNOWN),

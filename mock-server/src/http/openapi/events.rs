@@ -11,7 +11,7 @@ pub(super) fn webhooks() -> (Map<String, Value>, Map<String, Value>) {
 }
 
 fn webhook(name: &str, schema: Value) -> Value {
-    let (when, data) = happens(name);
+    let (when, data) = describe_event(name);
     let mut data = data;
     data["summary"] = when.trim_end_matches('.').into();
     if let Some(id) = data["conversation_id"].as_str() {
@@ -50,7 +50,7 @@ fn webhook(name: &str, schema: Value) -> Value {
 }
 
 /// When an event of this kind happens, and an example of what goes with it.
-fn happens(name: &str) -> (&'static str, Value) {
+fn describe_event(name: &str) -> (&'static str, Value) {
     let (conversation, message, mailbox) = ("cnv_4k7q2m9x", "msg_7h3d9w2c", "mbx_help");
     let agent = json!({ "type": "agent", "id": "agt_billing" });
     let anna = json!({ "type": "user", "id": "usr_anna", "name": "Anna Berg" });

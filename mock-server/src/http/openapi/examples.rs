@@ -10,14 +10,14 @@ pub(super) struct Examples {
     /// Named request bodies.
     pub(super) requests: Map<String, Value>,
     /// What a good answer means.
-    pub(super) answer_is: &'static str,
+    pub(super) response_description: &'static str,
     /// A good answer.
     pub(super) answer: Value,
 }
 
 pub(super) fn of(operation: Operation) -> Examples {
-    let (answer_is, answer) = answer(operation);
-    Examples { query: query(operation), requests: requests(operation), answer_is, answer }
+    let (response_description, answer) = answer(operation);
+    Examples { query: query(operation), requests: requests(operation), response_description, answer }
 }
 
 fn object(value: Value) -> Map<String, Value> {

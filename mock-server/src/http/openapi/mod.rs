@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use shared_inbox::{Idempotency, Method, Operation, Scope, input::Field};
 
-use self::{examples::Examples, words::Words};
+use self::{examples::Examples, words::OperationText};
 use crate::json::schema_names;
 
 /// The name of the security scheme.
@@ -58,7 +58,7 @@ fn build() -> Value {
 }
 
 fn describe(operation: Operation, answer: Value) -> Value {
-    let Words { tag, id, summary, about } = words::of(operation);
+    let OperationText { tag, id, summary, about } = words::of(operation);
     let examples = examples::of(operation);
     let mut described = json!({
         "tags": [tag],
@@ -142,7 +142,7 @@ fn repeat(operation: Operation) -> &'static str {
 
 fn responses(operation: Operation, answer: Value, examples: &Examples) -> Value {
     let mut done = json!({
-        "description": examples.answer_is,
+        "description": examples.response_description,
         "content": { "application/json": { "schema": answer, "example": examples.answer } },
     });
     let links = links::of(operation);

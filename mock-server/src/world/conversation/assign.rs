@@ -62,7 +62,7 @@ impl World {
         if self.conversations[at].assignee == to {
             return Ok(());
         }
-        let actor = self.name_of_doer(by);
+        let actor = self.actor_name(by);
         let shown = to.as_ref().map(|who| self.assignee(who));
         self.conversations[at].assignee = to;
         self.append(at, Item::event(now, &actor, "assigned", [("assignee", json!(shown))]));
@@ -93,7 +93,7 @@ impl World {
     /// Gives a conversation to someone, as it is done in the app.
     pub fn assign_by_person(&mut self, id: &str, assignment: Assignment, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, assignment.by.as_ref())?;
+        let by = self.resolve_actor(at, assignment.by.as_ref())?;
         self.assign(at, assignment.to, by.as_ref(), now)
     }
 }

@@ -17,42 +17,42 @@ use shared_inbox::{
 
 use super::{
     ConversationRecord, Item, MessageRecord,
-    search::{Searched, Words},
+    search::{Searchable, SearchIndex},
 };
 use crate::world::{
     StepKind, World,
     people::{Key, KeyHash},
-    store::Layered,
+    store::LayeredMap,
 };
 
 /// Sorts newest first; of two at the same time, the later made comes first.
-pub(in crate::world) type Rank = (Reverse<i64>, Reverse<u32>);
+pub(in crate::world) type SortKey = (Reverse<i64>, Reverse<u32>);
 
 /// A list in the order in which it is shown.
-pub(in crate::world) type Ranked = Arc<BTreeSet<Rank>>;
+pub(in crate::world) type SortedSet = Arc<BTreeSet<SortKey>>;
 
 /// The number of the one whom nobody's conversations are assigned to.
-pub(in crate::world) const NOBODY: u32 = 0;
+pub(in crate::world) const UNASSIGNED: u32 = 0;
 
 /// In which of the four views a conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::world) enum Slot {
+pub(in crate::world) enum ListView {
     Open,
     Waiting,
     Closed,
     Snoozed,
 }
 
-impl Slot {
-    pub(in crate::world) const ALL: [Slot; 4] = [Slot::Open, Slot::Waiting, Slot::Closed, Slot::Snoozed];
+impl ListView {
+    pub(in crate::world) const ALL: [ListView; 4] = [ListView::Open, ListView::Waiting, ListView::Closed, ListView::Snoozed];
 }
 
 /// Where a conversation is filed in the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::world) struct Place {
+pub(in crate::world) struct ListPosition {
     pub(in crate::world) mailbox: usize,
-    pub(in crate::world) slot: Slot,
-    pub(in crate::world) rank: Rank,
+    pub(in crate::world) slot: ListView,
+    pub(in crate::world) rank: SortKey,
     /// By number.
     pub(in crate::world) assignee: u32,
 }
@@ -65,36 +65,36 @@ pub(in crate::world) struct Index {
     pub(in crate::world) mailboxes: HashMap<MailboxId, usize>,
     /// Whom a conversation in each inbox can be assigned to, as every read of one says it.
     pub(in crate::world) teams: Vec<Box<RawValue>>,
-    pub(in crate::world) conversations: Layered<ConversationId, u32>,
+    pub(in crate::world) conversations: LayeredMap<ConversationId, u32>,
     /// Conversation and place in its timeline.
-    pub(in crate::world) messages: Layered<MessageId, (u32, u32)>,
-    pub(in crate::world) places: Vec<Place>,
+    pub(in crate::world) messages: LayeredMap<MessageId, (u32, u32)>,
+    pub(in crate::world) positions: Vec<ListPosition>,
     /// Numbers of those who have been assigned something, from 1.
     pub(super) actors: HashMap<ActorId, u32>,
-    views: HashMap<(usize, Slot), Ranked>,
-    assigned: HashMap<(usize, Slot, u32), Ranked>,
+    views: HashMap<(usize, ListView), SortedSet>,
+    assigned: HashMap<(usize, ListView, u32), SortedSet>,
     /// By time, conversation and place in its timeline.
     pub(in crate::world) drafts: BTreeSet<(Timestamp, u32, u32)>,
-    pub(in crate::world) references: Layered<String, Vec<u32>>,
+    pub(in crate::world) references: LayeredMap<String, Vec<u32>>,
     pub(in crate::world) tags: HashMap<String, usize>,
     pub(in crate::world) tag_counts: HashMap<(usize, usize), u64>,
-    pub(in crate::world) requests: Layered<DocumentRequestId, usize>,
-    pub(in crate::world) words: Words<ConversationRecord>,
+    pub(in crate::world) requests: LayeredMap<DocumentRequestId, usize>,
+    pub(in crate::world) words: SearchIndex<ConversationRecord>,
 }
 
 impl Index {
     /// How many conversations of an inbox the view `open` shows.
     pub(in crate::world) fn open_in(&self, mailbox: usize) -> u64 {
-        self.views.get(&(mailbox, Slot::Open)).map_or(0, |set| set.len() as u64)
+        self.views.get(&(mailbox, ListView::Open)).map_or(0, |set| set.len() as u64)
     }
 
     /// A list in its order: one inbox and view, of everybody or of one assignee.
     pub(in crate::world) fn list(
         &self,
         mailbox: usize,
-        slot: Slot,
+        slot: ListView,
         assignee: Option<u32>,
-    ) -> Option<&Ranked> {
+    ) -> Option<&SortedSet> {
         match assignee {
             None => self.views.get(&(mailbox, slot)),
             Some(assignee) => self.assigned.get(&(mailbox, slot, assignee)),
@@ -102,7 +102,7 @@ impl Index {
     }
 
     fn number(&mut self, who: Option<&ActorId>) -> u32 {
-        let Some(who) = who else { return NOBODY };
+        let Some(who) = who else { return UNASSIGNED };
         if let Some(number) = self.actors.get(who) {
             return *number;
         }
@@ -111,14 +111,14 @@ impl Index {
         number
     }
 
-    fn put(&mut self, place: Place) {
-        let Place { mailbox, slot, rank, assignee } = place;
+    fn put(&mut self, place: ListPosition) {
+        let ListPosition { mailbox, slot, rank, assignee } = place;
         Arc::make_mut(self.views.entry((mailbox, slot)).or_default()).insert(rank);
         Arc::make_mut(self.assigned.entry((mailbox, slot, assignee)).or_default()).insert(rank);
     }
 
-    fn take(&mut self, place: Place) {
-        let Place { mailbox, slot, rank, assignee } = place;
+    fn take(&mut self, place: ListPosition) {
+        let ListPosition { mailbox, slot, rank, assignee } = place;
         if let Some(list) = self.views.get_mut(&(mailbox, slot)) {
             Arc::make_mut(list).remove(&rank);
         }
@@ -131,7 +131,7 @@ impl Index {
     }
 
     /// Notes where a message is, and whether it waits for approval.
-    fn note_message(&mut self, message: &MessageRecord, (at, item): (usize, usize)) {
+    fn index_message(&mut self, message: &MessageRecord, (at, item): (usize, usize)) {
         let place = (at as u32, item as u32);
         self.messages.insert(message.id.clone(), place);
         if message.status == Some(MessageStatus::Draft) {
@@ -141,15 +141,15 @@ impl Index {
 }
 
 /// Several lists as one, newest first, by number.
-pub(in crate::world) struct Newest<'a>(Vec<Peekable<btree_set::Iter<'a, Rank>>>);
+pub(in crate::world) struct NewestFirst<'a>(Vec<Peekable<btree_set::Iter<'a, SortKey>>>);
 
-impl<'a> Newest<'a> {
-    pub(in crate::world) fn of(lists: impl Iterator<Item = &'a Ranked>) -> Self {
+impl<'a> NewestFirst<'a> {
+    pub(in crate::world) fn merge(lists: impl Iterator<Item = &'a SortedSet>) -> Self {
         Self(lists.map(|list| list.iter().peekable()).collect())
     }
 }
 
-impl Iterator for Newest<'_> {
+impl Iterator for NewestFirst<'_> {
     type Item = usize;
     fn next(&mut self) -> Option<usize> {
         let heads = self.0.iter_mut().enumerate();
@@ -158,15 +158,15 @@ impl Iterator for Newest<'_> {
     }
 }
 
-impl Searched for ConversationRecord {
-    fn texts(&self, tell: &mut dyn FnMut(&str)) {
-        tell(&self.subject);
-        self.messages().for_each(|message| tell(&message.text));
+impl Searchable for ConversationRecord {
+    fn visit_texts(&self, visit: &mut dyn FnMut(&str)) {
+        visit(&self.subject);
+        self.messages().for_each(|message| visit(&message.text));
     }
 }
 
 /// The rank of the thing at place `at` of its list with this time.
-pub(in crate::world) fn rank(time: shared_inbox::Timestamp, at: usize) -> Rank {
+pub(in crate::world) fn sort_key(time: shared_inbox::Timestamp, at: usize) -> SortKey {
     (Reverse(time.as_millis()), Reverse(at as u32))
 }
 
@@ -182,30 +182,30 @@ impl World {
         self.index.teams = self.mailboxes.iter().map(team).collect();
     }
 
-    fn place(&mut self, at: usize) -> Place {
+    fn place(&mut self, at: usize) -> ListPosition {
         let thread = &self.conversations[at];
         let slot = match thread.status {
-            _ if thread.snoozed_until.is_some() => Slot::Snoozed,
-            Status::Waiting => Slot::Waiting,
-            Status::Closed => Slot::Closed,
-            _ => Slot::Open,
+            _ if thread.snoozed_until.is_some() => ListView::Snoozed,
+            Status::Waiting => ListView::Waiting,
+            Status::Closed => ListView::Closed,
+            _ => ListView::Open,
         };
         let mailbox = self.index.mailboxes[&thread.mailbox];
         let assignee = self.index.number(thread.assignee.as_ref());
-        Place { mailbox, slot, rank: rank(thread.last_message_at(), at), assignee }
+        ListPosition { mailbox, slot, rank: sort_key(thread.last_message_at(), at), assignee }
     }
 
     /// Puts all conversations into the index.
     pub(in crate::world) fn index_conversations(&mut self) {
         (0..self.conversations.len()).for_each(|at| self.index_conversation(at));
-        self.index.words = Words::of(&self.conversations);
+        self.index.words = SearchIndex::of(&self.conversations);
     }
 
     /// Puts a conversation, the next in order, into the index, all but its words.
     fn index_conversation(&mut self, at: usize) {
         let place = self.place(at);
         self.index.put(place);
-        self.index.places.push(place);
+        self.index.positions.push(place);
         let thread = &self.conversations[at];
         self.index.conversations.insert(thread.id.clone(), at as u32);
         if let Some(reference) = &thread.reference {
@@ -220,24 +220,24 @@ impl World {
         }
         for (i, item) in thread.timeline.iter().enumerate() {
             if let Item::Message(message) = item {
-                self.index.note_message(message, (at, i));
+                self.index.index_message(message, (at, i));
             }
         }
     }
 
     /// Puts a conversation that has just begun into the list of all.
-    pub(in crate::world) fn begin_conversation(&mut self, thread: ConversationRecord) -> usize {
+    pub(in crate::world) fn add_conversation(&mut self, thread: ConversationRecord) -> usize {
         let at = self.conversations.len();
         self.conversations.push(thread);
         self.index_conversation(at);
-        self.index.words.reread(at, &self.conversations[at]);
+        self.index.words.reindex(at, &self.conversations[at]);
         at
     }
 
     /// Brings the lists up to date after a change of a conversation.
-    pub(in crate::world) fn touch(&mut self, at: usize) {
+    pub(in crate::world) fn update_lists(&mut self, at: usize) {
         let new = self.place(at);
-        let old = std::mem::replace(&mut self.index.places[at], new);
+        let old = std::mem::replace(&mut self.index.positions[at], new);
         if old != new {
             self.index.take(old);
             self.index.put(new);
@@ -252,37 +252,37 @@ impl World {
         thread.timeline.push(item);
         let last = thread.timeline.len() - 1;
         if let Item::Message(message) = &thread.timeline[last] {
-            self.index.note_message(message, (at, last));
+            self.index.index_message(message, (at, last));
             self.index.words.add(at, thread, &message.text);
         }
         if moves {
-            self.touch(at);
+            self.update_lists(at);
         }
-        self.step_of_item(at);
+        self.record_item_step(at);
     }
 
     /// Notes that the last item of a timeline has come.
-    fn step_of_item(&mut self, at: usize) {
+    fn record_item_step(&mut self, at: usize) {
         let last = self.conversations[at].timeline.len() - 1;
         match &self.conversations[at].timeline[last] {
             Item::Message(message) => {
                 let now = message.at;
-                self.step_of_message((at, last), now);
+                self.record_message_step((at, last), now);
             }
             Item::Note(note) => {
                 let (id, now) = (note.id.clone(), note.at);
-                self.step(StepKind::Note, id.as_str(), "written", Some(at), now);
+                self.record_step(StepKind::Note, id.as_str(), "written", Some(at), now);
             }
             Item::Event(event) => {
                 let (what, now) = (event.event.clone(), event.at);
                 let id = self.conversations[at].id.clone();
-                self.step(StepKind::Conversation, id.as_str(), &what, Some(at), now);
+                self.record_step(StepKind::Conversation, id.as_str(), &what, Some(at), now);
             }
         }
     }
 
     /// Takes a message out of its timeline.
-    pub(in crate::world) fn take_out(&mut self, (at, item): (usize, usize)) {
+    pub(in crate::world) fn remove_message(&mut self, (at, item): (usize, usize)) {
         for (place, item) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             self.index.drafts.remove(&(item.at(), at as u32, place as u32));
         }
@@ -291,16 +291,16 @@ impl World {
         }
         for (place, later) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             if let Item::Message(message) = later {
-                self.index.note_message(message, (at, place));
+                self.index.index_message(message, (at, place));
             }
         }
-        self.reread(at);
-        self.touch(at);
+        self.reindex_words(at);
+        self.update_lists(at);
     }
 
     /// Forgets the words of a conversation and reads them anew, after a text was replaced.
-    pub(in crate::world) fn reread(&mut self, at: usize) {
-        self.index.words.reread(at, &self.conversations[at]);
+    pub(in crate::world) fn reindex_words(&mut self, at: usize) {
+        self.index.words.reindex(at, &self.conversations[at]);
     }
 
     /// Says how far a message has come; the approval queue follows.

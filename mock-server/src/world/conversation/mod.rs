@@ -9,7 +9,7 @@ mod search;
 mod snooze;
 mod sorting;
 mod tags;
-mod thread;
+mod record;
 
 pub use assign::Assignment;
 pub use notes::{NoteAdded, StatusChange, TeamNote};
@@ -17,9 +17,9 @@ pub use snooze::Snooze;
 pub use sorting::Sorting;
 pub use tags::TagChange;
 pub(crate) use tags::TagRecord;
-pub(crate) use thread::{ConversationRecord, Item, MessageRecord};
+pub(crate) use record::{ConversationRecord, Item, MessageRecord};
 
-pub(super) use index::{Index, Newest, Rank, Ranked, rank};
+pub(super) use index::{Index, NewestFirst, SortKey, SortedSet, sort_key};
 pub(super) use read::start;
-pub(super) use search::{Plan, Query, Searched, Words, words};
+pub(super) use search::{SearchPlan, Query, Searchable, SearchIndex, words};
 pub(super) use sorting::set;

@@ -87,7 +87,7 @@ impl World {
     /// Someone on the team writes a note.
     pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, note.by.as_ref())?;
+        let by = self.resolve_actor(at, note.by.as_ref())?;
         let note = AddNote::new(note.body);
         note.check()?;
         Ok(NoteAdded { note_id: self.add_note(at, by.as_ref(), note, now) })
@@ -96,7 +96,7 @@ impl World {
     /// Someone on the team sets the status.
     pub fn set_status_by_team(&mut self, id: &str, change: StatusChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, change.by.as_ref())?;
+        let by = self.resolve_actor(at, change.by.as_ref())?;
         SetStatus::new(change.status.clone()).check()?;
         self.set_status(at, by.as_ref(), change.status, now);
         Ok(())
@@ -110,7 +110,7 @@ impl World {
         now: Timestamp,
     ) -> NoteId {
         let id: NoteId = self.ids.next_id();
-        let author = self.name_of_doer(by);
+        let author = self.actor_name(by);
         self.append(at, Item::Note(Note::new(id.clone(), now, author, note.body)));
         id
     }
@@ -123,7 +123,7 @@ impl World {
         status: Status,
         now: Timestamp,
     ) {
-        let actor = self.name_of_doer(by);
+        let actor = self.actor_name(by);
         let thread = &mut self.conversations[at];
         if thread.status == status {
             return;

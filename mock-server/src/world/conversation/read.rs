@@ -110,7 +110,7 @@ pub(in crate::world) fn start(text: &str, max: usize) -> &str {
 impl World {
     pub(in crate::world) fn read_conversation(&self, at: usize) -> Result<ServiceResponse> {
         let thread = &self.conversations[at];
-        let mailbox = self.index.places[at].mailbox;
+        let mailbox = self.index.positions[at].mailbox;
         let livemode = !self.mailboxes[mailbox].sandbox;
         let reasons = thread.risk_reasons.len().min(limits::RISK_REASONS);
         let app_sent = thread.app_sent.as_deref().and_then(|id| self.app_mail.find(livemode, id));

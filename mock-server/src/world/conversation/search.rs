@@ -15,7 +15,7 @@ use std::{
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use crate::world::store::Shared;
+use crate::world::store::SharedVec;
 
 /// A word that so many have tells nothing: the list is walked.
 const MAX_POSTINGS: usize = 4_096;
@@ -51,23 +51,23 @@ fn is_mark(c: char) -> bool {
 }
 
 /// Something that can be searched.
-pub(in crate::world) trait Searched {
+pub(in crate::world) trait Searchable {
     /// Tells each of its texts.
-    fn texts(&self, tell: &mut dyn FnMut(&str));
+    fn visit_texts(&self, visit: &mut dyn FnMut(&str));
 }
 
 /// The words of one thing as one text that can be searched: each stands between two line breaks.
 #[derive(Debug, Clone)]
-struct Haystack(String);
+struct WordText(String);
 
-impl Haystack {
+impl WordText {
     fn new() -> Self {
         Self("\n".to_owned())
     }
 
-    fn of(thing: &impl Searched) -> Self {
+    fn of(thing: &impl Searchable) -> Self {
         let mut all = Self::new();
-        thing.texts(&mut |text| all.add(text, |_| {}));
+        thing.visit_texts(&mut |text| all.add(text, |_| {}));
         all
     }
 
@@ -112,38 +112,38 @@ impl Query {
 /// Who has a word, or had it: the words of each say how it is now. No more are listed when it is common.
 type Postings = Vec<u32>;
 
-fn list(postings: &mut Postings, number: u32) {
+fn add_posting(postings: &mut Postings, number: u32) {
     if postings.len() <= MAX_POSTINGS && postings.last() != Some(&number) {
         postings.push(number);
     }
 }
 
 /// What a world started with.
-pub(in crate::world) struct Base<T> {
-    things: Shared<T>,
-    read: OnceLock<Read>,
+pub(in crate::world) struct SearchBase<T> {
+    things: SharedVec<T>,
+    read: OnceLock<IndexedWords>,
 }
 
-struct Read {
+struct IndexedWords {
     /// In order of the words.
     dictionary: Vec<(Box<str>, Postings)>,
     haystacks: Vec<Box<str>>,
 }
 
-impl<T: Searched> Base<T> {
+impl<T: Searchable> SearchBase<T> {
     /// Reads it, if nobody has yet.
     pub(in crate::world) fn read(&self) {
         self.words();
     }
 
-    fn words(&self) -> &Read {
+    fn words(&self) -> &IndexedWords {
         self.read.get_or_init(|| {
             let mut dictionary = HashMap::<String, Postings>::new();
             let haystacks = self.things.iter().enumerate().map(|(number, thing)| {
-                let haystack = Haystack::of(thing);
+                let haystack = WordText::of(thing);
                 for word in haystack.words() {
                     match dictionary.get_mut(word) {
-                        Some(postings) => list(postings, number as u32),
+                        Some(postings) => add_posting(postings, number as u32),
                         None => drop(dictionary.insert(word.to_owned(), vec![number as u32])),
                     }
                 }
@@ -153,50 +153,50 @@ impl<T: Searched> Base<T> {
             let mut dictionary: Vec<(Box<str>, Postings)> =
                 dictionary.into_iter().map(|(word, postings)| (word.into(), postings)).collect();
             dictionary.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            Read { dictionary, haystacks }
+            IndexedWords { dictionary, haystacks }
         })
     }
 }
 
 /// The words of all conversations, or of all documents.
-pub(in crate::world) struct Words<T> {
-    base: Arc<Base<T>>,
+pub(in crate::world) struct SearchIndex<T> {
+    base: Arc<SearchBase<T>>,
     /// Of what came or changed since.
     dictionary: BTreeMap<Box<str>, Postings>,
-    haystacks: HashMap<u32, Haystack>,
+    haystacks: HashMap<u32, WordText>,
 }
 
-impl<T> Clone for Words<T> {
+impl<T> Clone for SearchIndex<T> {
     fn clone(&self) -> Self {
         let (dictionary, haystacks) = (self.dictionary.clone(), self.haystacks.clone());
         Self { base: Arc::clone(&self.base), dictionary, haystacks }
     }
 }
 
-impl<T> Default for Words<T> {
+impl<T> Default for SearchIndex<T> {
     fn default() -> Self {
-        let base = Base { things: Shared::default(), read: OnceLock::new() };
+        let base = SearchBase { things: SharedVec::default(), read: OnceLock::new() };
         Self { base: Arc::new(base), dictionary: BTreeMap::new(), haystacks: HashMap::new() }
     }
 }
 
 /// How to come to the results of a search.
-pub(in crate::world) enum Plan {
+pub(in crate::world) enum SearchPlan {
     /// Only these can match.
     Few(Vec<u32>),
     /// So many may match that walking the list newest first finds a page sooner.
     Many,
 }
 
-impl<T: Searched> Words<T> {
+impl<T: Searchable> SearchIndex<T> {
     /// The words of these, which are not read before someone needs them.
-    pub(in crate::world) fn of(things: &Shared<T>) -> Self {
-        let base = Base { things: things.clone(), read: OnceLock::new() };
+    pub(in crate::world) fn of(things: &SharedVec<T>) -> Self {
+        let base = SearchBase { things: things.clone(), read: OnceLock::new() };
         Self { base: Arc::new(base), ..Self::default() }
     }
 
     /// What is still to be read, if it takes a while.
-    pub(in crate::world) fn unread(&self) -> Option<Weak<Base<T>>> {
+    pub(in crate::world) fn unread(&self) -> Option<Weak<SearchBase<T>>> {
         let unread = self.base.things.len() > MAX_READ_INLINE && self.base.read.get().is_none();
         unread.then(|| Arc::downgrade(&self.base))
     }
@@ -204,21 +204,21 @@ impl<T: Searched> Words<T> {
     /// A text came to a thing, as which it stands now.
     pub(in crate::world) fn add(&mut self, number: usize, thing: &T, text: &str) {
         if number < self.base.things.len() && !self.haystacks.contains_key(&(number as u32)) {
-            self.reread(number, thing);
+            self.reindex(number, thing);
             return;
         }
         let (number, dictionary) = (number as u32, &mut self.dictionary);
-        let haystack = self.haystacks.entry(number).or_insert_with(Haystack::new);
+        let haystack = self.haystacks.entry(number).or_insert_with(WordText::new);
         haystack.add(text, |word| match dictionary.get_mut(word) {
-            Some(postings) => list(postings, number),
+            Some(postings) => add_posting(postings, number),
             None => drop(dictionary.insert(word.into(), vec![number])),
         });
     }
 
     /// A thing has changed, or is new.
-    pub(in crate::world) fn reread(&mut self, number: usize, thing: &T) {
-        self.haystacks.insert(number as u32, Haystack::new());
-        thing.texts(&mut |text| self.add(number, thing, text));
+    pub(in crate::world) fn reindex(&mut self, number: usize, thing: &T) {
+        self.haystacks.insert(number as u32, WordText::new());
+        thing.visit_texts(&mut |text| self.add(number, thing, text));
     }
 
     /// Whether a thing has what is searched for.
@@ -230,15 +230,15 @@ impl<T: Searched> Words<T> {
     }
 
     /// The better way to a page of `page` results among `all`.
-    pub(in crate::world) fn plan(&self, query: &Query, page: usize, all: usize) -> Plan {
+    pub(in crate::world) fn plan(&self, query: &Query, page: usize, all: usize) -> SearchPlan {
         // With m matches among n things, a page is found after about page * n / m steps of a walk, and m
         // steps of looking at each match: the smaller wins.
         let most = (page * all).isqrt().max(page);
         let few = query.needles.iter().filter_map(|needle| self.starting_with(&needle[1..], most));
         match few.min_by_key(Vec::len) {
-            Some(found) => Plan::Few(found),
-            None if query.needles.is_empty() => Plan::Few(Vec::new()),
-            None => Plan::Many,
+            Some(found) => SearchPlan::Few(found),
+            None if query.needles.is_empty() => SearchPlan::Few(Vec::new()),
+            None => SearchPlan::Many,
         }
     }
 

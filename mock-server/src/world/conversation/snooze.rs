@@ -43,7 +43,7 @@ impl World {
     /// Puts a conversation off, or brings it back, as a person in the app does it.
     pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, snooze.by.as_ref())?;
+        let by = self.resolve_actor(at, snooze.by.as_ref())?;
         if snooze.until.is_some_and(|until| until <= now) {
             return Err(Refusal::field("until", "must lie in the future"));
         }
@@ -54,9 +54,9 @@ impl World {
         if let Some(until) = snooze.until {
             self.conversations[at].snoozed_until = Some(until);
             let conversation = self.conversations[at].id.clone();
-            self.later(until, Job::Wake { conversation }, now);
+            self.schedule_job(until, Job::Wake { conversation }, now);
         }
-        let actor = self.name_of_doer(by.as_ref());
+        let actor = self.actor_name(by.as_ref());
         self.append(at, Item::event(now, &actor, "snoozed", [("until", json!(snooze.until))]));
         Ok(())
     }
@@ -74,7 +74,7 @@ impl World {
     pub(in crate::world) fn wake(&mut self, conversation: &str) {
         if let Ok(at) = self.conversation(conversation) {
             self.conversations[at].snoozed_until = None;
-            self.touch(at);
+            self.update_lists(at);
         }
     }
 }

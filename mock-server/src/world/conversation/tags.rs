@@ -66,7 +66,7 @@ impl World {
     /// Someone on the team adds tags and takes tags away.
     pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, change.by.as_ref())?;
+        let by = self.resolve_actor(at, change.by.as_ref())?;
         let mut tags = TagConversation::default();
         (tags.add, tags.remove) = (change.add, change.remove);
         tags.check()?;
@@ -113,14 +113,14 @@ impl World {
         if added.is_empty() && removed.is_empty() {
             return;
         }
-        let inbox = self.index.places[at].mailbox;
+        let inbox = self.index.positions[at].mailbox;
         for name in &added {
             *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() += 1;
         }
         for name in &removed {
             *self.index.tag_counts.entry((self.index.tags[name], inbox)).or_default() -= 1;
         }
-        let actor = self.name_of_doer(by);
+        let actor = self.actor_name(by);
         let data = [("added", json!(added)), ("removed", json!(removed))];
         self.append(at, Item::event(now, &actor, "tags", data));
     }

@@ -11,7 +11,7 @@ use shared_inbox::{
 use super::NewDocument;
 use crate::world::{
     Result, ServiceResponse, StepKind, World,
-    conversation::{Newest, Plan, Query, Rank, Ranked, Searched, Words, rank},
+    conversation::{NewestFirst, SearchPlan, Query, SortKey, SortedSet, Searchable, SearchIndex, sort_key},
 };
 
 /// A document and where it was filed.
@@ -31,19 +31,19 @@ type Shelf = (usize, Option<DocumentKind>);
 /// Where the documents are: by inbox and kind, and by their words. Not part of the world document.
 #[derive(Clone, Default)]
 pub(in crate::world) struct Library {
-    shelves: HashMap<Shelf, Ranked>,
-    pub(in crate::world) words: Words<FiledDocument>,
+    shelves: HashMap<Shelf, SortedSet>,
+    pub(in crate::world) words: SearchIndex<FiledDocument>,
 }
 
-impl Searched for FiledDocument {
-    fn texts(&self, tell: &mut dyn FnMut(&str)) {
+impl Searchable for FiledDocument {
+    fn visit_texts(&self, visit: &mut dyn FnMut(&str)) {
         let Document { title, filename, fields, .. } = &self.document;
-        tell(title);
-        tell(filename);
+        visit(title);
+        visit(filename);
         let words = [&fields.vendor, &fields.currency, &fields.date, &fields.due_date, &fields.reference];
-        words.into_iter().filter_map(|field| field.get()).for_each(|word| tell(word));
+        words.into_iter().filter_map(|field| field.get()).for_each(|word| visit(word));
         if let Some(amount) = fields.amount.get() {
-            tell(&amount.to_string());
+            visit(&amount.to_string());
         }
     }
 }
@@ -64,15 +64,15 @@ impl World {
         let at_end = self.documents.len();
         self.documents.push(FiledDocument { mailbox: new.mailbox, document });
         self.add_to_index(at_end);
-        self.library.words.reread(at_end, &self.documents[at_end]);
-        self.step(StepKind::Document, id.as_str(), "filed", conversation, now);
+        self.library.words.reindex(at_end, &self.documents[at_end]);
+        self.record_step(StepKind::Document, id.as_str(), "filed", conversation, now);
         id
     }
 
     /// Puts all documents into the index.
     pub(in crate::world) fn index_documents(&mut self) {
         (0..self.documents.len()).for_each(|at| self.add_to_index(at));
-        self.library.words = Words::of(&self.documents);
+        self.library.words = SearchIndex::of(&self.documents);
     }
 
     pub(super) fn add_to_index(&mut self, at: usize) {
@@ -88,9 +88,9 @@ impl World {
         }
     }
 
-    fn shelf(&self, at: usize) -> (Shelf, Rank) {
+    fn shelf(&self, at: usize) -> (Shelf, SortKey) {
         let FiledDocument { mailbox, document } = &self.documents[at];
-        ((self.index.mailboxes[mailbox], document.kind.clone()), rank(document.created_at, at))
+        ((self.index.mailboxes[mailbox], document.kind.clone()), sort_key(document.created_at, at))
     }
 
     pub(in crate::world) fn search_documents(
@@ -103,7 +103,7 @@ impl World {
             key.sees(&self.mailboxes[mailbox]) && (asked.kind.is_none() || *kind == asked.kind)
         };
         let shelves = self.library.shelves.iter().filter(|((mailbox, kind), _)| fits(*mailbox, kind));
-        let newest = Newest::of(shelves.map(|(_, shelf)| shelf));
+        let newest = NewestFirst::merge(shelves.map(|(_, shelf)| shelf));
         let words = &self.library.words;
         let query = asked.q.as_deref().map(Query::new);
         let matches = |at: &usize| query.as_ref().is_none_or(|query| words.has(*at, query));
@@ -111,14 +111,14 @@ impl World {
 
         let found: Vec<usize> =
             match query.as_ref().map(|query| words.plan(query, limit, self.documents.len())) {
-                Some(Plan::Few(some)) => {
+                Some(SearchPlan::Few(some)) => {
                     let filed = |at: &usize| {
                         let FiledDocument { mailbox, document } = &self.documents[*at];
                         fits(self.index.mailboxes[mailbox], &document.kind)
                     };
                     let some = some.into_iter().map(|at| at as usize);
                     let mut found: Vec<usize> = some.filter(|at| filed(at) && matches(at)).collect();
-                    found.sort_unstable_by_key(|at| rank(self.documents[*at].document.created_at, *at));
+                    found.sort_unstable_by_key(|at| sort_key(self.documents[*at].document.created_at, *at));
                     found.truncate(limit);
                     found
                 }
@@ -138,6 +138,6 @@ impl World {
         let shelves = shelves.filter(|((_, of), _)| kind.is_none() || of.as_ref() == kind);
         let query = q.map(Query::new);
         let matches = |at: &usize| query.as_ref().is_none_or(|query| self.library.words.has(*at, query));
-        Newest::of(shelves.map(|(_, shelf)| shelf)).filter(matches).collect()
+        NewestFirst::merge(shelves.map(|(_, shelf)| shelf)).filter(matches).collect()
     }
 }

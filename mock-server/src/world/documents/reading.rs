@@ -187,7 +187,7 @@ impl World {
             document.fields = fields;
         }
         self.add_to_index(at);
-        self.library.words.reread(at, &self.documents[at]);
+        self.library.words.reindex(at, &self.documents[at]);
         Ok(())
     }
 }

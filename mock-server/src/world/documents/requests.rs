@@ -12,7 +12,7 @@ use super::reading::{NewDocument, unknown_kind};
 use crate::world::{
     Job, Refusal, Result, World,
     conversation::{Item, MessageRecord},
-    store::Layered,
+    store::LayeredMap,
 };
 
 /// Documents that were asked for.
@@ -212,14 +212,14 @@ impl World {
     }
 
     pub(in crate::world) fn index_requests(&mut self) {
-        self.index.requests = Layered::default();
+        self.index.requests = LayeredMap::default();
         for (at, request) in self.document_requests.iter().enumerate() {
             self.index.requests.insert(request.id.clone(), at);
         }
     }
 
     /// Makes a request that goes with a message.
-    pub(in crate::world) fn ask_for(
+    pub(in crate::world) fn create_document_request(
         &mut self,
         at: usize,
         message: &MessageId,
@@ -274,7 +274,7 @@ impl World {
         record.sent_at = Some(now);
         if record.completed_at.is_none() {
             for (number, after) in (1..).zip(limits::REMINDERS) {
-                self.later(now + after, Job::Reminder { request: request.clone(), number }, now);
+                self.schedule_job(now + after, Job::Reminder { request: request.clone(), number }, now);
             }
         }
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shared_inbox::{ConversationId, Timestamp, input::RecordSent, limits};
 
-use crate::world::{Job, StepKind, World, store::Layered};
+use crate::world::{Job, StepKind, World, store::LayeredMap};
 
 /// A recorded mail.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,12 +44,12 @@ pub(crate) struct AppMails {
     next: u64,
     /// Those that nobody answered, oldest first.
     unanswered: BTreeSet<u64>,
-    by_message_id: Layered<(bool, String), u64>,
-    by_reference: Layered<(bool, String), Vec<u64>>,
+    by_message_id: LayeredMap<(bool, String), u64>,
+    by_reference: LayeredMap<(bool, String), Vec<u64>>,
 }
 
 /// A Message-ID as it is compared: without blanks around it and without angle brackets.
-pub(in crate::world) fn bare_id(message_id: &str) -> &str {
+pub(in crate::world) fn strip_angle_brackets(message_id: &str) -> &str {
     let id = message_id.trim();
     id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id)
 }
@@ -111,7 +111,7 @@ impl AppMails {
 
     /// The mail with this Message-ID.
     pub(in crate::world) fn find(&self, livemode: bool, message_id: &str) -> Option<&AppMail> {
-        self.mails.get(&self.number(livemode, bare_id(message_id))?).map(Arc::as_ref)
+        self.mails.get(&self.number(livemode, strip_angle_brackets(message_id))?).map(Arc::as_ref)
     }
 
     /// The latest mail with this reference that went to this address and that nobody answered.
@@ -159,14 +159,14 @@ impl World {
     /// Records what the app sent. Again for the same mail: updates it until someone replied, and then only fills in
     /// what was missing.
     pub(in crate::world) fn record_sent(&mut self, livemode: bool, sent: RecordSent, now: Timestamp) {
-        let message_id = bare_id(&sent.message_id).to_owned();
+        let message_id = strip_angle_brackets(&sent.message_id).to_owned();
         if let Some(number) = self.app_mail.number(livemode, &message_id) {
             self.update_recorded(number, sent);
             return;
         }
         let job = Job::ForgetAppMail { message_id: message_id.clone(), livemode };
-        self.step(StepKind::AppMail, &message_id, "recorded", None, now);
-        self.later(now + limits::APP_MAIL_KEPT, job, now);
+        self.record_step(StepKind::AppMail, &message_id, "recorded", None, now);
+        self.schedule_job(now + limits::APP_MAIL_KEPT, job, now);
         self.app_mail.insert(AppMail {
             message_id,
             livemode,

@@ -9,7 +9,7 @@ use shared_inbox::{
 };
 
 use super::Outcome;
-use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::Item, people::SERVICE};
+use crate::world::{Actor, Job, Refusal, Result, StepKind, World, conversation::Item, people::SERVICE_NAME};
 
 /// A person approves a draft.
 ///
@@ -127,7 +127,7 @@ impl World {
             Err(_) => self.message(id),
         };
         let place = place.ok_or_else(|| Refusal::no_such("message"))?;
-        Ok((place, self.doer(place.0, by)?))
+        Ok((place, self.resolve_actor(place.0, by)?))
     }
 
     /// The newest message of a conversation with this status.
@@ -159,7 +159,7 @@ impl World {
         }
         if text != self.message_at(place).text {
             self.message_mut(place).text = text;
-            self.reread(place.0);
+            self.reindex_words(place.0);
         }
         let sends_at = self.schedule(&message_id, now);
         self.emit_approved(place.0, &message_id, by.as_ref(), edited, now);
@@ -180,7 +180,7 @@ impl World {
         let message = message.id.clone();
         self.set_message_status(place, MessageStatus::Draft);
         self.jobs.cancel(sends_at, &Job::Send { message });
-        self.step_of_message(place, now);
+        self.record_message_step(place, now);
         Ok(())
     }
 
@@ -192,12 +192,12 @@ impl World {
             return Err(Refusal::conflict("Only a draft can be thrown away; this message is none."));
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
-        self.step(StepKind::Message, message_id.as_str(), "discarded", Some(place.0), now);
-        self.take_out(place);
+        self.record_step(StepKind::Message, message_id.as_str(), "discarded", Some(place.0), now);
+        self.remove_message(place);
         if let Some(request) = request {
             self.forget_request(&request);
         }
-        let actor = self.name_of_doer(by.as_ref());
+        let actor = self.actor_name(by.as_ref());
         self.append(place.0, Item::event(now, &actor, "draft-discarded", [("messageId", json!(message_id))]));
         Ok(())
     }
@@ -210,7 +210,7 @@ impl World {
         match message.status {
             Some(MessageStatus::Scheduled) => {
                 message.bounces = true;
-                self.step(StepKind::Message, id, "will bounce", Some(place.0), now);
+                self.record_step(StepKind::Message, id, "will bounce", Some(place.0), now);
                 return Ok(());
             }
             Some(MessageStatus::Sent) => {}
@@ -222,7 +222,7 @@ impl World {
         }
         let (message_id, request) = (message.id.clone(), message.request.clone());
         self.set_message_status(place, MessageStatus::Failed);
-        self.step_of_message(place, now);
+        self.record_message_step(place, now);
         let left = self.outbox.iter().position(|mail| mail.message_id.as_ref() == Some(&message_id));
         if let Some(left) = left {
             self.outbox[left].outcome = Outcome::Failed;
@@ -236,7 +236,7 @@ impl World {
         if self.conversations[at].status == Status::Waiting {
             self.conversations[at].status = Status::Open;
         }
-        self.append(at, Item::event(now, SERVICE, "bounced", data));
+        self.append(at, Item::event(now, SERVICE_NAME, "bounced", data));
         if self.conversations[at].status == Status::Open {
             self.turn(at, Turn::Ours, now);
         }

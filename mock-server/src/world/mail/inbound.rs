@@ -122,7 +122,7 @@ pub struct Received {
 }
 
 /// A mail on its way in, live or simulated, and where it goes.
-pub(in crate::world) struct Mail {
+pub(in crate::world) struct IncomingMail {
     pub(in crate::world) mailbox: usize,
     pub(in crate::world) reference: Option<String>,
     pub(in crate::world) conversation: Option<usize>,
@@ -164,7 +164,7 @@ impl World {
                 if self.mailbox_of(at).sandbox {
                     return Err(Refusal::no_conversation());
                 }
-                if self.index.places[at].mailbox != mailbox {
+                if self.index.positions[at].mailbox != mailbox {
                     let elsewhere =
                         "is in another inbox than `to`: mail joins a conversation of its own inbox only";
                     return Err(Refusal::field("conversationId", elsewhere));
@@ -176,12 +176,12 @@ impl World {
             mail.risk = Some(scam::LABEL.to_owned());
         }
         let reference = to.reference().map(|reference| reference.as_str().to_owned());
-        Ok(self.receive(Mail { mailbox, reference, conversation, content: mail }, now))
+        Ok(self.receive(IncomingMail { mailbox, reference, conversation, content: mail }, now))
     }
 
     /// Files a mail and does all that follows from it.
-    pub(in crate::world) fn receive(&mut self, mail: Mail, now: Timestamp) -> Received {
-        let filing = self.filing(&mail);
+    pub(in crate::world) fn receive(&mut self, mail: IncomingMail, now: Timestamp) -> Received {
+        let filing = self.route_mail(&mail);
         let created = filing.joins.is_none();
         let message_id: MessageId = self.ids.next_id();
         let at = match filing.joins {
@@ -189,11 +189,11 @@ impl World {
             None => self.start_conversation(&mail, filing.reference),
         };
         if let Some(answered) = &filing.answers {
-            self.keep_app_mail(at, answered);
+            self.link_app_mail(at, answered);
         }
         let replied = !created || filing.answers.is_some();
         let mail = mail.content;
-        self.note_on(at, &mail);
+        self.apply_findings(at, &mail);
         let mut from = Sender::new(mail.from);
         from.name = mail.name;
         let message = MessageRecord {
@@ -220,13 +220,13 @@ impl World {
         Received { conversation_id, message_id, document_ids, created }
     }
 
-    fn start_conversation(&mut self, mail: &Mail, reference: Option<String>) -> usize {
+    fn start_conversation(&mut self, mail: &IncomingMail, reference: Option<String>) -> usize {
         let content = &mail.content;
         let subject = content.subject.clone().filter(|subject| !subject.trim().is_empty());
         let id = self.ids.next_id();
         let mut contact = Contact::default();
         (contact.name, contact.email) = (content.name.clone(), Some(content.from.clone()));
-        self.begin_conversation(ConversationRecord {
+        self.add_conversation(ConversationRecord {
             id,
             mailbox: self.mailboxes[mail.mailbox].id.clone(),
             subject: subject.unwrap_or_else(|| "(no subject)".to_owned()),
@@ -247,7 +247,7 @@ impl World {
     }
 
     /// A recorded mail that was answered stays with the conversation.
-    fn keep_app_mail(&mut self, at: usize, message_id: &str) {
+    fn link_app_mail(&mut self, at: usize, message_id: &str) {
         let livemode = !self.mailbox_of(at).sandbox;
         let conversation = self.conversations[at].id.clone();
         if let Some(recorded_at) = self.app_mail.answered(livemode, message_id, conversation) {
@@ -258,7 +258,7 @@ impl World {
     }
 
     /// What the helpers found, and a name that was not known before.
-    fn note_on(&mut self, at: usize, mail: &InboundMail) {
+    fn apply_findings(&mut self, at: usize, mail: &InboundMail) {
         let thread = &mut self.conversations[at];
         let same =
             thread.contact.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(&mail.from));

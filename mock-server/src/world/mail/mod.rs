@@ -21,4 +21,4 @@ pub use inbound::{Dmarc, InboundMail, Received};
 pub use outbox::{OutboxKind, OutboxMail, Outcome, SentMail};
 pub use team::{HelperDraft, TeamReply};
 
-pub(super) use inbound::Mail;
+pub(super) use inbound::IncomingMail;

@@ -80,14 +80,14 @@ impl World {
         message.status = Some(MessageStatus::Draft);
         let id = message.id.clone();
         let documents = reply.documents.unwrap_or_default();
-        let request_id = (!documents.is_empty()).then(|| self.ask_for(at, &id, documents, due_date));
+        let request_id = (!documents.is_empty()).then(|| self.create_document_request(at, &id, documents, due_date));
         if let Some(request) = &request_id {
             self.add_checklist(request, &mut message.text, reply.send);
         }
         message.request = request_id.clone();
         self.append(at, Item::Message(message));
         if let Some(request) = &request_id {
-            self.step(StepKind::DocumentRequest, request.as_str(), "asked", Some(at), now);
+            self.record_step(StepKind::DocumentRequest, request.as_str(), "asked", Some(at), now);
         }
         let sends_at = reply.send.then(|| self.schedule(&id, now));
         let note = match (sends_at, self.mailbox_of(at).sandbox) {
@@ -108,11 +108,11 @@ impl World {
     /// Lets a draft go out when the undo window has passed.
     pub(in crate::world) fn schedule(&mut self, id: &MessageId, now: Timestamp) -> Timestamp {
         let Some(place) = self.message(id.as_str()) else { return now };
-        let sends_at = now + self.undo_window(self.index.places[place.0].mailbox);
+        let sends_at = now + self.undo_window(self.index.positions[place.0].mailbox);
         self.set_message_status(place, MessageStatus::Scheduled);
         self.message_mut(place).sends_at = Some(sends_at);
-        self.step_of_message(place, now);
-        self.later(sends_at, Job::Send { message: id.clone() }, now);
+        self.record_message_step(place, now);
+        self.schedule_job(sends_at, Job::Send { message: id.clone() }, now);
         sends_at
     }
 
@@ -137,7 +137,7 @@ impl World {
         let thread = &mut self.conversations[at];
         if thread.status == Status::Open {
             thread.status = Status::Waiting;
-            self.touch(at);
+            self.update_lists(at);
         }
         if let Some(request) = request {
             self.request_went_out(&request, now);
@@ -164,7 +164,7 @@ impl World {
             (MessageStatus::Failed, Outcome::Failed)
         };
         self.set_message_status(place, status);
-        self.step_of_message(place, now);
+        self.record_message_step(place, now);
         self.outbox.push(OutboxMail {
             at: now,
             kind,

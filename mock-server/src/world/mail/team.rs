@@ -107,7 +107,7 @@ impl World {
     /// Someone on the team replies.
     pub fn reply_by_team(&mut self, id: &str, reply: TeamReply, now: Timestamp) -> Result<ReplyResult> {
         let at = self.conversation_or_customer(id)?;
-        let by = self.doer(at, reply.by.as_ref())?;
+        let by = self.resolve_actor(at, reply.by.as_ref())?;
         let mut checked = Reply::new(reply.body);
         checked.send = reply.send;
         checked.documents = Some(reply.documents).filter(|documents| !documents.is_empty());

@@ -5,8 +5,8 @@
 //! private inbox stays there, whatever it answers, and what is in one draws in no mail to another.
 
 use super::{
-    app_mail::{AppMail, bare_id},
-    inbound::{Dmarc, Mail},
+    app_mail::{AppMail, strip_angle_brackets},
+    inbound::{Dmarc, IncomingMail},
 };
 use crate::world::World;
 
@@ -32,7 +32,7 @@ impl Filing {
 }
 
 impl World {
-    pub(in crate::world) fn filing(&self, mail: &Mail) -> Filing {
+    pub(in crate::world) fn route_mail(&self, mail: &IncomingMail) -> Filing {
         if let Some(at) = mail.conversation {
             return Filing::join(at);
         }
@@ -61,7 +61,7 @@ impl World {
 
     /// A mail that names a recorded app mail. It has to come from someone whom that went to, or who is on its
     /// conversation, and pass the check of its sender; a stranger starts a conversation without the reference.
-    fn answer_to(&self, message_id: String, mail: &Mail, livemode: bool) -> Filing {
+    fn answer_to(&self, message_id: String, mail: &IncomingMail, livemode: bool) -> Filing {
         let Some(recorded) = self.app_mail.find(livemode, &message_id) else { return Filing::start(None) };
         let conversation = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
         let known = recorded.went_to(&mail.content.from)
@@ -76,27 +76,27 @@ impl World {
 
     /// The conversation of a message of ours, named by its id alone or as the Message-ID that carries it.
     fn own_message(&self, named: &str) -> Option<usize> {
-        let named = bare_id(named);
+        let named = strip_angle_brackets(named);
         let id = named.split('@').next().unwrap_or(named);
         self.message(id).map(|(at, _)| at)
     }
 
     /// Whether a conversation is in the inbox that a mail was written to.
-    fn in_inbox(&self, at: usize, mail: &Mail) -> bool {
-        self.index.places[at].mailbox == mail.mailbox
+    fn in_inbox(&self, at: usize, mail: &IncomingMail) -> bool {
+        self.index.positions[at].mailbox == mail.mailbox
     }
 
     /// Whether a recorded mail stays with a conversation of another inbox: for this mail it is not there.
-    fn kept_elsewhere(&self, recorded: &AppMail, mail: &Mail) -> bool {
+    fn kept_elsewhere(&self, recorded: &AppMail, mail: &IncomingMail) -> bool {
         let at = recorded.conversation.as_ref().and_then(|id| self.conversation(id.as_str()).ok());
         at.is_some_and(|at| !self.in_inbox(at, mail))
     }
 
     /// The latest conversation in the same inbox with this reference that the sender is on.
-    fn with_reference(&self, reference: &str, mail: &Mail) -> Option<usize> {
+    fn with_reference(&self, reference: &str, mail: &IncomingMail) -> Option<usize> {
         let there = self.index.references.get(reference)?.iter().map(|at| *at as usize);
         there
             .filter(|at| self.in_inbox(*at, mail) && self.conversations[*at].has(&mail.content.from))
-            .min_by_key(|at| self.index.places[*at].rank)
+            .min_by_key(|at| self.index.positions[*at].rank)
     }
 }

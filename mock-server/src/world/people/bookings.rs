@@ -90,7 +90,7 @@ impl World {
             ends_at: new.ends_at,
             cancelled: false,
         });
-        self.step(StepKind::Booking, id.as_str(), "made", None, now);
+        self.record_step(StepKind::Booking, id.as_str(), "made", None, now);
         self.emit_booking(self.bookings.len() - 1, now);
         Ok(id)
     }
@@ -103,7 +103,7 @@ impl World {
             return Err(Refusal::conflict("This booking is cancelled already."));
         }
         self.bookings[at].cancelled = true;
-        self.step(StepKind::Booking, id, "cancelled", None, now);
+        self.record_step(StepKind::Booking, id, "cancelled", None, now);
         self.emit_booking(at, now);
         Ok(())
     }

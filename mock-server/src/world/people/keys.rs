@@ -185,7 +185,7 @@ redacted_debug!(KeyEntry { agent_id, scopes, livemode, revoked });
 const ALL_SCOPES: [Scope; 5] = [Scope::Read, Scope::Write, Scope::Draft, Scope::Send, Scope::Record];
 
 /// The scopes in the service's order, each once; `read` comes with any other. A key without any may do nothing.
-fn settle_scopes(asked: &[Scope]) -> Vec<Scope> {
+fn normalize_scopes(asked: &[Scope]) -> Vec<Scope> {
     let any = !asked.is_empty();
     ALL_SCOPES.into_iter().filter(|s| (any && *s == Scope::Read) || asked.contains(s)).collect()
 }
@@ -205,14 +205,14 @@ impl World {
             self.user(user)?;
         }
         let prefix = if new.livemode { "rk_live_" } else { "rk_test_" };
-        let secret = format!("{prefix}{}", self.draw_key());
+        let secret = format!("{prefix}{}", self.generate_key());
         let agent_id = self.add_key(&secret, new);
         Ok(CreatedKey { key: secret, agent_id })
     }
 
     /// The part of a new key behind its prefix. Worlds that begin alike draw the same series; the keys that each was handed
     /// out with keep what they draw apart, because the key says which world a request means.
-    fn draw_key(&mut self) -> String {
+    fn generate_key(&mut self) -> String {
         let drawn = self.ids.token(48);
         let keys = self.keys.iter().map(|key| key.key_hash.0);
         let hash = keys.fold(Sha256::new_with_prefix(drawn), Digest::chain_update).finalize();
@@ -225,7 +225,7 @@ impl World {
         self.keys.push(Key {
             agent_id: agent_id.clone(),
             name: new.name,
-            scopes: settle_scopes(&new.scopes),
+            scopes: normalize_scopes(&new.scopes),
             livemode: new.livemode,
             created_by: new.created_by,
             revoked: false,

@@ -32,7 +32,7 @@ impl World {
     /// The conversation with this id, if the key sees it. One that it does not see is not there.
     pub(in crate::world) fn conversation_for(&self, key: usize, id: &str) -> Result<usize> {
         let at = self.conversation(id)?;
-        let mailbox = &self.mailboxes[self.index.places[at].mailbox];
+        let mailbox = &self.mailboxes[self.index.positions[at].mailbox];
         if self.keys[key].sees(mailbox) { Ok(at) } else { Err(Refusal::no_conversation()) }
     }
 
@@ -52,7 +52,7 @@ impl World {
     }
 
     pub(in crate::world) fn mailbox_of(&self, conversation: usize) -> &MailboxRecord {
-        &self.mailboxes[self.index.places[conversation].mailbox]
+        &self.mailboxes[self.index.positions[conversation].mailbox]
     }
 
     /// Whom a conversation in this inbox can be assigned to.
@@ -76,11 +76,11 @@ impl World {
 
     /// A person or an agent as an assignee is shown.
     pub(in crate::world) fn assignee(&self, who: &ActorId) -> Assignee {
-        Assignee::new(who.clone(), self.name_of(who).unwrap_or_default(), kind_of(who))
+        Assignee::new(who.clone(), self.name_of(who).unwrap_or_default(), actor_type(who))
     }
 }
 
 /// Person or agent.
-pub(in crate::world) fn kind_of(who: &ActorId) -> ActorType {
+pub(in crate::world) fn actor_type(who: &ActorId) -> ActorType {
     if matches!(who, ActorId::User(_)) { ActorType::User } else { ActorType::Agent }
 }

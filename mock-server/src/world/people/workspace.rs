@@ -239,7 +239,7 @@ impl World {
     }
 
     /// The world that a sandbox, one team inbox, one person and nothing else make.
-    pub(crate) fn bare(seed: u64) -> World {
+    pub(crate) fn minimal(seed: u64) -> World {
         let mut ids = IdGenerator::seeded(seed);
         let workspace = Workspace { id: ids.next_id(), plan: Plan::default() };
         let user = User { id: ids.next_id(), name: "Anna Berg".to_owned() };

@@ -12,7 +12,7 @@ use super::{
     Attempt, AttemptOutcome, AttemptRequest, AttemptSent, CreateWebhook, CreatedWebhook, DeliveryDetail,
     DeliveryFilter, DeliveryOutcome, DeliveryView, HookState, Notice, RotatedSecret, TestSent, WebhookView,
     Webhooks,
-    endpoint::{Endpoint, Keys},
+    endpoint::{Endpoint, SigningKeys},
 };
 use crate::world::{
     Job, Jobs, Refusal, Result, StepKind, TraceDelivery, World,
@@ -27,7 +27,7 @@ pub struct ReceiverUnderTest {
     pub(crate) url: String,
     pub(crate) livemode: bool,
     pub(crate) workspace: WorkspaceId,
-    pub(crate) keys: Keys,
+    pub(crate) keys: SigningKeys,
     pub(crate) now: Timestamp,
 }
 
@@ -51,7 +51,7 @@ impl World {
             events: new.events,
             timestamps: new.timestamps,
             state: HookState::On,
-            keys: Keys::new(secret),
+            keys: SigningKeys::new(secret),
             failing_since: None,
             slow: false,
         };
@@ -98,7 +98,7 @@ impl World {
     /// Sends a `webhook.test` event to this webhook alone, whatever kinds it hears otherwise.
     pub fn test_webhook(&mut self, id: &str, now: Timestamp) -> Result<TestSent> {
         let id = self.webhook(id)?;
-        self.sendable(&id)?;
+        self.check_sendable(&id)?;
         let kind = EventKind::WebhookTest(WebhookTest::new(id.clone()));
         let mut event = Event::new(self.ids.next_id(), kind);
         event.created_at = Some(now);
@@ -106,8 +106,8 @@ impl World {
         event.livemode = Some(self.endpoint(&id)?.livemode);
         event.summary = "Test event for this webhook".to_owned();
         let event_id = event.id.clone();
-        self.step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
-        self.remember(event.clone());
+        self.record_step(StepKind::Event, event_id.as_str(), "webhook.test", None, now);
+        self.record_event(event.clone());
         self.webhooks.send(event, vec![id], &mut self.jobs, now);
         Ok(TestSent { event_id })
     }
@@ -142,7 +142,7 @@ impl World {
             let known = EventKind::TYPES.join(", ");
             return Err(Refusal::field("type", format!("must be one of {known}")));
         }
-        let view = |it: &super::Recorded| {
+        let view = |it: &super::LoggedEvent| {
             let delivery = it.deliveries.get(&id)?;
             let event_type = it.event.kind.event_type();
             let wanted = delivery.in_log(it.created_at(), now)
@@ -161,8 +161,8 @@ impl World {
     }
 
     /// The way of an event to each webhook that hears it.
-    pub(in crate::world) fn ways_of(&self, event: &str) -> Vec<TraceDelivery> {
-        let recorded = EventId::parse(event).ok().and_then(|event| self.webhooks.recorded(&event));
+    pub(in crate::world) fn trace_deliveries(&self, event: &str) -> Vec<TraceDelivery> {
+        let logged_event = EventId::parse(event).ok().and_then(|event| self.webhooks.logged_event(&event));
         let way = |(id, delivery): (&WebhookId, &super::Delivery)| TraceDelivery {
             webhook_id: id.clone(),
             url: self.webhooks.endpoints.get(id).map(|endpoint| endpoint.url.clone()).unwrap_or_default(),
@@ -170,7 +170,7 @@ impl World {
             next_try_at: delivery.next_try_at,
             tries: delivery.tries.iter().map(Attempt::unsigned).collect(),
         };
-        recorded.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
+        logged_event.into_iter().flat_map(|it| it.deliveries.iter().map(way)).collect()
     }
 
     /// One delivery of the log, with exactly what was sent.
@@ -178,7 +178,7 @@ impl World {
         let id = self.webhook(id)?;
         let none = || Refusal::no_such("delivery");
         let event = EventId::parse(event).map_err(|_| none())?;
-        let it = self.webhooks.recorded(&event).ok_or_else(none)?;
+        let it = self.webhooks.logged_event(&event).ok_or_else(none)?;
         let delivery = it.deliveries.get(&id).filter(|delivery| delivery.in_log(it.created_at(), now));
         let delivery = delivery.ok_or_else(none)?;
         Ok(DeliveryDetail {
@@ -196,10 +196,10 @@ impl World {
     pub fn redeliver(&mut self, id: &str, event: &str, now: Timestamp) -> Result<()> {
         let id = self.webhook(id)?;
         let event = EventId::parse(event).map_err(|_| Refusal::no_such("delivery"))?;
-        self.sendable(&id)?;
+        self.check_sendable(&id)?;
         let again = self.webhooks.redeliver(&id, &event, &mut self.jobs, now);
         again.ok_or_else(|| Refusal::no_such("delivery"))?;
-        self.step(StepKind::Event, event.as_str(), "redelivered", None, now);
+        self.record_step(StepKind::Event, event.as_str(), "redelivered", None, now);
         Ok(())
     }
 
@@ -227,10 +227,10 @@ impl World {
     pub fn finish_attempt(&mut self, outcome: AttemptOutcome) {
         let event = outcome.event.clone();
         if let Some(notice) = self.webhooks.finish(outcome, &mut self.jobs) {
-            self.follow_on(&event);
+            self.continue_from_event(&event);
             let what = if notice.state == HookState::Off { "turned off" } else { "paused" };
-            self.step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
-            self.end();
+            self.record_step(StepKind::Webhook, notice.endpoint.as_str(), what, None, notice.at);
+            self.end_cause();
             self.notify_owner(&notice);
         }
     }
@@ -290,7 +290,7 @@ impl World {
         self.webhooks.endpoints.get_mut(id).ok_or_else(|| Refusal::no_such("webhook"))
     }
 
-    fn sendable(&mut self, id: &WebhookId) -> Result<()> {
+    fn check_sendable(&mut self, id: &WebhookId) -> Result<()> {
         if self.workspace.plan == Plan::Free {
             return Err(Refusal::conflict("Webhooks are not sent on the free plan; change the plan first."));
         }
@@ -313,13 +313,13 @@ impl Webhooks {
         let it = Arc::make_mut(self.log.get_mut(self.numbers.get(event)?)?);
         let created = it.created_at();
         let delivery = it.deliveries.get_mut(id).filter(|delivery| delivery.in_log(created, now))?;
-        let lane = self.lanes.get_mut(id);
-        if let Some(lane) = lane {
-            if let Some(flying) = lane.flying.as_mut().filter(|flying| flying.event == *event) {
-                flying.again = Some(now);
+        let queue = self.queues.get_mut(id);
+        if let Some(queue) = queue {
+            if let Some(in_flight) = queue.in_flight.as_mut().filter(|in_flight| in_flight.event == *event) {
+                in_flight.again = Some(now);
                 return Some(());
             }
-            if lane.waiting.iter().any(|(_, waiting)| waiting == event) {
+            if queue.waiting.iter().any(|(_, waiting)| waiting == event) {
                 return Some(());
             }
         }

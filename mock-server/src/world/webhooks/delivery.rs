@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shared_inbox::{EventId, Timestamp, WebhookId, limits};
 
-use super::endpoint::{Keys, TimestampSource};
+use super::endpoint::{SigningKeys, TimestampSource};
 
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -164,9 +164,9 @@ impl Delivery {
 /// Tells one try from every other in this process, so that a response cannot be taken for that of another try: the
 /// world may have been reset or replaced while the try was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token(u64);
+pub(super) struct AttemptToken(u64);
 
-impl Token {
+impl AttemptToken {
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -177,7 +177,7 @@ impl Token {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AttemptRequest {
-    pub(super) token: Token,
+    pub(super) token: AttemptToken,
     /// To which endpoint.
     pub endpoint: WebhookId,
     /// Which event.
@@ -190,7 +190,7 @@ pub struct AttemptRequest {
     pub(crate) held: bool,
     pub(crate) url: String,
     pub(crate) body: Bytes,
-    pub(crate) keys: Keys,
+    pub(crate) keys: SigningKeys,
     pub(crate) timestamps: TimestampSource,
     pub(crate) slow: bool,
 }
@@ -202,7 +202,7 @@ redacted_debug!(AttemptRequest { endpoint, event, due });
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AttemptOutcome {
-    pub(super) token: Token,
+    pub(super) token: AttemptToken,
     pub(super) endpoint: WebhookId,
     pub(super) event: EventId,
     pub(super) made: Attempt,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shared_inbox::{Timestamp, UserId, event::Event, limits};
 use shared_inbox_webhooks::Secret;
 
-use super::{Audience, Inbox};
+use super::{Audience, EventSource};
 
 /// Which inboxes an endpoint hears about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub(super) struct Endpoint {
     #[serde(default)]
     pub(super) timestamps: TimestampSource,
     pub(super) state: HookState,
-    pub(super) keys: Keys,
+    pub(super) keys: SigningKeys,
     /// The first failure since the last success.
     pub(super) failing_since: Option<Timestamp>,
     /// Whether the last try got no response in time; such endpoints share a lane of their own.
@@ -70,8 +70,8 @@ impl Endpoint {
     /// The one place of the scoping rule.
     pub(super) fn subscribes_to(&self, event: &Event, audience: &Audience) -> bool {
         let inbox = match (&audience.inbox, self.scope) {
-            (Inbox::Team | Inbox::Workspace, HookScope::Team) => true,
-            (Inbox::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),
+            (EventSource::Team | EventSource::Workspace, HookScope::Team) => true,
+            (EventSource::Private(owner), HookScope::Private) => self.owner.as_ref() == Some(owner),
             _ => false,
         };
         let kind = event.kind.event_type();
@@ -90,8 +90,9 @@ impl Endpoint {
 
 /// What an endpoint signs with. Part of the world document, so that a restored world signs the same.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Keys {
-    #[serde(with = "as_text")]
+#[schemars(rename = "Keys")]
+pub(crate) struct SigningKeys {
+    #[serde(with = "secret_as_text")]
     #[schemars(with = "String")]
     current: Secret,
     /// The secret before the last rotation. It stays after its time, because an exam shows that a receiver has
@@ -101,13 +102,13 @@ pub(crate) struct Keys {
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 struct Previous {
-    #[serde(with = "as_text")]
+    #[serde(with = "secret_as_text")]
     #[schemars(with = "String")]
     secret: Secret,
     until: Timestamp,
 }
 
-impl Keys {
+impl SigningKeys {
     pub(crate) fn new(current: Secret) -> Self {
         Self { current, previous: None }
     }
@@ -133,9 +134,9 @@ impl Keys {
     }
 }
 
-redacted_debug!(Keys {});
+redacted_debug!(SigningKeys {});
 
-mod as_text {
+mod secret_as_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
     use shared_inbox_webhooks::Secret;
 

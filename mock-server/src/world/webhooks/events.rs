@@ -13,11 +13,11 @@ use shared_inbox::{
     limits,
 };
 
-use super::{Audience, Inbox};
+use super::{Audience, EventSource};
 use crate::world::{
     StepKind, World,
     conversation::start,
-    people::{Plan, kind_of},
+    people::{Plan, actor_type},
 };
 
 /// Events that are kept for those who look at what happened.
@@ -47,13 +47,13 @@ impl World {
         event.livemode = Some(audience.livemode);
         event.summary = start(summary, limits::EVENT_SUMMARY).to_owned();
         event.url = url;
-        self.step(StepKind::Event, event.id.as_str(), event.kind.event_type(), at, now);
-        self.remember(event.clone());
+        self.record_step(StepKind::Event, event.id.as_str(), event.kind.event_type(), at, now);
+        self.record_event(event.clone());
         self.webhooks.emit(event, audience, &mut self.jobs, now);
     }
 
     /// Keeps an event for those who look at what happened, whether or not a webhook hears it.
-    pub(in crate::world) fn remember(&mut self, event: Event) {
+    pub(in crate::world) fn record_event(&mut self, event: Event) {
         if self.emitted.len() >= MAX_EVENTS_KEPT {
             self.emitted.pop_front();
         }
@@ -68,7 +68,7 @@ impl World {
     /// An event about a conversation, for those who may hear of its inbox.
     fn emit_in(&mut self, at: usize, summary: &str, kind: EventKind, now: Timestamp) {
         let mailbox = self.mailbox_of(at);
-        let inbox = mailbox.owner.clone().map_or(Inbox::Team, Inbox::Private);
+        let inbox = mailbox.owner.clone().map_or(EventSource::Team, EventSource::Private);
         let audience = Audience { livemode: !mailbox.sandbox, inbox };
         let url = url(&self.conversations[at].id);
         self.emit(&audience, Some(url), summary, kind, Some(at), now);
@@ -76,15 +76,15 @@ impl World {
 
     fn event_assignee(&self, at: usize) -> Option<EventAssignee> {
         let who = self.conversations[at].assignee.as_ref()?;
-        let mut assignee = EventAssignee::new(kind_of(who), who.clone());
+        let mut assignee = EventAssignee::new(actor_type(who), who.clone());
         assignee.name = self.name_of(who).map(str::to_owned);
         Some(assignee)
     }
 
     /// `None` is the service itself.
     fn event_actor(&self, who: Option<&ActorId>) -> EventActor {
-        let kind = who.map_or(ActorType::System, kind_of);
-        let mut actor = EventActor::new(kind, self.name_of_doer(who));
+        let kind = who.map_or(ActorType::System, actor_type);
+        let mut actor = EventActor::new(kind, self.actor_name(who));
         actor.id = who.cloned();
         actor
     }
@@ -155,7 +155,7 @@ impl World {
         let approved_by = self.event_actor(by);
         let summary = format!("{} approved a draft", approved_by.name);
         let mut data = DraftApproved::new(self.conversations[at].id.clone(), message.clone(), approved_by);
-        (data.drafted_by.kind, data.drafted_by.id) = (author.as_ref().map(kind_of), author);
+        (data.drafted_by.kind, data.drafted_by.id) = (author.as_ref().map(actor_type), author);
         data.edited = edited;
         self.emit_in(at, &summary, EventKind::DraftApproved(data), now);
     }
@@ -165,7 +165,7 @@ impl World {
         // The drafting helper is an agent without an id; the service's own mail has no author.
         let helper = record.helper.then(|| EventAuthor::new(ActorType::Agent));
         let someone = record.author.as_ref().map(|who| {
-            let mut author = EventAuthor::new(kind_of(who));
+            let mut author = EventAuthor::new(actor_type(who));
             author.id = Some(who.clone());
             author
         });
@@ -204,7 +204,7 @@ impl World {
             Some(at) => self.emit_in(at, &summary, kind, now),
             None => {
                 self.emit(
-                    &Audience { livemode: true, inbox: Inbox::Workspace },
+                    &Audience { livemode: true, inbox: EventSource::Workspace },
                     None,
                     &summary,
                     kind,

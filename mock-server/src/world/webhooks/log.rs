@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use shared_inbox::{EventId, Problems, Timestamp, UserId, WebhookId, event::Event, limits};
 
 use super::{HookScope, Webhooks, delivery::Delivery};
-use crate::world::{Job, Jobs, store::Layered};
+use crate::world::{Job, Jobs, store::LayeredMap};
 
 /// How many deliveries are kept in all. Beyond that the oldest go, those that are over first.
 const DELIVERIES_KEPT: usize = 250_000;
@@ -18,14 +18,15 @@ const DELIVERIES_KEPT: usize = 250_000;
 /// An event, kept once, with its way to each endpoint that hears it.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Recorded {
+#[schemars(rename = "Recorded")]
+pub(super) struct LoggedEvent {
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    #[serde(deserialize_with = "as_documented")]
+    #[serde(deserialize_with = "complete_event")]
     pub(super) event: Event,
     pub(super) deliveries: BTreeMap<WebhookId, Delivery>,
 }
 
-impl Recorded {
+impl LoggedEvent {
     pub(super) fn created_at(&self) -> Timestamp {
         // As documented, so it has one.
         self.event.created_at.unwrap_or(Timestamp::from_millis(0))
@@ -39,7 +40,7 @@ impl Recorded {
 }
 
 /// A receiver takes whatever has an id; this is the sender.
-fn as_documented<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
+fn complete_event<'de, D: Deserializer<'de>>(d: D) -> Result<Event, D::Error> {
     let event = Event::deserialize(d)?;
     match event.malformed_fields().first() {
         None => Ok(event),
@@ -61,8 +62,8 @@ impl Webhooks {
 
     /// Makes a document that was read usable: tries that were under way when it was written are due again.
     pub(crate) fn prepare(&mut self, jobs: &mut Jobs) {
-        self.lanes.clear();
-        self.numbers = Layered::default();
+        self.queues.clear();
+        self.numbers = LayeredMap::default();
         self.log.iter().for_each(|(number, it)| self.numbers.insert(it.event.id.clone(), *number));
         self.held = self.log.values().map(|it| it.deliveries.len()).sum();
         let queued: HashSet<(WebhookId, EventId)> = jobs
@@ -119,7 +120,7 @@ impl Webhooks {
         let mut dropped = HashSet::new();
         let mut gone = Vec::new();
         // Events are in the order of their time; of those that are old enough, the few with a late try stay.
-        let old = |it: &Recorded| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
+        let old = |it: &LoggedEvent| now.duration_since(it.created_at()) > limits::DELIVERY_LOG;
         for (number, it) in self.log.iter_mut().take_while(|(_, it)| old(it)) {
             let before = it.deliveries.len();
             let created = it.created_at();

@@ -15,7 +15,7 @@ use shared_inbox::{
 use crate::world::{
     World,
     conversation::Assignment,
-    mail::{InboundMail, Mail},
+    mail::{InboundMail, IncomingMail},
     people::{NewKey, NewMailbox, NewUser},
 };
 
@@ -32,7 +32,7 @@ impl World {
     /// assert_eq!(world.approvals().len(), 1);
     /// ```
     pub fn demo(now: Timestamp) -> World {
-        let mut demo = Demo { world: World::bare(2), now, live: 0, test: 1, billing: 2 };
+        let mut demo = Demo { world: World::minimal(2), now, live: 0, test: 1, billing: 2 };
         demo.people();
         demo.new_mail();
         demo.answered_mail();
@@ -83,11 +83,11 @@ impl Demo {
 
     fn answer(&mut self, minutes: u64, conversation: usize, from: &str, text: &str) {
         let at = self.ago(minutes);
-        let mailbox = self.world.index.places[conversation].mailbox;
+        let mailbox = self.world.index.positions[conversation].mailbox;
         let name = self.world.conversations[conversation].contact.name.clone();
         let content = InboundMail { name, ..InboundMail::new("", from, text) };
         let conversation = Some(conversation);
-        self.world.receive(Mail { mailbox, reference: None, conversation, content }, at);
+        self.world.receive(IncomingMail { mailbox, reference: None, conversation, content }, at);
     }
 
     fn send(&mut self, minutes: u64, conversation: usize, text: &str) {

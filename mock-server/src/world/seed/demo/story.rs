@@ -11,7 +11,7 @@ use super::{ANNA, BILLING, Demo, HOLDS};
 use crate::world::{
     conversation::Snooze,
     documents::{InboundFile, Upload},
-    mail::{Approval, Dmarc, InboundMail, Mail},
+    mail::{Approval, Dmarc, InboundMail, IncomingMail},
     people::NewBooking,
 };
 
@@ -164,8 +164,8 @@ impl Demo {
             "I am away until Friday and read mail once a day.",
         );
         content.auto_reply = true;
-        let mailbox = self.world.index.places[news].mailbox;
-        self.world.receive(Mail { mailbox, reference: None, conversation: Some(news), content }, at);
+        let mailbox = self.world.index.positions[news].mailbox;
+        self.world.receive(IncomingMail { mailbox, reference: None, conversation: Some(news), content }, at);
         self.close(2_890, news);
 
         let mail = from_customer(
@@ -283,7 +283,7 @@ impl Demo {
         let content = InboundMail::new("", "reply+demo@customer.test", "Does my integration work?")
             .name("Test customer")
             .subject("A first test");
-        self.world.receive(Mail { mailbox, reference: None, conversation: None, content }, at);
+        self.world.receive(IncomingMail { mailbox, reference: None, conversation: None, content }, at);
         let conversation = self.world.conversations.len() - 1;
         let mut reply = Reply::new("It does.");
         reply.send = true;

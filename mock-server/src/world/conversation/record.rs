@@ -27,7 +27,7 @@ pub(crate) struct ConversationRecord {
     /// The customer.
     pub contact: Contact,
     /// Where it stands.
-    #[serde(default = "open")]
+    #[serde(default = "default_status")]
     pub status: Status,
     /// Whose turn it is.
     pub turn: Option<Turn>,
@@ -52,18 +52,18 @@ pub(crate) struct ConversationRecord {
     /// Message-ID of the recorded app mail that it answers.
     pub app_sent: Option<String>,
     /// What happened, oldest first.
-    #[serde(deserialize_with = "without_room")]
+    #[serde(deserialize_with = "shrunk_timeline")]
     pub timeline: Vec<Item>,
 }
 
 /// Most conversations of a large document stay as they are: room for more items would be half of the memory.
-fn without_room<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Item>, D::Error> {
+fn shrunk_timeline<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Item>, D::Error> {
     let mut items = Vec::deserialize(d)?;
     items.shrink_to_fit();
     Ok(items)
 }
 
-fn open() -> Status {
+fn default_status() -> Status {
     Status::Open
 }
 
@@ -85,18 +85,18 @@ pub enum Item {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ItemKind {
     Message,
     Note,
     Event,
 }
 
-impl Kind {
+impl ItemKind {
     fn read<'de, D: Deserializer<'de>>(self, d: D) -> Result<Item, D::Error> {
         Ok(match self {
-            Kind::Message => Item::Message(MessageRecord::deserialize(d)?),
-            Kind::Note => Item::Note(Note::deserialize(d)?),
-            Kind::Event => Item::Event(TimelineEvent::deserialize(d)?),
+            ItemKind::Message => Item::Message(MessageRecord::deserialize(d)?),
+            ItemKind::Note => Item::Note(Note::deserialize(d)?),
+            ItemKind::Event => Item::Event(TimelineEvent::deserialize(d)?),
         })
     }
 }
@@ -115,12 +115,12 @@ impl<'de> Deserialize<'de> for Item {
                 let mut before = Map::new();
                 while let Some(name) = map.next_key::<String>()? {
                     if name == "type" && before.is_empty() {
-                        return map.next_value::<Kind>()?.read(MapAccessDeserializer::new(map));
+                        return map.next_value::<ItemKind>()?.read(MapAccessDeserializer::new(map));
                     }
                     before.insert(name, map.next_value()?);
                 }
                 let kind = before.remove("type").ok_or_else(|| A::Error::missing_field("type"))?;
-                let kind = Kind::deserialize(kind).map_err(A::Error::custom)?;
+                let kind = ItemKind::deserialize(kind).map_err(A::Error::custom)?;
                 kind.read(Value::Object(before)).map_err(A::Error::custom)
             }
         }

@@ -9,7 +9,7 @@ use shared_inbox::{ActorId, AgentId, UserId};
 use crate::world::{MailboxRecord, Refusal, Result, World};
 
 /// The name of the service where it does something by itself.
-pub(in crate::world) const SERVICE: &str = "Shared inbox";
+pub(in crate::world) const SERVICE_NAME: &str = "Shared inbox";
 
 /// Who does something: `usr_…`, `agt_…` or `system`.
 ///
@@ -93,7 +93,7 @@ impl JsonSchema for Actor {
 impl World {
     /// Who does something to a conversation; `None` is the service itself. When nobody is named it is the inbox's owner,
     /// or else the first person of the workspace.
-    pub(in crate::world) fn doer(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
+    pub(in crate::world) fn resolve_actor(&self, at: usize, by: Option<&Actor>) -> Result<Option<ActorId>> {
         let mailbox = self.mailbox_of(at);
         let (who, sees) = match by {
             Some(Actor::System) => return Ok(None),
@@ -120,8 +120,8 @@ impl World {
     }
 
     /// The name under which something shows.
-    pub(in crate::world) fn name_of_doer(&self, by: Option<&ActorId>) -> String {
-        by.map_or(SERVICE, |who| self.name_of(who).unwrap_or_default()).to_owned()
+    pub(in crate::world) fn actor_name(&self, by: Option<&ActorId>) -> String {
+        by.map_or(SERVICE_NAME, |who| self.name_of(who).unwrap_or_default()).to_owned()
     }
 
     /// Refuses what the helpers of the app would do in the sandbox, where they do not run.
