@@ -1,6 +1,6 @@
 //! The command line of `shared-inbox-mock`.
 //!
-//! Whatever keeps it from starting is said in one line on stderr, and the exit status is 2.
+//! An error at the start is one line on stderr, and the exit status is 2.
 
 use std::{
     ffi::OsString,
@@ -107,7 +107,7 @@ fn rate(text: &str) -> Result<Rate, &'static str> {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| format!("must be an address and a port: {error}"))?;
-    // A name such as localhost may have both; programs that are told 127.0.0.1 must reach it.
+    // A name such as localhost may resolve to both; a program that uses 127.0.0.1 must reach it.
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(SocketAddr::is_ipv6);
     found.into_iter().next().ok_or_else(|| "names no address".to_owned())
@@ -207,7 +207,7 @@ fn serve(options: Options) -> Result<(), String> {
         let _ = server.await;
         Ok(())
     });
-    // A name that is still being looked up for a webhook keeps nobody waiting.
+    // Does not wait for a name lookup of a webhook.
     runtime.shutdown_background();
     ended
 }
@@ -243,7 +243,7 @@ fn announce(ready: &Ready, json: bool, console: bool, file: Option<&Path>) -> Re
     Ok(())
 }
 
-/// Whoever waits for the file never sees a part of it.
+/// Writes a file in one step: a reader never sees a part of it.
 fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let mut name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
@@ -261,7 +261,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (file, reader) = (folder.path().join("ready"), folder.path().join("reader"));
         std::fs::write(&file, "old").expect("written");
-        // Who has the old file open goes on reading the old text, and never a part of the new one.
+        // A reader of the old file continues with the old text.
         std::fs::hard_link(&file, &reader).expect("linked");
         write_whole(&file, "new").expect("written");
         let read = |file| std::fs::read_to_string(file).expect("text");

@@ -216,7 +216,7 @@ impl MockServer {
     pub async fn stop(mut self) {
         self.phase.send_replace(Phase::Ending);
         if let Some(ended) = self.ended.take() {
-            // An error too says that it has ended.
+            // An error also means that it has ended.
             let _ = ended.await;
         }
     }

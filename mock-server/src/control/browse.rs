@@ -1,4 +1,4 @@
-//! Looking at everything, whoever it belongs to: conversations, documents, requests, and what led to what.
+//! Reads across all inboxes: conversations, documents, requests and traces.
 
 use serde::Serialize;
 use shared_inbox::{Document, Tag};
@@ -50,7 +50,7 @@ calls! {
 }
 
 impl Control {
-    /// What was asked is made presentable apart when there is much of it.
+    /// Returns one page of the journal; the entries of a long one are made on the worker's thread.
     pub(super) async fn present_requests(
         &self,
         filter: RequestFilter,
@@ -66,7 +66,7 @@ impl Control {
         Ok(page)
     }
 
-    /// Adds who and what the conversations of requests are about.
+    /// Adds the customer and the subject of each request's conversation.
     pub(super) fn add_conversation_details(&self, requests: &mut [JournalEntry]) {
         self.read(|world, _| {
             for request in requests {

@@ -1,4 +1,4 @@
-//! What goes wrong: with a response, or with a webhook on its way.
+//! The effects of a fault on a response or on a webhook.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -31,7 +31,7 @@ pub struct Effect {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FaultAction {
-    /// The proper thing; only late, or with other headers.
+    /// The regular response, delayed or with other headers.
     Answer,
     Status {
         status: u16,
@@ -182,7 +182,7 @@ impl Effect {
         header(name: impl Into<String>, value: impl Into<String>) => headers.insert(name.into(), value.into());
     }
 
-    /// What is wrong with it for a rule about webhooks, or about requests.
+    /// Checks the effect for a rule about webhooks, or about requests.
     pub(super) fn check(&self, webhook: bool) -> Result<(), &'static str> {
         for (name, value) in &self.headers {
             if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err()
@@ -245,7 +245,7 @@ struct EffectFields {
     headers: BTreeMap<String, String>,
 }
 
-/// A year, on the world's clock.
+/// A year of the world's clock.
 const MAX_LATE_SECONDS: f64 = 31_557_600.0;
 
 impl TryFrom<EffectFields> for Effect {

@@ -1,4 +1,4 @@
-//! How late something is: always the same, anywhere between two times, or mostly a little and now and then a lot.
+//! Delays: fixed, uniform between two durations, or log-normal around a median.
 
 use std::time::Duration;
 
@@ -92,9 +92,9 @@ impl Latency {
         Self(LatencyFields::Around { median: ms(median).max(1), p99: ms(p99.max(median)).max(1) })
     }
 
-    /// How late it is this time.
+    /// Draws a delay.
     pub(super) fn sample(&self, rng: &mut IdGenerator) -> Duration {
-        /// Of 100 numbers of the normal distribution, one lies further out.
+        /// The 99th percentile of the normal distribution.
         const Z99: f64 = 2.326_347_874;
         let ms = match self.0 {
             LatencyFields::Fixed(ms) => ms as f64,

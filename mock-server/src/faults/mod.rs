@@ -1,9 +1,8 @@
-//! Failures on demand: rules that say which requests and webhooks go wrong, and how.
+//! Failures on demand: rules for which requests and webhooks fail, and how.
 //!
-//! A rule is looked up once a request has been read and before anything is done with it, so that what a client sees is
-//! the same on REST and MCP; and once a webhook's try has fallen due. [`rule`] says which, [`effect`] what goes
-//! wrong, [`latency`] how late; [`bundles`] has sets of rules to switch on by name. Chance comes from seeded generators, one for each rule: the
-//! same calls fail in every run.
+//! Rules are matched after a request has been read and before it has any effect, so that REST and MCP behave alike, and when a
+//! webhook's attempt is due. [`rule`] selects, [`effect`] fails, [`latency`] delays; [`bundles`] has named sets of rules. Each
+//! rule has a seeded random generator, so the same calls fail in every run.
 
 mod bundles;
 mod effect;
@@ -43,10 +42,10 @@ impl FaultRule {
     }
 }
 
-/// A request as rules look at it.
+/// The parts of a request that rules match.
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a str,
-    /// The one behind the base URL.
+    /// The path behind the base URL.
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
     pub(crate) agent: Option<&'a AgentId>,
@@ -130,7 +129,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether it fires for one that matches.
+    /// Counts a match; returns whether the rule fires for it.
     fn fires(&mut self) -> bool {
         self.seen += 1;
         let rule = &self.rule;
@@ -153,18 +152,18 @@ impl Fault {
     }
 }
 
-/// What goes wrong this time: a rule that fired.
+/// The effect of a rule that fired.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultMatch {
     pub(crate) act: FaultAction,
     pub(crate) delay: Duration,
     pub(crate) headers: BTreeMap<String, String>,
-    /// Control calls to make, each group with the id of its rule.
+    /// The control calls to make, each group with the id of its rule.
     pub(crate) calls: Vec<(String, FaultTiming, Vec<ControlCall>)>,
 }
 
 impl FaultMatch {
-    /// Both at once.
+    /// Combines two effects.
     fn and(mut self, other: Self) -> Self {
         self.calls.extend(other.calls);
         self.headers.extend(other.headers);
@@ -172,7 +171,7 @@ impl FaultMatch {
     }
 }
 
-/// The rules of one world, in the order in which they were added; the first that fires counts.
+/// The rules of one world in the order in which they were added; the first that fires applies.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) rules: Vec<Fault>,
@@ -201,15 +200,15 @@ impl Faults {
         fault
     }
 
-    /// Whether there was one with this id.
+    /// Removes a rule; returns whether it existed.
     pub(crate) fn remove(&mut self, id: &str) -> bool {
         let before = self.rules.len();
         self.rules.retain(|fault| fault.id != id);
         self.rules.len() < before
     }
 
-    /// What goes wrong with this request, if anything. The first rule that fires counts; one that makes control calls
-    /// leaves the request to those after it.
+    /// Returns the effect on a request, if any. The first rule that fires applies; a rule that makes control calls leaves the
+    /// request to the rules after it.
     pub(crate) fn match_request(&mut self, request: &RequestParts<'_>, now: Timestamp) -> Option<FaultMatch> {
         let mut picked: Option<FaultMatch> = None;
         for it in &mut self.rules {
@@ -234,14 +233,14 @@ impl Faults {
         picked
     }
 
-    /// Keeps what the control calls of a rule were answered.
+    /// Records the statuses of the control calls of a rule.
     pub(crate) fn record_statuses(&mut self, id: &str, statuses: &[u16]) {
         if let Some(fault) = self.rules.iter_mut().find(|fault| fault.id == id) {
             fault.acted.extend_from_slice(statuses);
         }
     }
 
-    /// What goes wrong with this try of a webhook, if anything. One that was held back already is not held back again.
+    /// Returns the effect on a webhook's attempt, if any. An attempt that was delayed before is not delayed again.
     pub(crate) fn match_delivery(&mut self, request: &AttemptRequest, now: Timestamp) -> Option<FaultMatch> {
         let mut rules = self.rules.iter_mut();
         rules.find_map(|it| {

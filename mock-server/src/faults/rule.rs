@@ -1,4 +1,4 @@
-//! A rule: which requests or webhooks go wrong, how often, for how long.
+//! Rules: which requests or webhooks fail, how often and for how long.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -140,7 +140,7 @@ impl FaultRule {
         self.always()
     }
 
-    /// What is wrong with the rule, if anything.
+    /// Checks the rule; the error names the field.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !(0.0..=1.0).contains(&self.probability) {
             return Err("probability: must be from 0 to 1".into());

@@ -1,4 +1,4 @@
-//! Who makes a request: a key, the agent it acts as, and the world it belongs to.
+//! The caller of a request: the agent of its key, and the key's world.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// The one whose key the request carries, with its request in the journal; and the time.
+    /// Returns the caller whose key the request carries, with its request in the journal, and the time.
     pub(crate) fn authenticate(registry: &WorldRegistry, headers: &HeaderMap) -> Result<(Self, Timestamp)> {
         let key = guard::bearer(headers)
             .ok_or_else(|| Refusal::new(401, "Send your API key as `Authorization: Bearer <API_KEY>`."))?;
@@ -34,12 +34,12 @@ impl Caller {
         known.ok_or_else(|| Refusal::new(401, "This API key is wrong or was revoked."))
     }
 
-    /// What the key may do.
+    /// Returns the scopes of the key.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         self.runtime.enter(|world, _| world.scopes(&self.agent).to_vec())
     }
 
-    /// One operation of the service, a request of its own.
+    /// Performs an operation as a request of its own.
     pub(crate) fn call(
         &self,
         operation: Operation,
@@ -49,12 +49,12 @@ impl Caller {
         self.run_operation(operation, |world, now| world.call(&self.agent, operation, id, input, now))
     }
 
-    /// Lets a request in and counts it, whatever it asks for.
+    /// Checks the plan and the rate limit, and counts the request.
     pub(crate) fn admit(&self) -> Result<()> {
         self.runtime.enter(|world, now| world.admit(&self.agent, now))
     }
 
-    /// One operation, as a tool, in a request that was let in.
+    /// Performs an operation as a tool, in a request that was admitted.
     pub(crate) fn use_tool(
         &self,
         operation: Operation,
@@ -64,7 +64,7 @@ impl Caller {
         self.run_operation(operation, |world, now| world.perform(&self.agent, operation, None, input, now))
     }
 
-    /// Goes into the world, and says so afterwards when it may have changed.
+    /// Runs an operation in the world, and reports a change unless it only reads.
     fn run_operation<T>(
         &self,
         operation: Operation,

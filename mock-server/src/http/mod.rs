@@ -27,7 +27,7 @@ pub(crate) use app::App;
 use connection::HttpReply;
 use service::ServiceTarget;
 
-/// Serves until it is told to stop.
+/// Serves until the server stops.
 pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
     let (stop, routes) = (app.stop.clone(), control::routes());
     connection::serve(listener, app.limits, stop, control::is_control_path, move |request| {
@@ -45,7 +45,7 @@ async fn handle(app: &App, routes: &Router, request: Request<Incoming>) -> HttpR
     let started = std::time::Instant::now();
     let (method, path) = (request.method().clone(), path.to_owned());
     let response = if control::is_control_path(&path) {
-        // Apart, so that other requests do not carry its size along.
+        // Boxed, so that the future of other requests stays small.
         let controlled = Box::pin(control::handle(app, routes, request.map(Body::new)));
         let controlled = AssertUnwindSafe(controlled);
         controlled.catch_unwind().await.unwrap_or_else(|_| response::for_status(500).map(Body::from))

@@ -1,4 +1,4 @@
-//! The REST API: finds the operation that a request means, and hands its input to the core.
+//! The REST API: finds the operation of a request and performs it in the world.
 
 use bytes::Bytes;
 use http::{Response, header, request::Parts};
@@ -9,14 +9,14 @@ use shared_inbox::{Method, Operation};
 use super::{caller::Caller, response};
 use crate::world::{CallInput, Refusal, Result};
 
-/// Answers a request whose path behind the prefix is `path`.
+/// Handles a request whose path behind the prefix is `path`.
 pub(crate) fn handle(
     caller: Result<&Caller, &Refusal>,
     path: &str,
     parts: &Parts,
     body: Result<Bytes>,
 ) -> Response<Bytes> {
-    // What a GET answers, without its body.
+    // A HEAD is a GET without the body of the response.
     let method = if parts.method == http::Method::HEAD { "GET" } else { parts.method.as_str() };
     let mut allowed = Vec::new();
     for &operation in Operation::KNOWN {
@@ -57,7 +57,7 @@ fn call(
     caller.call(operation, id, input)
 }
 
-/// The JSON of a body; none when it is empty.
+/// Reads the JSON of a body; returns `None` if it is empty.
 fn json(parts: &Parts, body: &Bytes) -> Result<Option<Value>> {
     if body.is_empty() {
         return Ok(None);
@@ -77,7 +77,7 @@ fn is_json(content_type: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// `Some` when the path fits the pattern, with what stands in the place of `{id}`.
+/// Matches a path with a pattern; returns what stands in place of `{id}`.
 fn match_path<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
     let Some((before, after)) = pattern.split_once('{') else {
         return (pattern == path).then_some(None);

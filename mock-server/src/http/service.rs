@@ -1,5 +1,4 @@
-//! The way of a request to the service, REST or MCP: its body is read, a fault may be applied, the response is made, and
-//! the journal and the log are told.
+//! Requests to the service, REST or MCP: reads the body, applies a fault, makes the response, and writes the journal and the log.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +30,7 @@ use crate::{
     world::Result,
 };
 
-/// What is being asked for.
+/// The endpoint that a request is for.
 #[derive(Clone, Copy)]
 pub(crate) enum ServiceTarget<'a> {
     /// The path behind the prefix of the REST API.
@@ -40,7 +39,7 @@ pub(crate) enum ServiceTarget<'a> {
 }
 
 impl<'a> ServiceTarget<'a> {
-    /// `None` when the path is not the service's.
+    /// Returns the endpoint of a path, or `None` if it is not the service's.
     pub(crate) fn parse(path: &'a str) -> Option<Self> {
         if path == "/mcp" {
             return Some(ServiceTarget::Mcp);
@@ -49,12 +48,12 @@ impl<'a> ServiceTarget<'a> {
         (rest.is_empty() || rest.starts_with('/')).then_some(ServiceTarget::Rest(rest))
     }
 
-    /// Whether this may be a search.
+    /// Returns whether this may be a search.
     fn may_search(self, parts: &Parts) -> bool {
         matches!(self, ServiceTarget::Mcp) || parts.uri.query().is_some_and(|query| query.contains("q="))
     }
 
-    /// The path as fault rules name it.
+    /// Returns the path as fault rules name it.
     fn path(self) -> &'a str {
         match self {
             ServiceTarget::Rest(path) => path,
@@ -92,12 +91,12 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
                     record.respond(with_headers(response::for_status(status), &fault.headers))
                 }
                 FaultAction::Truncate(bytes) => {
-                    // Cutting off nothing would be a response like any other.
+                    // At least one byte is cut off.
                     let bytes = bytes.min(response.body().len().saturating_sub(1));
                     HttpReply::Truncated(record.record_response(response, bytes), bytes)
                 }
                 FaultAction::Body(text) => record.respond(with_body(response, text)),
-                // The rest is about webhooks, or was done before.
+                // The others apply to webhooks, or were applied before.
                 FaultAction::Answer
                 | FaultAction::Twice
                 | FaultAction::Swap
@@ -108,7 +107,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     };
     make_control_calls(app, routes, &record.runtime, &fault, FaultTiming::After).await;
     if fault.delay > Duration::ZERO {
-        // A server that stops does not make anyone wait; one that is gone has no response.
+        // A stopping server cuts the delay short; one that has ended sends no response.
         let mut stop = app.stop.clone();
         let _ = tokio::time::timeout(fault.delay, stopped(&mut stop)).await;
         if *stop.borrow() == Phase::Over {
@@ -118,7 +117,7 @@ pub(crate) async fn handle(app: &App, routes: &Router, request: Request<Incoming
     reply
 }
 
-/// Makes the control calls that a fault makes at this time.
+/// Makes the control calls of a fault for this moment.
 async fn make_control_calls(app: &App, routes: &Router, runtime: &Arc<WorldRuntime>, fault: &FaultMatch, at: FaultTiming) {
     for (id, when, calls) in &fault.calls {
         if *when != at {
@@ -126,14 +125,14 @@ async fn make_control_calls(app: &App, routes: &Router, runtime: &Arc<WorldRunti
         }
         let mut statuses = Vec::new();
         for call in calls {
-            // Apart, so that other requests do not carry its size along.
+            // Boxed, so that the future of other requests stays small.
             statuses.push(Box::pin(control::make_call(app, routes, runtime, call)).await);
         }
         runtime.faults(|faults, _| faults.record_statuses(id, &statuses));
     }
 }
 
-/// What the service does and answers. A panic, which would be our mistake, is a 500 like any other.
+/// Performs a request. A panic becomes a 500.
 async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<Bytes>) -> Response<Bytes> {
     if let Err(refused) = app.guard.check_host_and_origin(&parts) {
         return response::refusal(&refused);
@@ -148,7 +147,7 @@ async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<B
             Some(ServiceTarget::Rest("/openapi.json")) => app.openapi(&parts.method, caller.as_ref()),
             Some(ServiceTarget::Rest(path)) => rest::handle(caller.as_ref(), path, &parts, body),
             Some(ServiceTarget::Mcp) => match caller {
-                // Apart, so that other requests do not carry its size along.
+                // Boxed, so that the future of other requests stays small.
                 Ok(caller) => Box::pin(mcp::handle(caller, parts, body)).await,
                 Err(refused) => response::refusal(&refused),
             },
@@ -158,7 +157,7 @@ async fn perform(app: &App, caller: Result<Caller>, parts: Parts, body: Result<B
     AssertUnwindSafe(performed).catch_unwind().await.unwrap_or_else(|_| response::for_status(500))
 }
 
-/// The same response with more headers.
+/// Adds headers to a response.
 fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String>) -> Response<Bytes> {
     for (name, value) in headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
@@ -168,7 +167,7 @@ fn with_headers(mut response: Response<Bytes>, headers: &BTreeMap<String, String
     response
 }
 
-/// Another text with the same status.
+/// Replaces the body of a response.
 fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
     let page = text.trim_start().starts_with('<');
     let mut response = response.map(|_| Bytes::from(text));
@@ -180,12 +179,12 @@ fn with_body(response: Response<Bytes>, text: String) -> Response<Bytes> {
     response
 }
 
-/// Writes the journal and the log when the request is over, also when its client has gone away before.
+/// Writes the journal and the log when a request ends, also if its client has disconnected.
 struct RequestRecord {
     runtime: Arc<WorldRuntime>,
     log: bool,
     started: Instant,
-    /// Taken out when the request is over.
+    /// Taken when the request ends.
     entry: Option<RecordedRequest>,
     body: Bytes,
     status: Option<u16>,
@@ -193,7 +192,7 @@ struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Who makes the request, and the record of it. Without a valid key it is one of the main world.
+    /// Returns the caller and the record of a request. Without a valid key the request belongs to the main world.
     fn begin(app: &App, parts: &Parts) -> (Result<Caller>, Self) {
         let (caller, runtime, number, at) = match Caller::authenticate(&app.registry, &parts.headers) {
             Ok((caller, at)) => {
@@ -210,7 +209,7 @@ impl RequestRecord {
             at,
             transport: if parts.uri.path() == "/mcp" { Transport::Mcp } else { Transport::Rest },
             method: parts.method.clone(),
-            // A copy: what came in is a part of the buffer that the connection reads into.
+            // Copied, since the original is part of the connection's read buffer.
             target: parts.uri.path_and_query().map_or("", |target| target.as_str()).into(),
             agent: caller.as_ref().ok().map(|caller| caller.agent.clone()),
             traceparent: traceparent(parts),
@@ -227,9 +226,9 @@ impl RequestRecord {
         self.record_response(response, if head { 0 } else { usize::MAX }).into()
     }
 
-    /// Keeps a response of which the client receives so many bytes of the body.
+    /// Records a response of which the client receives `received` bytes of the body.
     fn record_response(&mut self, mut response: Response<Bytes>, received: usize) -> Response<Bytes> {
-        // The time of this world, as in everything that it stores: whoever compares the two must not be misled.
+        // The world's time, as in everything that it stores: clients compare the two.
         if let Some(date) = self.runtime.http_date() {
             response.headers_mut().insert(header::DATE, date);
         }
@@ -239,7 +238,7 @@ impl RequestRecord {
     }
 }
 
-/// The trace that a request is a part of, if its header has a length that such headers have.
+/// Returns the `traceparent` of a request, unless it is too long.
 fn traceparent(parts: &Parts) -> Option<Box<str>> {
     const MAX_LENGTH: usize = 256;
     let header = parts.headers.get("traceparent")?.to_str().ok()?;

@@ -34,7 +34,7 @@ impl std::fmt::Display for Changed {
     }
 }
 
-/// Every place where two documents differ. The state of the generator of ids differs whenever anything does, and says nothing.
+/// Returns every place where two documents differ, except the state of the id generator, which changes with every call.
 pub(crate) fn between(was: &Value, is: &Value) -> Vec<Changed> {
     let mut found = Vec::new();
     compare("", was, is, &mut found);
@@ -69,7 +69,7 @@ fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<Changed>) {
     }
 }
 
-/// What tells an item from the others in its list.
+/// Returns the id of an item in its list.
 fn id(item: &Value) -> Option<String> {
     ["id", "agentId", "messageId", "name"].iter().find_map(|field| item[field].as_str()).map(str::to_owned)
 }

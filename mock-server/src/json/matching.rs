@@ -1,11 +1,11 @@
-//! Whether a piece of JSON is what someone asked for, and where it is not.
+//! Compares JSON with a pattern.
 //!
 //! An object has to have the fields that are asked for, and may have others; a dot leads into one. A list has to be as long. `*` in a text
 //! stands for any run of characters. All else has to be equal.
 
 use serde_json::{Map, Value};
 
-/// One place where JSON is not what was asked for.
+/// One place where JSON does not match the pattern.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Difference {
     /// The field, such as `data.secure`; empty for the whole.
@@ -79,7 +79,7 @@ fn look<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     })
 }
 
-/// Whether a text is what a pattern says, in which `*` stands for any run of characters.
+/// Returns whether a text matches a pattern in which `*` stands for any run of characters.
 pub(crate) fn text_matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

@@ -14,7 +14,7 @@ use crate::{runtime::delivery::NoResponse, world::webhooks::ReceiverUnderTest};
 
 /// How far off a timestamp is that must be refused: twice what is allowed.
 const TIMESTAMP_OFFSET: Duration = Duration::from_secs(600);
-/// More than any event is, and than what frameworks read unasked.
+/// Larger than any event, and than the default limit of frameworks.
 const LARGE_BODY_BYTES: usize = 3 << 20;
 
 #[derive(Clone, Copy)]

@@ -1,7 +1,6 @@
-//! Moving a world's clock, and the driver that makes things happen as a running one goes on.
+//! Advances a world's clock, and drives the jobs of a running one.
 //!
-//! Everything that falls due on the way happens at its own time. Others are let in between: a year of a large world takes
-//! a while.
+//! Every job on the way runs at its own time. Other calls get their turn in between: a year of a large world takes a while.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -15,9 +14,9 @@ use shared_inbox::Timestamp;
 use super::{WorldRuntime, change::Cause, clock::ClockMode};
 use crate::world::{FiredJob, Refusal, Result};
 
-/// A suspended machine does not run its timers; look at the clock now and then.
+/// A suspended machine does not run its timers, so the clock is read again after this time.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
-/// How long a clock that is moved keeps others out of its world.
+/// How long an advance of the clock holds the lock while others wait.
 const LOCK_SHARE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Where the clock stands after it was moved, and what happened on the way.
@@ -55,7 +54,7 @@ pub struct ClockReading {
     pub mode: ClockMode,
 }
 
-/// How far a clock is moved.
+/// How far to advance a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AdvanceTarget {
     /// By so much.
@@ -87,7 +86,7 @@ impl WorldRuntime {
         });
     }
 
-    /// Lets happen what is due; says how long to wait for the next.
+    /// Runs due jobs and returns how long to wait for the next.
     fn tick(self: &Arc<Self>) -> Option<Duration> {
         let mut state = self.lock();
         let now = state.clock.now();
@@ -104,10 +103,10 @@ impl WorldRuntime {
         ClockReading { now: state.clock.now(), mode: state.clock.mode }
     }
 
-    /// Moves the clock ahead; everything that falls due on the way happens at its own time, and every webhook try
-    /// that fell due or was under way has ended.
+    /// Advances the clock. Every job on the way runs at its own time, and every webhook attempt that was due or under way has
+    /// ended when this returns.
     ///
-    /// Runs to its end even when nobody waits for it any more.
+    /// Completes even if the caller stops waiting.
     pub(crate) async fn advance(self: &Arc<Self>, until: AdvanceTarget) -> Result<Advanced> {
         let runtime = Arc::clone(self);
         self.run(async move { runtime.advance_in_turn(until).await }).await
@@ -131,16 +130,16 @@ impl WorldRuntime {
         };
         self.advance_to(target, epoch).await?;
         if until == AdvanceTarget::NextJob {
-            // Only now: a try that was under way may have put something before all others.
+            // Read only now: an attempt that was under way may have queued an earlier job.
             let next = self.next_due();
             self.advance_to(next.unwrap_or(target), epoch).await?;
         }
         let mut state = self.lock();
         let mut fired = state.fired.take().unwrap_or_default();
-        // Tries that waited for a slow receiver come after what fell due later.
+        // Attempts that waited for a slow receiver are logged after jobs that were due later.
         fired.sort_by_key(|job| job.at);
         self.notify_change(&mut state, Cause::Clock, "advance");
-        // A clock that runs on has come nearer to the next job than the driver planned for.
+        // A running clock is now closer to the next job than the driver expects.
         self.wake.notify_one();
         Ok(Advanced { now: state.clock.now(), fired })
     }
@@ -155,7 +154,7 @@ impl WorldRuntime {
                 AdvanceStep::Ran => {
                     tokio::task::yield_now().await;
                     if self.waiting.load(Ordering::Relaxed) > 0 {
-                        // The lock goes to whoever asks first, and that would be us.
+                        // Without a pause this task would take the lock again before the others.
                         tokio::time::sleep(LOCK_SHARE_INTERVAL).await;
                     }
                     began = Instant::now();
@@ -169,7 +168,7 @@ impl WorldRuntime {
         }
     }
 
-    /// One step on the way to `target`: to the next job, unless a try under way could still cause something earlier.
+    /// Advances to the next job, unless an attempt under way could still cause an earlier one.
     fn step(self: &Arc<Self>, target: Timestamp, epoch: u64) -> AdvanceStep {
         let mut state = self.lock();
         if state.epoch != epoch {

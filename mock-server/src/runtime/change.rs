@@ -1,4 +1,4 @@
-//! Changes of a world, as those who follow it are told of them.
+//! Changes of a world, as its followers receive them.
 
 use serde::Serialize;
 use shared_inbox::Timestamp;

@@ -1,4 +1,4 @@
-//! What a world is made of, and how it starts.
+//! How a world is configured, and how it starts.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::world::{Keys, Result, World};
 
-/// A world of more conversations and documents, or a document of more bytes, is dealt with apart.
+/// Larger worlds and documents are handled on a thread of their own.
 pub(crate) const LARGE_WORLD: usize = 1_000;
 pub(crate) const LARGE_DOCUMENT: usize = 256 << 10;
 
-/// What the runtime of a world is made of.
+/// The configuration of one world.
 pub(crate) struct WorldConfig {
     /// 0 is the main world.
     pub(crate) number: u64,
@@ -26,25 +26,25 @@ pub(crate) struct WorldConfig {
     pub(crate) settings: Settings,
 }
 
-/// What the worlds of a server have in common; the clock can be another in each.
+/// The settings that all worlds of a server share; each may have its own kind of clock.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) clock: ClockMode,
-    /// Where a manual clock starts; the time of the start when not said.
+    /// Where a manual clock starts; the time of the server's start by default.
     pub(crate) start: Option<Timestamp>,
     /// Requests a minute for each key.
     pub(crate) rate_limit: Option<u32>,
-    /// What counts as a minute there.
+    /// The span that counts as a minute.
     pub(crate) rate_window: Duration,
     pub(crate) deliverer: Deliverer,
     pub(crate) runtime: Handle,
 }
 
-/// The world at its start.
+/// The initial state of a world.
 pub(super) enum InitialState {
     Demo,
     Empty,
-    /// That of a document, with the time at which it was written.
+    /// The world of a document, with the time at which it was written.
     Read(Box<World>, Option<Timestamp>),
 }
 
@@ -54,7 +54,7 @@ impl WorldConfig {
         Self { number, keys, start: fixed.unwrap_or_else(Timestamp::now), settings }
     }
 
-    /// The world at its start, a first copy of it, and its clock.
+    /// Returns the initial state of the world, a first copy of it, and its clock.
     pub(super) fn begin(&self, origin: Origin) -> Result<(InitialState, World, Clock)> {
         let beginning = match origin {
             Origin::Demo => InitialState::Demo,
@@ -81,12 +81,12 @@ impl WorldConfig {
         Ok((world, Clock::new(self.settings.clock, start)))
     }
 
-    /// The world of a document, and the time that it was written at.
+    /// Returns the world of a document, and the time at which it was written.
     pub(super) fn read(&self, document: Bytes) -> Result<(World, Option<Timestamp>)> {
         self.prepare(document::read(&document)?, &document)
     }
 
-    /// The world with its own keys and limits, and the time that its document was written at.
+    /// Gives a world its own keys and limits; returns it with the time at which its document was written.
     fn prepare(&self, mut world: World, document: &[u8]) -> Result<(World, Option<Timestamp>)> {
         let saved = world.now.take();
         world.prepare_with(&self.keys).map_err(|problems| document::refuse_unsound(document, &problems))?;

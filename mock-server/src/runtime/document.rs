@@ -1,4 +1,4 @@
-//! World documents: where a world starts from, and reading one with errors that say where to look.
+//! World documents, and errors that name the line and the field.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use shared_inbox::{Note, Problems, TimelineEvent};
 
 use crate::world::{MessageRecord, Refusal, Result, World};
 
-/// What a world is at its start.
+/// What a world starts from.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
     /// The built-in demo workspace.
@@ -20,12 +20,12 @@ pub(crate) enum Origin {
     Document(Bytes),
 }
 
-/// Reads a document. The refusal gives line, column, field and reason.
+/// Reads a document. A refusal names line, column, field and reason.
 pub(crate) fn read(document: &[u8]) -> Result<World> {
     if document.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::new(400, "line 1: the document: must be a JSON object"));
     }
-    // Keeping track of where one is takes time, and most documents are right.
+    // Tracking the path takes time, and most documents are valid.
     if let Ok(world) = serde_json::from_slice(document) {
         return Ok(world);
     }
@@ -42,10 +42,10 @@ pub(crate) fn read(document: &[u8]) -> Result<World> {
     Ok(world)
 }
 
-/// So many problems of a document are told; the lines of each have to be looked for, and nobody reads a thousand.
+/// How many problems of a document are reported: the line of each has to be searched for.
 const MAX_PROBLEMS: usize = 20;
 
-/// The refusal of a document that can be read, and in which something does not fit together.
+/// Returns the refusal of a document that can be read but does not fit together.
 pub(crate) fn refuse_unsound(document: &[u8], all: &Problems) -> Refusal {
     let problems = all.iter().take(MAX_PROBLEMS).map(|problem| match line(document, &problem.field) {
         Some(line) => format!("line {line}: {problem}"),
@@ -58,8 +58,8 @@ pub(crate) fn refuse_unsound(document: &[u8], all: &Problems) -> Refusal {
     Refusal::new(400, problems.join("; "))
 }
 
-/// What kind of item a timeline has is known only when the whole item has been read, so its error tells neither field nor
-/// line. Reads it once more as what it says it is.
+/// Finds the problem of a timeline's item. The kind of an item is known only after reading it, so its error has neither field
+/// nor line; this reads the item again as the kind that it has.
 fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
     let (text, raw) = find(document, field)?;
     let mut item: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
@@ -78,7 +78,7 @@ fn find_item_problem(document: &[u8], field: &str) -> Option<Refusal> {
     Some(Refusal::new(400, format!("line {line}: {field}: {reason}")))
 }
 
-/// The line on which a field such as `conversations[3].mailbox` stands, or as much of its path as there is.
+/// Returns the line of a field such as `conversations[3].mailbox`, or of the part of its path that exists.
 fn line(document: &[u8], field: &str) -> Option<usize> {
     find(document, field).map(|(text, raw)| line_number_at(text, raw))
 }
@@ -88,7 +88,7 @@ fn line_number_at(text: &str, part: &RawValue) -> usize {
     1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
 }
 
-/// The document as text, and the part of it that a path leads to, or as far as it leads.
+/// Returns the document as text, and the part of it that a path leads to, as far as it exists.
 fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> {
     let text = std::str::from_utf8(document).ok()?;
     let mut at: &RawValue = serde_json::from_str(text).ok()?;
@@ -107,11 +107,11 @@ fn find<'d>(document: &'d [u8], field: &str) -> Option<(&'d str, &'d RawValue)> 
     Some((text, at))
 }
 
-/// The field that an error is about, empty for the whole, and what is wrong with it.
+/// Returns the field of an error, empty for the whole value, and what is wrong with it.
 pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> (String, String) {
     let inner = error.inner();
     let message = inner.to_string();
-    // The place has been told by then, or does not help: the body of a request is often one line.
+    // The caller reports the position, or it does not help: the body of a request is often one line.
     let place = format!(" at line {} column {}", inner.line(), inner.column());
     let reason = message.strip_suffix(&place).unwrap_or(&message);
     let path = Some(error.path().to_string()).filter(|path| path != ".").unwrap_or_default();
@@ -122,7 +122,7 @@ pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> 
     }
 }
 
-/// What the parser says, in words of JSON: whoever writes a body need not know the types of this program.
+/// Rewrites a parser's message in JSON's terms: the author of a body does not know the types of this program.
 fn in_json_terms(reason: &str) -> String {
     let expected = ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant "]
         .iter()

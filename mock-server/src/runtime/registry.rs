@@ -1,7 +1,7 @@
-//! All worlds of one server, and which of them a key belongs to.
+//! All worlds of one server, and the world of each key.
 //!
-//! Test workers share one server without seeing each other: the service API stays at one address, and the key that a
-//! request carries says which world it is about.
+//! Test workers share one server without seeing each other: the service API has one address, and the key of a request selects
+//! the world.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,8 +17,7 @@ use super::{
 };
 use crate::world::{KeyHash, Keys, Refusal, Result};
 
-/// Worlds beside the main one, at one time: enough for one in each test of a large suite, and an end to one that
-/// forgets to delete them.
+/// How many worlds may exist beside the main one: enough for one per test of a large suite that deletes them.
 const MAX_WORLDS: usize = 10_000;
 
 pub(crate) struct WorldRegistry {
@@ -31,16 +30,16 @@ pub(crate) struct WorldRegistry {
 #[derive(Default)]
 struct Worlds {
     others: BTreeMap<u64, Arc<WorldRuntime>>,
-    /// Which worlds have a key. A snapshot put into a second world brings the first one's keys along; the older
-    /// world keeps them.
+    /// The worlds of each key. A snapshot restored in a second world brings the first one's keys along; they stay with the
+    /// older world.
     keys: BTreeSet<(KeyHash, u64)>,
-    /// The keys of each world, as they stand in `keys`.
+    /// The keys of each world, as in `keys`.
     keys_by_world: BTreeMap<u64, Vec<KeyHash>>,
     created: u64,
 }
 
 impl Worlds {
-    /// These are the keys of a world from now on.
+    /// Replaces the keys of a world.
     fn set_keys(&mut self, number: u64, hashes: Vec<KeyHash>) {
         for gone in self.keys_by_world.remove(&number).into_iter().flatten() {
             self.keys.remove(&(gone, number));
@@ -72,18 +71,18 @@ impl WorldRegistry {
         self.worlds.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world with this id.
+    /// Returns the world with this id.
     pub(crate) fn world(&self, id: &str) -> Result<Arc<WorldRuntime>> {
         let number = number(id)?;
         self.read().others.get(&number).cloned().ok_or_else(|| Refusal::no_such("world"))
     }
 
-    /// All worlds, the main one first.
+    /// Returns all worlds, the main one first.
     pub(crate) fn all(&self) -> Vec<Arc<WorldRuntime>> {
         std::iter::once(&self.main).chain(self.read().others.values()).cloned().collect()
     }
 
-    /// The world that this key belongs to.
+    /// Returns the world of a key.
     pub(crate) fn world_of(&self, key: &KeyHash) -> Option<Arc<WorldRuntime>> {
         let worlds = self.read();
         let (found, number) = worlds.keys.range((*key, 0)..).next()?;
@@ -93,10 +92,10 @@ impl WorldRegistry {
         if *number == 0 { Some(Arc::clone(&self.main)) } else { worlds.others.get(number).cloned() }
     }
 
-    /// Looks up again which keys this world has.
+    /// Updates the keys of a world.
     pub(crate) fn index(&self, runtime: &Arc<WorldRuntime>) {
         let number = runtime.config.number;
-        // Locked first: of two who look at once, the one who saw less must not be the last to write.
+        // Locked first, so that a concurrent update cannot overwrite newer keys.
         let mut worlds = self.write();
         let hashes: Vec<KeyHash> = runtime.enter(|world, _| world.key_hashes().collect());
         if number != 0 && !worlds.others.contains_key(&number) {
@@ -105,7 +104,7 @@ impl WorldRegistry {
         worlds.set_keys(number, hashes);
     }
 
-    /// A new world beside the others; one that takes long to read is read by its worker.
+    /// Creates a world; a large document is read by the world's worker.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         origin: Origin,
@@ -119,7 +118,7 @@ impl WorldRegistry {
         worker.run(move || registry.create(origin, clock, its_own)).await?
     }
 
-    /// A new world beside the others.
+    /// Creates a world on this thread.
     fn create(
         &self,
         origin: Origin,
@@ -144,13 +143,13 @@ impl WorldRegistry {
         Ok(runtime)
     }
 
-    /// Ends a world; its keys are worth nothing from now on.
+    /// Deletes a world; its keys are no longer valid.
     pub(crate) fn delete(&self, id: &str) -> Result<()> {
         let number = number(id)?;
         let mut worlds = self.write();
         let runtime = worlds.others.remove(&number).ok_or_else(|| Refusal::no_such("world"))?;
         worlds.set_keys(number, Vec::new());
-        // Nobody has to wait while it is taken down.
+        // Dropped outside the lock.
         drop(worlds);
         drop(runtime);
         Ok(())

@@ -1,4 +1,4 @@
-//! The snapshots of one world. They outlive a reset, and go with the world.
+//! The snapshots of one world. They survive a reset and are deleted with the world.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use shared_inbox::Timestamp;
 
 use crate::world::{Refusal, Result};
 
-/// An end to a suite that takes one for each test and deletes none.
+/// A bound for suites that take one per test and delete none.
 const MAX_SNAPSHOTS: usize = 100;
 
 #[derive(Default)]

@@ -1,7 +1,7 @@
-//! A world as a whole: where it starts, its document, and putting another in its place.
+//! Operations on whole worlds: starting, resetting, writing and restoring.
 //!
-//! Nobody waits for what takes long with a large one. Reading a document, writing one and taking a world down are done
-//! by the world's worker and outside the lock, on copies, which cost nothing.
+//! Slow work blocks nobody: documents are read and written, and worlds dropped, by the world's worker, outside the lock and on
+//! copies, which are cheap.
 
 use std::{
     mem,
@@ -33,7 +33,7 @@ impl WorldRuntime {
         Ok(runtime)
     }
 
-    /// Does what may take long on the thread of the world's worker.
+    /// Runs work on the thread of the world's worker if it may take long.
     pub(crate) async fn offload_if<R: Send + 'static>(
         &self,
         long: bool,
@@ -46,7 +46,7 @@ impl WorldRuntime {
         worker.run(work).await
     }
 
-    /// Reads what the first search needs, before it comes.
+    /// Indexes the words of a large world before the first search.
     pub(super) fn index_in_background(&self) {
         let state = self.lock();
         if let Some(read) = state.world.unread() {
@@ -54,7 +54,7 @@ impl WorldRuntime {
         }
     }
 
-    /// Waits until everything is read that a search needs, so that it does not keep others waiting.
+    /// Waits for the index of words, so that a search does not build it under the lock.
     pub(crate) async fn wait_until_searchable(&self) {
         let unread = self.lock().world.unread();
         if let Some(read) = unread {
@@ -62,7 +62,7 @@ impl WorldRuntime {
         }
     }
 
-    /// The world as it was at the start, its clock too; no faults, an empty journal.
+    /// Resets the world and its clock to the start, and clears faults and journal.
     pub(crate) fn reset(self: &Arc<Self>) -> Result<()> {
         let (world, clock) = self.config.restart(&self.beginning)?;
         let mut state = self.lock();
@@ -79,7 +79,7 @@ impl WorldRuntime {
         written.map_err(|error| Refusal::new(500, format!("The world could not be written: {error}.")))
     }
 
-    /// The world becomes what the document says. A manual clock goes to the document's time, a real one only ahead.
+    /// Replaces the world by that of a document. A manual clock is set to the document's time, a real one only advanced to it.
     pub(crate) async fn restore(self: &Arc<Self>, document: Bytes) -> Result<()> {
         let runtime = Arc::clone(self);
         let long = document.len() > LARGE_DOCUMENT;

@@ -1,7 +1,7 @@
 //! Where webhooks may be sent: public `https` addresses, and in `loopback` mode receivers on this machine too.
 //!
-//! A name is looked up when a webhook is added and again for every send, and the addresses that passed are the ones
-//! connected to: what a name points to can change between the two, which is how such checks are got around.
+//! A name is resolved when a webhook is added and again for every send, and only addresses that passed the check are connected
+//! to: otherwise a name could change between check and connection.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -17,7 +17,7 @@ use reqwest::{
 
 use crate::world::{Refusal, Result};
 
-/// How long a name is looked up for when a webhook is added; after that it counts as not found.
+/// How long resolving a name may take when a webhook is added; after that the name counts as not found.
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Which receivers are accepted.
@@ -42,7 +42,7 @@ type Lookup = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 #[derive(Clone, Default)]
 pub struct WebhookTargets {
     mode: Mode,
-    /// Instead of the machine's resolver.
+    /// Replaces the machine's resolver.
     lookup: Option<Arc<Lookup>>,
 }
 
@@ -68,7 +68,7 @@ impl FromStr for WebhookTargets {
     }
 }
 
-/// Why nothing is sent to an address. Says nothing of where a name points to.
+/// Why nothing is sent to an address. It does not reveal what a name resolves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Forbidden {
     #[error("is not an address of the form https://host/path")]
@@ -101,7 +101,7 @@ impl Route {
         }
     }
 
-    /// All of a name's addresses must pass: one that may not be connected to condemns the name.
+    /// Checks that all of a name's addresses are permitted.
     fn admits_all(self, ips: &[IpAddr]) -> Result<(), Forbidden> {
         if ips.is_empty() {
             return Err(Forbidden::NotFound);
@@ -146,7 +146,7 @@ impl WebhookTargets {
         }
     }
 
-    /// How this address is reached, if it may be.
+    /// Returns how a permitted address is reached.
     pub(crate) async fn route(&self, url: &str) -> Result<Route, Forbidden> {
         let url = Url::parse(url).map_err(|_| Forbidden::Malformed)?;
         let secure = match url.scheme() {
@@ -160,7 +160,7 @@ impl WebhookTargets {
         if !secure && self.mode == Mode::Public {
             return Err(Forbidden::NotHttps);
         }
-        // The parser has turned every spelling of a number (decimal, octal, hexadecimal, short) into dotted form.
+        // The parser has normalized every spelling of an address (decimal, octal, hexadecimal, short).
         let host = url.host_str().unwrap_or_default();
         let ips = match host.trim_start_matches('[').trim_end_matches(']').parse() {
             Ok(ip) => vec![ip],
@@ -173,7 +173,7 @@ impl WebhookTargets {
         match self.mode {
             Mode::Loopback if local => Ok(Route::Local),
             _ => match Route::Public.admits_all(&ips) {
-                // A name that cannot be found may appear later, but not on this machine.
+                // A name that is not found may appear later, but not on this machine.
                 Ok(()) | Err(Forbidden::NotFound) if !secure => Err(Forbidden::NotHttps),
                 admitted => admitted.map(|()| Route::Public),
             },
@@ -185,7 +185,7 @@ impl WebhookTargets {
         if name.is_empty() {
             return Err(Forbidden::Malformed);
         }
-        // These names mean this machine (RFC 6761), whatever a resolver says.
+        // These names mean this machine (RFC 6761), whatever a resolver returns.
         if name == "localhost" || name.ends_with(".localhost") {
             return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
         }
@@ -198,7 +198,7 @@ impl WebhookTargets {
         }
     }
 
-    /// A resolver for the HTTP client that gives it only addresses that `route` admits.
+    /// Returns a resolver for the HTTP client that permits only addresses of `route`.
     pub(crate) fn resolver(&self, route: Route) -> Arc<dyn Resolve> {
         Arc::new(CheckedResolver { targets: self.clone(), route })
     }
@@ -223,9 +223,9 @@ impl Resolve for CheckedResolver {
 
 const LOOPBACK: &str = "a loopback address";
 
-/// What kind of address this is, if it is not one that stands for a host on the public network.
+/// Returns the kind of an address that is not a host of the public network.
 ///
-/// Addresses set aside for documentation pass: nothing is behind them, and people write them into tests.
+/// Addresses reserved for documentation pass: nothing is behind them, and tests use them.
 fn reserved(ip: IpAddr) -> Option<&'static str> {
     match ip {
         IpAddr::V4(ip) => reserved_v4(ip),
@@ -256,7 +256,7 @@ fn reserved_v6(ip: Ipv6Addr) -> Option<&'static str> {
     match parts {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("an unspecified address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some(LOOPBACK),
-        // Addresses that carry one of version 4: mapped, compatible, translated (NAT64), 6to4.
+        // Addresses that embed one of version 4: mapped, compatible, translated (NAT64), 6to4.
         [0, 0, 0, 0, 0, 0xffff | 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => reserved_v4(embedded(high, low)),

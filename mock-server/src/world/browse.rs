@@ -1,4 +1,4 @@
-//! What someone sees who looks over everybody's shoulder: every inbox, private ones and the sandbox included, whole.
+//! Reads across all inboxes, private ones and the sandbox included.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use shared_inbox::{
 
 use super::{BookingRecord, Item, MailboxEntry, Refusal, RequestEntry, Result, World};
 
-/// Items of a page unless said otherwise, and at most.
+/// Items of a page by default, and at most.
 const DEFAULT_PAGE: usize = 100;
 const MAX_PAGE: usize = 1_000;
 
@@ -44,7 +44,7 @@ pub struct Section {
     pub limit: Option<usize>,
 }
 
-/// A query's value, which is text; an empty one is none.
+/// Reads a value of a query, which is text; an empty one is `None`.
 pub(crate) fn from_text<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -57,12 +57,12 @@ where
 }
 
 impl Section {
-    /// This part; the whole when no part was named, as lists were before they had parts.
+    /// Returns this section, or the whole list if neither offset nor limit is set.
     pub(crate) fn or_whole(self) -> Self {
         if self == Self::default() { Self::new(0, usize::MAX) } else { self }
     }
 
-    /// So many from there on.
+    /// A section of `limit` items from `offset`.
     pub fn new(offset: usize, limit: usize) -> Self {
         Self { offset: Some(offset), limit: Some(limit) }
     }
@@ -76,7 +76,7 @@ impl Section {
         }
     }
 
-    /// This part of a list; only what is in it is made ready to be shown.
+    /// Returns this page of a list; only its items are converted.
     pub(crate) fn of<I, T>(&self, all: &[I], mut show: impl FnMut(&I) -> T) -> Page<T> {
         let from = self.offset.unwrap_or(0).min(all.len());
         let to = from.saturating_add(self.limit.unwrap_or(DEFAULT_PAGE)).min(all.len());
@@ -111,7 +111,7 @@ pub struct ConversationFilter {
 
 redacted_debug!(ConversationFilter { view, mailbox });
 
-/// A query's value; an empty one is none.
+/// Reads a value of a query; an empty one is `None`.
 pub(crate) fn empty_as_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     d: D,
 ) -> Result<Option<T>, D::Error> {
@@ -218,7 +218,7 @@ pub struct DocumentFilter {
 redacted_debug!(DocumentFilter { kind });
 
 impl World {
-    /// Conversations of all inboxes, newest first.
+    /// Returns conversations of all inboxes, newest first.
     pub fn browse(&self, filter: &ConversationFilter, part: Section) -> Result<Page<ConversationEntry>> {
         part.check()?;
         if let Some(View::Unknown(view)) = &filter.view {
@@ -231,13 +231,13 @@ impl World {
         Ok(part.of(&found, |at| self.entry(*at)))
     }
 
-    /// The name or the address of a conversation's customer.
+    /// Returns the name or the address of a conversation's customer.
     pub(super) fn customer(&self, at: usize) -> Option<String> {
         let contact = &self.conversations[at].contact;
         contact.name.clone().filter(|name| !name.is_empty()).or_else(|| contact.email.clone())
     }
 
-    /// The customer and the subject of a conversation, by which people recognize it.
+    /// Returns the customer and the subject of a conversation.
     pub(crate) fn customer_and_subject(&self, id: &str) -> Option<(Option<String>, String)> {
         let at = self.conversation(id).ok()?;
         Some((self.customer(at), self.conversations[at].subject.clone()))
@@ -257,7 +257,7 @@ impl World {
         }
     }
 
-    /// A conversation of any inbox, whole.
+    /// Returns a conversation of any inbox, with everything in it.
     pub fn view(&self, id: &str) -> Result<ConversationView> {
         let at = self.conversation_or_customer(id)?;
         let thread = &self.conversations[at];
@@ -288,7 +288,7 @@ impl World {
         })
     }
 
-    /// Documents of all inboxes, newest first.
+    /// Returns documents of all inboxes, newest first.
     pub fn browse_documents(&self, filter: &DocumentFilter, part: Section) -> Result<Page<Document>> {
         part.check()?;
         if let Some(kind @ DocumentKind::Unknown(_)) = &filter.kind {
@@ -298,7 +298,7 @@ impl World {
         Ok(part.of(&found, |at| self.documents[*at].document.clone()))
     }
 
-    /// All tags, with the number of conversations of all inboxes that have them.
+    /// Returns all tags, with the number of conversations in all inboxes.
     pub fn all_tags(&self) -> Vec<Tag> {
         let count = |tag: usize| {
             (0..self.mailboxes.len()).filter_map(|inbox| self.index.tag_counts.get(&(tag, inbox))).sum()

@@ -1,4 +1,4 @@
-//! The one door for the fourteen operations of the service, REST and MCP alike, with the order of its checks.
+//! The fourteen operations of the service, for REST and MCP alike, and the order of their checks.
 
 use serde_json::{Map, Value};
 use shared_inbox::{
@@ -11,21 +11,21 @@ use shared_inbox::{
 
 use super::{Refusal, Result, ServiceResponse, World, people::Plan};
 
-/// What came with a call.
+/// The input of a call.
 #[non_exhaustive]
 pub enum CallInput<'a> {
     /// The pairs of a query string.
     Query(&'a [(String, String)]),
     /// A JSON body, or none.
     Body(Option<Value>),
-    /// The arguments of an MCP tool. The conversation's id is among them unless it is given apart.
+    /// The arguments of an MCP tool, with the conversation's id unless that is passed separately.
     Tool(Map<String, Value>),
-    /// Something that could not be read: refused when the input's turn comes.
+    /// An unreadable input, which is refused when the input is checked.
     Refused(Refusal),
 }
 
 impl CallInput<'_> {
-    /// Whether the call means to mail the customer, before anybody knows whether the input is right.
+    /// Returns whether the call would send an email, before the input is checked.
     fn sends(&self) -> bool {
         let send = match self {
             CallInput::Body(Some(body)) => body.get("send"),
@@ -44,7 +44,7 @@ impl CallInput<'_> {
         })
     }
 
-    /// The id of the conversation: that of the path, or the argument of a tool.
+    /// Returns the id of the conversation, from the path or from the arguments of a tool.
     fn take_id(&mut self, path: Option<&str>) -> Result<String, Problems> {
         let wrong = |message: &str| shared_inbox::Problem::new("id", message).into();
         match (path, self) {
@@ -59,13 +59,13 @@ impl CallInput<'_> {
     }
 }
 
-/// An operation that has nothing to read but perhaps an id.
+/// Checks the input of an operation that takes none.
 fn nothing(input: CallInput<'_>) -> Result<()> {
     if let CallInput::Refused(refusal) = input { Err(refusal) } else { Ok(()) }
 }
 
 impl World {
-    /// Does one of the service's operations for an agent.
+    /// Performs an operation of the service for an agent.
     ///
     /// ```
     /// use shared_inbox::{Operation, Timestamp};
@@ -94,7 +94,7 @@ impl World {
         self.perform(agent, op, id, input, now)
     }
 
-    /// Lets a request of an agent in and counts it, whatever it asks for: plan, then rate limit.
+    /// Checks the plan and the rate limit of a request, and counts it.
     pub(crate) fn admit(&mut self, agent: &AgentId, now: Timestamp) -> Result<()> {
         self.key_of(agent)?;
         if self.workspace.plan == Plan::Free {
@@ -106,7 +106,7 @@ impl World {
         self.limits.admit(agent, now)
     }
 
-    /// Does what was asked for in a request that was let in: scope, input, conversation, effect.
+    /// Performs an operation of an admitted request: scope, input, conversation, effect.
     pub(crate) fn perform(
         &mut self,
         agent: &AgentId,

@@ -1,5 +1,5 @@
-//! Where ids, keys and chance come from: one seeded generator, whose state is part of the world document, so that
-//! the same seed and the same calls give the same world.
+//! A seeded generator for ids, keys and randomness. Its state is part of the world document, so the same seed and the same calls
+//! produce the same world.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use shared_inbox::{
@@ -11,9 +11,9 @@ use shared_inbox::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct IdGenerator(u64);
 
-/// An id that can be made up.
+/// An id that can be generated.
 pub(crate) trait NewId {
-    /// The id with this behind its prefix.
+    /// Returns the id with this suffix behind its prefix.
     fn from_suffix(rest: &str) -> Self;
 }
 
@@ -33,12 +33,12 @@ new_id! {
 }
 
 impl IdGenerator {
-    /// A generator that always gives the same series for the same seed.
+    /// Creates a generator; the same seed produces the same series.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -47,17 +47,17 @@ impl IdGenerator {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 up to, not including, 1.
+    /// Returns a number from 0 up to, not including, 1.
     pub(crate) fn next_f64(&mut self) -> f64 {
         Self::fraction_of(self.next_u64())
     }
 
-    /// Where these bits lie between 0 and 1, which itself is not reached: a float holds 53 of them.
+    /// Maps 64 bits to a number from 0 up to, not including, 1; a float has 53 of them.
     pub(crate) fn fraction_of(bits: u64) -> f64 {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A new id.
+    /// Returns a new id.
     pub(crate) fn next_id<T: NewId>(&mut self) -> T {
         const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
         let mut bits = self.next_u64();
@@ -69,14 +69,14 @@ impl IdGenerator {
         T::from_suffix(std::str::from_utf8(&rest).expect("ASCII"))
     }
 
-    /// So many letters and digits, for keys and secrets.
+    /// Returns random letters and digits, for keys and secrets.
     pub(crate) fn token(&mut self, length: usize) -> String {
         const CHARACTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         (0..length).map(|_| char::from(CHARACTERS[(self.next_u64() % 62) as usize])).collect()
     }
 }
 
-// Written as text: a number of 64 bits would not survive a program that keeps numbers as floats.
+// Written as text: programs that store numbers as floats would change a number of 64 bits.
 impl Serialize for IdGenerator {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(&format_args!("{:016x}", self.0))

@@ -1,20 +1,20 @@
-//! The service without its shell: plain data and what can be done to it.
+//! The rules of the service: plain data and functions.
 //!
-//! Nothing here does I/O or looks at a clock; the time is an argument. [`World`] is written and read as one JSON
-//! document. What it takes to answer fast (indexes, counters of the rate limit) is not part of the document:
-//! [`World::prepare`] builds it anew. A copy of a world costs next to nothing (`store`).
+//! Nothing here does I/O or reads a clock; the time is an argument. [`World`] is written and read as one JSON document. Indexes and
+//! the counters of the rate limit are not part of the document: [`World::prepare`] rebuilds them. Copies of a world are cheap
+//! (`store`).
 //!
-//! Things happen to a world in two ways: someone asks for them (`call`), or their time has come (`run`, from the queue
-//! in `jobs`); `trace` knows which led to which. `browse` shows everything to whoever may see it all. The rooms follow a mail on its way; each uses only those above it:
+//! A world changes by a call (`call`) or by a job that is due (`run`, from the queue in `jobs`); `trace` records which led to
+//! which. `browse` reads across all inboxes. The folders follow an email; each uses only those above it:
 //!
-//! | room | holds |
+//! | folder | contains |
 //! |---|---|
-//! | `people` | who is there, who sees what, how often a key may call |
-//! | `conversation` | where a mail is kept, found and read; notes, tags, status, assigning, snoozing |
-//! | `documents` | the files that came with it, and those that were asked for |
-//! | `mail` | how it comes in, is answered and goes out; the sandbox |
-//! | `webhooks` | who hears of it, and when |
-//! | `seed` | worlds to start from |
+//! | `people` | people, inboxes and keys, visibility, the rate limit |
+//! | `conversation` | conversations: lists, search, reading, notes, tags, status, assigning, snoozing |
+//! | `documents` | the document library, and document requests |
+//! | `mail` | incoming and outgoing email, drafts, the sandbox |
+//! | `webhooks` | events, endpoints and deliveries |
+//! | `seed` | reading and checking documents, the demo world |
 
 mod browse;
 mod call;
@@ -119,7 +119,7 @@ pub struct World {
     pub(crate) jobs: Jobs,
     #[serde(default)]
     pub(crate) webhooks: Webhooks,
-    /// The last events, whether or not a webhook heard them.
+    /// The last events, whether or not a webhook subscribes to them.
     #[serde(skip)]
     emitted: VecDeque<Arc<Event>>,
     #[serde(skip)]
@@ -146,7 +146,7 @@ impl World {
         World::minimal(1)
     }
 
-    /// All that is written into the document, as it stands at `now`.
+    /// Returns a copy of everything that the document contains, as of `now`.
     pub(crate) fn data(&self, now: Timestamp) -> World {
         World {
             now: Some(now),
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// How many things it has: what takes long with many of them is done apart.
+    /// Returns how many objects it has, to tell whether work on it may take long.
     pub(crate) fn size(&self) -> usize {
         self.conversations.len()
             + self.documents.len()
@@ -179,11 +179,11 @@ impl World {
             + self.webhooks.len()
     }
 
-    /// What is to be read before the first search, which can be done without the world; `None` when there is little.
+    /// Returns the indexing that the first search needs and that can run without the world; `None` if it is short.
     pub(crate) fn unread(&self) -> Option<impl FnOnce() + Send + 'static> {
         let (words, titles) = (self.index.words.unread(), self.library.words.unread());
         (words.is_some() || titles.is_some()).then_some(move || {
-            // Unless it was replaced meanwhile.
+            // The world may have been replaced meanwhile.
             words.and_then(|words| words.upgrade()).iter().for_each(|words| words.read());
             titles.and_then(|titles| titles.upgrade()).iter().for_each(|titles| titles.read());
         })

@@ -1,4 +1,4 @@
-//! What a call comes to: an answer, or a refusal with a status and a sentence.
+//! The outcome of a call: a response, or a refusal with a status and a sentence.
 
 use serde::Serialize;
 use shared_inbox::{Problem, Problems, Scope};
@@ -6,7 +6,7 @@ use shared_inbox::{Problem, Problems, Scope};
 /// The result of a call, which fails with a [`Refusal`] unless another error is named.
 pub type Result<T, E = Refusal> = std::result::Result<T, E>;
 
-/// What a call answers.
+/// The response of a call.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceResponse {
@@ -19,48 +19,48 @@ pub struct ServiceResponse {
 redacted_debug!(ServiceResponse { status });
 
 impl ServiceResponse {
-    /// An answer with this body.
+    /// Returns a response with this body.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self> {
-        // Most answers fit.
+        // Most responses fit.
         let mut bytes = Vec::with_capacity(4 << 10);
         serde_json::to_writer(&mut bytes, body).map_err(|_| Refusal::new(500, "Try again shortly."))?;
         Ok(Self { status, body: bytes })
     }
 }
 
-/// Why a call took no effect.
+/// An error returned when a call took no effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// What is wrong and what to do about it; the `error` of the answer.
+    /// What is wrong and what to do about it; the `error` of the response.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal with this status and sentence.
+    /// Returns a refusal with this status and sentence.
     pub fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
 
-    /// 400 for one field.
+    /// Returns a 400 for one field.
     pub fn field(field: &str, problem: impl Into<String>) -> Self {
         Self::new(400, Problem::new(field, problem).to_string())
     }
 
-    /// 404 for an id of the control API.
+    /// Returns a 404 for an id.
     pub(crate) fn no_such(kind: &str) -> Self {
         Self::new(404, format!("There is no such {kind}."))
     }
 
-    /// 404 for a conversation, the same whether it never was or may not be seen.
+    /// Returns the 404 for a conversation that does not exist or is not visible.
     pub(crate) fn no_conversation() -> Self {
         Self::no_such("conversation")
     }
 
-    /// 409: the present state does not allow it.
+    /// Returns a 409: the present state does not allow it.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, message)
     }

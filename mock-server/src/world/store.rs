@@ -1,7 +1,7 @@
-//! Lists and maps that are copied in no time: copies share what neither of them has changed since.
+//! Lists and maps with cheap copies, which share what neither has changed.
 //!
-//! A reset is a copy of the world as it was at the start, and whoever wants to see the whole world is given a copy, so
-//! both cost the same however large the world is.
+//! A reset copies the initial world, and writing a document copies the current one, so the cost of both under the lock does not
+//! depend on the size of the world.
 
 use std::{
     borrow::Borrow,
@@ -13,10 +13,10 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How many items are shared or copied together.
+/// How many items are shared or copied as one.
 const CHUNK: usize = 64;
 
-/// A list. All chunks but the last are full.
+/// A list in chunks. All chunks but the last are full.
 pub(crate) struct SharedVec<T>(Vec<Arc<Vec<Arc<T>>>>);
 
 impl<T> Clone for SharedVec<T> {
@@ -82,11 +82,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedVec<T> {
     }
 }
 
-/// A map. What changes after it was copied stands over what the copies have in common.
+/// A map in two layers: changes since the last copy, over the entries that copies share.
 #[derive(Debug, Clone)]
 pub(crate) struct LayeredMap<K, V> {
     base: Arc<HashMap<K, V>>,
-    /// `None`: taken out.
+    /// `None` for removed entries.
     over: HashMap<K, Option<V>>,
 }
 
@@ -109,7 +109,7 @@ impl<K: Eq + Hash, V> LayeredMap<K, V> {
 
     pub(crate) fn insert(&mut self, key: K, value: V) {
         match Arc::get_mut(&mut self.base) {
-            // Nobody else has it.
+            // No copy shares it.
             Some(base) if self.over.is_empty() => drop(base.insert(key, value)),
             _ => drop(self.over.insert(key, Some(value))),
         }

@@ -1,8 +1,7 @@
-//! What led to what: from a request to what it made, the jobs that it left behind, the events that they caused.
+//! Traces: what a request or control call created, the jobs that it queued, and the events that they caused.
 //!
-//! Whoever goes into the world says on whose behalf ([`World::begin`]); everything that is made until the end has that
-//! cause, and a job keeps it until its time has come. Like the journal, this tells what the server saw: it is not part
-//! of the world document.
+//! [`World::begin_cause`] names the initiator of what follows; everything until [`World::end_cause`] has that cause, and so has a job
+//! that it queues. Like the journal, traces are not part of the world document.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -12,7 +11,7 @@ use shared_inbox::{ConversationId, EventId, Timestamp, WebhookId};
 
 use super::{Attempt, DeliveryOutcome, Item, Job, World};
 
-/// Steps kept; the oldest go first.
+/// How many steps are stored; the oldest are dropped first.
 const MAX_STEPS: usize = 50_000;
 
 /// What a step of a line is about.
@@ -138,7 +137,7 @@ pub struct TraceDelivery {
 // The address may carry a password of the receiver's, so it is left out.
 redacted_debug!(TraceDelivery { webhook_id, outcome, tries });
 
-/// On whose behalf something is done.
+/// The initiator of a change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Initiator {
     /// A request to the service: its number in the journal, and the operation.
@@ -147,7 +146,7 @@ pub(crate) enum Initiator {
     Control(&'static str),
 }
 
-/// The id of a request.
+/// Returns the id of a request.
 pub(crate) fn call_id(number: u64) -> String {
     format!("call_{number}")
 }
@@ -168,28 +167,28 @@ impl RecordedStep {
     }
 }
 
-/// On whose behalf something is being done now.
+/// The cause of what is being done now.
 #[derive(Default)]
 enum CurrentCause {
-    /// Nobody's: a world is being built. Nothing is noted.
+    /// None: a world is being built, and nothing is recorded.
     #[default]
     Nobody,
-    /// Of someone who has not yet done anything worth noting.
+    /// An initiator without a recorded step yet.
     Begun(Initiator),
-    /// Of this step.
+    /// This step.
     Step(u64),
 }
 
-/// What has happened so far.
+/// The recorded steps.
 #[derive(Default)]
 pub(super) struct Traces {
     steps: VecDeque<RecordedStep>,
-    /// How many were forgotten: the number of the first that is left.
+    /// How many were dropped: the number of the first stored step.
     dropped: u64,
     now: CurrentCause,
 }
 
-/// A copy of a world has seen nothing yet.
+/// A copy of a world has no trace.
 impl Clone for Traces {
     fn clone(&self) -> Self {
         Self::default()
@@ -206,7 +205,7 @@ impl Traces {
         self.dropped + self.steps.len() as u64 - 1
     }
 
-    /// The step that leads to what is being done now.
+    /// Returns the step that causes what is being done now, recording the initiator if necessary.
     fn cause(&mut self, at: Timestamp) -> Option<u64> {
         if let CurrentCause::Begun(initiator) = self.now {
             let (kind, id, what) = match initiator {
@@ -234,7 +233,7 @@ impl Traces {
         self.steps.iter().enumerate().map(|(i, step)| (self.dropped + i as u64, step))
     }
 
-    /// The first step of the line that a step is on, as far as it is known.
+    /// Returns the first stored step of a step's trace.
     fn root(&self, mut number: u64) -> u64 {
         while let Some(cause) = self.get(number).and_then(|step| step.cause).filter(|it| *it >= self.dropped) {
             number = cause;
@@ -242,7 +241,7 @@ impl Traces {
         number
     }
 
-    /// All lines on which an id is, or something that was made on them.
+    /// Returns the roots of all traces with an id, and the ids of what they created.
     fn roots(&self, id: &str, conversation: Option<u32>) -> (HashSet<u64>, HashSet<&str>) {
         let mut roots = HashSet::new();
         let mut ids = HashSet::new();
@@ -259,7 +258,7 @@ impl Traces {
             if roots.len() == before {
                 return (roots, ids);
             }
-            // What people do with a message later is on its line too; what else happens in its conversation is not.
+            // Later actions on a message belong to its trace; other actions in its conversation do not.
             for (number, step) in self.numbered() {
                 if step.kind.may_have_later_steps() && roots.contains(&self.root(number)) {
                     ids.insert(step.id.as_str());
@@ -270,7 +269,7 @@ impl Traces {
 }
 
 impl StepKind {
-    /// Whether others may later do something with what the step is about.
+    /// Returns whether later actions on the step's object belong to the same trace.
     fn may_have_later_steps(self) -> bool {
         matches!(
             self,
@@ -284,23 +283,23 @@ impl StepKind {
 }
 
 impl World {
-    /// From now on everything is done on this one's behalf.
+    /// Begins a change by this initiator.
     pub(crate) fn begin_cause(&mut self, initiator: Initiator) {
         self.traces.now = CurrentCause::Begun(initiator);
     }
 
-    /// It is over.
+    /// Ends the change.
     pub(crate) fn end_cause(&mut self) {
         self.traces.now = CurrentCause::Nobody;
     }
 
-    /// What follows an event of the past.
+    /// Continues the trace of an earlier event.
     pub(super) fn continue_from_event(&mut self, event: &EventId) {
         let found = self.traces.numbered().rev().find(|(_, step)| step.id == event.as_str());
         self.traces.now = found.map_or(CurrentCause::Nobody, |(number, _)| CurrentCause::Step(number));
     }
 
-    /// Notes that something happened.
+    /// Records a step.
     pub(super) fn record_step(
         &mut self,
         kind: StepKind,
@@ -316,7 +315,7 @@ impl World {
         }
     }
 
-    /// Notes how far a message has come.
+    /// Records the status of a message.
     pub(super) fn record_message_step(&mut self, place: (usize, usize), at: Timestamp) {
         let message = self.message_at(place);
         let what = message.status.as_ref().map_or("received", |status| status.as_str()).to_owned();
@@ -324,13 +323,13 @@ impl World {
         self.record_step(StepKind::Message, &id, &what, Some(place.0), at);
     }
 
-    /// Puts something off until later.
+    /// Queues a job with the present cause.
     pub(super) fn schedule_job(&mut self, due: Timestamp, job: Job, now: Timestamp) {
         let cause = self.traces.cause(now);
         self.jobs.push_caused(due, job, cause);
     }
 
-    /// Does a job that was left behind on someone's behalf.
+    /// Runs a job with the cause that queued it.
     pub(super) fn run_caused<R>(
         &mut self,
         cause: Option<u64>,
@@ -345,7 +344,7 @@ impl World {
         result
     }
 
-    /// The lines on which an id is: what led to it and what it led to, oldest first, then the jobs that still wait.
+    /// Returns the traces of an id: what led to it and what it led to, oldest first, then the jobs that are still queued.
     pub fn trace(&self, id: &str) -> Vec<TraceStep> {
         let conversation = self.conversation(id).ok().map(|at| at as u32);
         let (roots, ids) = self.traces.roots(id, conversation);
@@ -385,7 +384,7 @@ impl World {
         steps
     }
 
-    /// The first words of the message or note that a step is about.
+    /// Returns the first words of the message or note of a step.
     fn excerpt(&self, at: usize, step: &RecordedStep) -> Option<String> {
         let text = match step.kind {
             StepKind::Message => &self.message_at(self.message(&step.id)?).text,

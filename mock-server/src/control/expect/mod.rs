@@ -1,4 +1,4 @@
-//! Expecting: a test says what must happen, and waits for it; when it does not, it is told what came nearest.
+//! Expectations: a test states what must happen and waits for it. One that is not met reports the nearest candidates.
 
 mod report;
 

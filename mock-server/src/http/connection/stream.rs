@@ -1,5 +1,5 @@
-//! The bytes of one connection: gives up on a client that takes nothing, notices when a response is written, and puts
-//! the service's error body where hyper answers by itself.
+//! The bytes of one connection: times out when a client reads nothing, detects when a response is written, and replaces hyper's
+//! own error responses by the service's.
 
 use std::{
     io,
@@ -21,11 +21,11 @@ use tokio::{
 
 use crate::http::response;
 
-/// How much is read and thrown away after a refusal, and for how long, so that a client that is still sending hears it.
+/// How much is read and discarded after a refusal, and for how long, so that a client that is still sending receives it.
 const MAX_DRAINED: usize = 1 << 20;
 const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What one connection is doing.
+/// The activity of one connection.
 #[derive(Default)]
 pub(super) struct Activity(AtomicU8);
 
@@ -36,17 +36,17 @@ const BUSY: u8 = 1;
 const RESPONDING: u8 = 2;
 
 impl Activity {
-    /// A request has come.
+    /// Marks the begin of a request.
     pub(super) fn begin(&self) {
         self.0.store(BUSY, SeqCst);
     }
 
-    /// Its response is made.
+    /// Marks that the response is ready to be written.
     pub(super) fn respond(&self) {
         self.0.store(RESPONDING, SeqCst);
     }
 
-    /// All that was to be written is written.
+    /// Marks that the response is written.
     fn finish_response(&self) {
         let _ = self.0.compare_exchange(RESPONDING, IDLE, SeqCst, SeqCst);
     }
@@ -61,7 +61,7 @@ pub(super) struct Stream {
     client_timeout: Duration,
     activity: Arc<Activity>,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// What goes out instead of what hyper wrote.
+    /// The response that replaces what hyper wrote.
     instead: Bytes,
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
@@ -82,7 +82,7 @@ impl Stream {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Nobody has asked anything, and hyper has something to say: it could not read what came.
+    /// Replaces hyper's own response to a request that it could not read. Returns whether it did.
     fn refuse(&mut self, said: &[u8]) -> bool {
         let refused = self.activity.is_idle();
         if refused && self.lingering.is_none() {
@@ -102,7 +102,7 @@ impl Stream {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what the client still sends, for a while.
+    /// Discards what the client still sends, for a while.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some((until, drained)) = &mut self.lingering else { return Poll::Ready(()) };
         let mut buffer = [0; 8_192];
@@ -168,7 +168,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Keeps a connection busy until it is dropped, with the body of a response that goes on.
+/// Keeps a connection busy until it is dropped, together with the body of a stream.
 pub(super) struct BusyGuard(pub(super) Arc<Activity>);
 
 impl Drop for BusyGuard {

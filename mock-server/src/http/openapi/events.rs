@@ -49,7 +49,7 @@ fn webhook(name: &str, schema: Value) -> Value {
     } })
 }
 
-/// When an event of this kind happens, and an example of what goes with it.
+/// Returns when an event of this kind happens, and an example of its data.
 fn describe_event(name: &str) -> (&'static str, Value) {
     let (conversation, message, mailbox) = ("cnv_4k7q2m9x", "msg_7h3d9w2c", "mbx_help");
     let agent = json!({ "type": "agent", "id": "agt_billing" });

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use shared_inbox::Operation;
 
-/// What the document says about an operation.
+/// The texts of an operation.
 pub(super) struct OperationText {
     pub(super) tag: &'static str,
     /// The operation's name; that of the MCP tool where there is one.

@@ -1,7 +1,7 @@
-//! What was asked of the service: the last requests, so that a test can look at what a program did.
+//! The journal: the last requests to the service, for tests of what a program did.
 //!
-//! Entries are kept as they came and made presentable when someone looks, since most are never looked at. Keys are
-//! not kept in the first place (the header is not), and what looks like one in a path, query, header or body is redacted.
+//! Requests are stored as they came and turned into entries when they are read, since most never are. The header with the
+//! key is not stored, and anything in the form of a key in a path, query, header or body is redacted.
 
 pub(crate) mod entry;
 
@@ -23,14 +23,14 @@ use crate::{
     world::{Page, Section, call_id},
 };
 
-/// Entries kept; the oldest goes first.
+/// How many requests are stored; the oldest is dropped first.
 const MAX_ENTRIES: usize = 10_000;
-/// Bytes kept, of requests and responses together. The oldest responses go first, then the oldest requests.
+/// How many bytes of requests and responses are stored. The oldest responses are dropped first, then the oldest requests.
 const MAX_BYTES: usize = 32 << 20;
 
-/// A request as it is kept.
+/// A request as the journal stores it.
 pub(crate) struct RecordedRequest {
-    /// Its place: requests are entered when they end, and a slow one ends after those that came later.
+    /// Its order of arrival: requests are recorded when they end, and a slow one ends after later ones.
     pub(crate) number: u64,
     pub(crate) at: Timestamp,
     pub(crate) transport: Transport,
@@ -53,7 +53,7 @@ impl RecordedRequest {
             && filter.q.as_ref().is_none_or(|q| self.contains(q))
     }
 
-    /// Whether a text is in it, whatever its case.
+    /// Returns whether the request contains a text, ignoring case.
     fn contains(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
@@ -112,17 +112,17 @@ fn status_matches(status: Option<u16>, wanted: &str) -> bool {
     }
 }
 
-/// A body as it is shown.
+/// Returns a body as an entry shows it.
 fn present_body(body: &[u8]) -> Value {
     match serde_json::from_slice(body) {
-        // Only now: JSON can write any letter of a key in another way.
+        // Redacted after parsing: JSON can escape any letter of a key.
         Ok(json) => redact_json(json),
         Err(_) if body.is_empty() => Value::Null,
         Err(_) => Value::String(redact(&String::from_utf8_lossy(body)).into_owned()),
     }
 }
 
-/// Headers as they are shown; several of one name in one value.
+/// Returns headers as an entry shows them, with several of one name joined.
 pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut shown = BTreeMap::<String, String>::new();
     for (name, value) in headers {
@@ -138,14 +138,14 @@ pub(crate) fn present_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     shown
 }
 
-/// The response that a client received, as it is kept.
+/// A response as the client received it.
 pub(crate) struct RecordedResponse {
     headers: HeaderMap,
     body: Bytes,
 }
 
 impl RecordedResponse {
-    /// Keeps a response of which the client receives `received` bytes of the body.
+    /// Records a response of which the client receives `received` bytes of the body.
     pub(crate) fn new(response: &http::Response<Bytes>, received: usize) -> Self {
         let body = response.body();
         let mut headers = response.headers().clone();
@@ -159,12 +159,12 @@ impl RecordedResponse {
     }
 }
 
-/// The path of a request's target, and its query.
+/// Splits a request's target into path and query.
 pub(crate) fn split_target(target: &str) -> (&str, &str) {
     target.split_once('?').unwrap_or((target, ""))
 }
 
-/// A request, and its response for as long as there is room for it.
+/// A request, and its response until that is dropped.
 #[derive(Clone)]
 struct JournalRecord {
     entry: Arc<RecordedRequest>,
@@ -177,18 +177,18 @@ impl JournalRecord {
     }
 }
 
-/// The last requests of one world.
+/// The journal of one world.
 #[derive(Default)]
 pub(crate) struct Journal {
     entries: VecDeque<JournalRecord>,
     bytes: usize,
-    /// How many of the oldest entries have lost their responses.
+    /// How many of the oldest records have lost their responses.
     forgotten_responses: usize,
     begun: u64,
 }
 
 impl Journal {
-    /// The number of a request that has just come in.
+    /// Returns the number of a new request.
     pub(crate) fn begin(&mut self) -> u64 {
         self.begun += 1;
         self.begun
@@ -210,7 +210,7 @@ impl Journal {
         }
     }
 
-    /// All of them, to be looked at without keeping others waiting.
+    /// Returns all requests, to be read outside the lock.
     pub(crate) fn requests(&self) -> Requests {
         Requests(self.entries.iter().cloned().collect())
     }
@@ -225,7 +225,7 @@ impl Journal {
     }
 }
 
-/// The requests that a journal had at some time.
+/// The requests of a journal at one moment.
 pub(crate) struct Requests(Vec<JournalRecord>);
 
 impl Requests {
@@ -233,7 +233,7 @@ impl Requests {
         self.0.len()
     }
 
-    /// A part of those that a filter lets through.
+    /// Returns one page of the requests that match a filter.
     pub(crate) fn browse(mut self, filter: &RequestFilter, part: Section) -> Page<JournalEntry> {
         self.0.retain(|kept| kept.entry.matches(filter));
         self.0.sort_by_key(|kept| kept.entry.number);

@@ -118,7 +118,7 @@ impl World {
         summary
     }
 
-    /// Conversations of all inboxes, newest first.
+    /// Returns conversations of all inboxes, newest first.
     pub(in crate::world) fn find_anywhere(&self, filter: &ConversationFilter) -> Vec<usize> {
         let wanted = |at: &usize| filter.mailbox.as_ref().is_none_or(|id| *id == self.mailboxes[*at].id);
         let narrowed = ListScope {

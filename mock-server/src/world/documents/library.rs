@@ -128,7 +128,7 @@ impl World {
         ServiceResponse::json(200, &found)
     }
 
-    /// Documents of all inboxes, newest first.
+    /// Returns documents of all inboxes, newest first.
     pub(in crate::world) fn find_documents(
         &self,
         q: Option<&str>,
