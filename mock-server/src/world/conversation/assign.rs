@@ -1,4 +1,4 @@
-//! Giving a conversation to someone, by an agent or by a person in the app.
+//! Assigns conversations, by an agent or by a person in the app.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// To this one.
+    /// An assignment to this person or agent.
     pub fn new(to: AssignTo) -> Self {
         Self { to, by: None }
     }
@@ -39,7 +39,7 @@ impl Assignment {
 }
 
 impl World {
-    /// Gives a conversation to someone who is on its team, or to nobody. To the same one again changes nothing.
+    /// Assigns a conversation to a member of its team, or to nobody. The same assignee again changes nothing.
     pub(in crate::world) fn assign(
         &mut self,
         at: usize,
@@ -76,7 +76,7 @@ impl World {
             ActorId::User(id) => self.index.users.get(id).map(|user| self.users[*user].sees(mailbox)),
             ActorId::Agent(id) => {
                 let key = self.index.agents.get(id).map(|key| &self.keys[*key]);
-                // An agent of the other world is not on this team: nothing is told of that world.
+                // An agent of the sandbox is not on a live team, nor the other way round.
                 key.filter(|key| !key.revoked && key.livemode != mailbox.sandbox).map(|key| key.sees(mailbox))
             }
             _ => None,
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// Gives a conversation to someone, as it is done in the app.
+    /// Assigns a conversation, as a person does in the app.
     pub fn assign_by_person(&mut self, id: &str, assignment: Assignment, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, assignment.by.as_ref())?;

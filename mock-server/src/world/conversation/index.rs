@@ -1,6 +1,6 @@
-//! What makes answers fast: where everything is, and every list in the order in which it is shown.
+//! The index: where everything is, and every list in the order in which it is shown.
 //!
-//! None of it is part of the world document; [`World::prepare`] builds it from the data.
+//! It is not part of the world document; [`World::prepare`] builds it from the data.
 
 use std::{
     cmp::Reverse,
@@ -25,16 +25,16 @@ use crate::world::{
     store::LayeredMap,
 };
 
-/// Sorts newest first; of two at the same time, the later made comes first.
+/// Sorts newest first; of two with the same time, the one created later comes first.
 pub(in crate::world) type SortKey = (Reverse<i64>, Reverse<u32>);
 
 /// A list in the order in which it is shown.
 pub(in crate::world) type SortedSet = Arc<BTreeSet<SortKey>>;
 
-/// The number of the one whom nobody's conversations are assigned to.
+/// The assignee number of unassigned conversations.
 pub(in crate::world) const UNASSIGNED: u32 = 0;
 
-/// In which of the four views a conversation is.
+/// One of the four views of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::world) enum ListView {
     Open,
@@ -47,7 +47,7 @@ impl ListView {
     pub(in crate::world) const ALL: [ListView; 4] = [ListView::Open, ListView::Waiting, ListView::Closed, ListView::Snoozed];
 }
 
-/// Where a conversation is filed in the lists.
+/// The position of a conversation in the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::world) struct ListPosition {
     pub(in crate::world) mailbox: usize,
@@ -63,17 +63,17 @@ pub(in crate::world) struct Index {
     pub(in crate::world) agents: HashMap<AgentId, usize>,
     pub(in crate::world) users: HashMap<UserId, usize>,
     pub(in crate::world) mailboxes: HashMap<MailboxId, usize>,
-    /// Whom a conversation in each inbox can be assigned to, as every read of one says it.
+    /// The team of each inbox, as a read shows it.
     pub(in crate::world) teams: Vec<Box<RawValue>>,
     pub(in crate::world) conversations: LayeredMap<ConversationId, u32>,
-    /// Conversation and place in its timeline.
+    /// The conversation of a message, and its index in the timeline.
     pub(in crate::world) messages: LayeredMap<MessageId, (u32, u32)>,
     pub(in crate::world) positions: Vec<ListPosition>,
-    /// Numbers of those who have been assigned something, from 1.
+    /// The numbers of assignees, from 1.
     pub(super) actors: HashMap<ActorId, u32>,
     views: HashMap<(usize, ListView), SortedSet>,
     assigned: HashMap<(usize, ListView, u32), SortedSet>,
-    /// By time, conversation and place in its timeline.
+    /// By time, conversation and index in the timeline.
     pub(in crate::world) drafts: BTreeSet<(Timestamp, u32, u32)>,
     pub(in crate::world) references: LayeredMap<String, Vec<u32>>,
     pub(in crate::world) tags: HashMap<String, usize>,
@@ -83,12 +83,12 @@ pub(in crate::world) struct Index {
 }
 
 impl Index {
-    /// How many conversations of an inbox the view `open` shows.
+    /// Returns how many conversations of an inbox are open.
     pub(in crate::world) fn open_in(&self, mailbox: usize) -> u64 {
         self.views.get(&(mailbox, ListView::Open)).map_or(0, |set| set.len() as u64)
     }
 
-    /// A list in its order: one inbox and view, of everybody or of one assignee.
+    /// Returns the list of one inbox and view, of all assignees or of one.
     pub(in crate::world) fn list(
         &self,
         mailbox: usize,
@@ -130,7 +130,7 @@ impl Index {
         }
     }
 
-    /// Notes where a message is, and whether it waits for approval.
+    /// Indexes a message, and whether it waits for approval.
     fn index_message(&mut self, message: &MessageRecord, (at, item): (usize, usize)) {
         let place = (at as u32, item as u32);
         self.messages.insert(message.id.clone(), place);
@@ -140,7 +140,7 @@ impl Index {
     }
 }
 
-/// Several lists as one, newest first, by number.
+/// Merges several lists, newest first.
 pub(in crate::world) struct NewestFirst<'a>(Vec<Peekable<btree_set::Iter<'a, SortKey>>>);
 
 impl<'a> NewestFirst<'a> {
@@ -165,13 +165,13 @@ impl Searchable for ConversationRecord {
     }
 }
 
-/// The rank of the thing at place `at` of its list with this time.
+/// Returns the sort key of the item at `at` with this time.
 pub(in crate::world) fn sort_key(time: shared_inbox::Timestamp, at: usize) -> SortKey {
     (Reverse(time.as_millis()), Reverse(at as u32))
 }
 
 impl World {
-    /// Notes who there is and who is on which team. Called whenever people, inboxes or keys change.
+    /// Indexes people, inboxes, keys and teams. Called whenever they change.
     pub(in crate::world) fn index_people(&mut self) {
         let by = |(at, key): (usize, &Key)| (key.key_hash, at);
         self.index.keys_by_hash = self.keys.iter().enumerate().map(by).collect();
@@ -195,13 +195,13 @@ impl World {
         ListPosition { mailbox, slot, rank: sort_key(thread.last_message_at(), at), assignee }
     }
 
-    /// Puts all conversations into the index.
+    /// Indexes all conversations.
     pub(in crate::world) fn index_conversations(&mut self) {
         (0..self.conversations.len()).for_each(|at| self.index_conversation(at));
         self.index.words = SearchIndex::of(&self.conversations);
     }
 
-    /// Puts a conversation, the next in order, into the index, all but its words.
+    /// Indexes the last conversation, except its words.
     fn index_conversation(&mut self, at: usize) {
         let place = self.place(at);
         self.index.put(place);
@@ -225,7 +225,7 @@ impl World {
         }
     }
 
-    /// Puts a conversation that has just begun into the list of all.
+    /// Adds a new conversation.
     pub(in crate::world) fn add_conversation(&mut self, thread: ConversationRecord) -> usize {
         let at = self.conversations.len();
         self.conversations.push(thread);
@@ -234,7 +234,7 @@ impl World {
         at
     }
 
-    /// Brings the lists up to date after a change of a conversation.
+    /// Updates the lists after a change of a conversation.
     pub(in crate::world) fn update_lists(&mut self, at: usize) {
         let new = self.place(at);
         let old = std::mem::replace(&mut self.index.positions[at], new);
@@ -244,10 +244,10 @@ impl World {
         }
     }
 
-    /// Puts an item at the end of a timeline.
+    /// Appends an item to a timeline.
     pub(in crate::world) fn append(&mut self, at: usize, item: Item) {
         let thread = &mut self.conversations[at];
-        // A note moves nothing in any list, and the latest message may lie behind thousands of them.
+        // A note changes no list, and finding the latest message behind thousands of notes would take long.
         let moves = !matches!(item, Item::Note(_));
         thread.timeline.push(item);
         let last = thread.timeline.len() - 1;
@@ -261,7 +261,7 @@ impl World {
         self.record_item_step(at);
     }
 
-    /// Notes that the last item of a timeline has come.
+    /// Records a trace step for the last item of a timeline.
     fn record_item_step(&mut self, at: usize) {
         let last = self.conversations[at].timeline.len() - 1;
         match &self.conversations[at].timeline[last] {
@@ -281,7 +281,7 @@ impl World {
         }
     }
 
-    /// Takes a message out of its timeline.
+    /// Removes a message from its timeline.
     pub(in crate::world) fn remove_message(&mut self, (at, item): (usize, usize)) {
         for (place, item) in self.conversations[at].timeline.iter().enumerate().skip(item) {
             self.index.drafts.remove(&(item.at(), at as u32, place as u32));
@@ -298,12 +298,12 @@ impl World {
         self.update_lists(at);
     }
 
-    /// Forgets the words of a conversation and reads them anew, after a text was replaced.
+    /// Indexes the words of a conversation again after a text was replaced.
     pub(in crate::world) fn reindex_words(&mut self, at: usize) {
         self.index.words.reindex(at, &self.conversations[at]);
     }
 
-    /// Says how far a message has come; the approval queue follows.
+    /// Sets the status of a message and updates the approval queue.
     pub(in crate::world) fn set_message_status(&mut self, place: (usize, usize), status: MessageStatus) {
         let is_draft = status == MessageStatus::Draft;
         let message = self.message_mut(place);

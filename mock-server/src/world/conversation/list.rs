@@ -12,15 +12,15 @@ use crate::world::{ConversationFilter, Result, ServiceResponse, World};
 /// Characters of a snippet.
 const SNIPPET_CHARS: usize = 140;
 
-/// What a list is narrowed by, beside view and words.
+/// The inboxes, views and assignee of a list.
 struct ListScope {
     mailboxes: Vec<usize>,
     slots: Vec<ListView>,
-    /// By number; somebody whom nothing is assigned to has none.
+    /// The number of the assignee.
     assignee: Option<u32>,
 }
 
-/// Where the conversations of a view are.
+/// Returns the lists of a view.
 fn slots(view: &View) -> Vec<ListView> {
     match view {
         View::All => ListView::ALL.to_vec(),
@@ -65,7 +65,7 @@ impl World {
         ServiceResponse::json(200, &summaries)
     }
 
-    /// Walks the lists newest first.
+    /// Iterates over the lists, newest first.
     fn newest(&self, narrowed: &ListScope) -> NewestFirst<'_> {
         let lists = narrowed.mailboxes.iter().flat_map(|mailbox| {
             narrowed.slots.iter().filter_map(move |slot| self.index.list(*mailbox, *slot, narrowed.assignee))
@@ -73,7 +73,7 @@ impl World {
         NewestFirst::merge(lists)
     }
 
-    /// Picks those of a few that belong in the list, newest first.
+    /// Returns those of a few candidates that belong in the list, newest first.
     fn sorted(
         &self,
         some: impl Iterator<Item = u32>,
@@ -94,7 +94,7 @@ impl World {
         found
     }
 
-    /// A conversation as a list shows it.
+    /// Returns a conversation as a list shows it.
     pub(in crate::world) fn summary(&self, at: usize) -> ConversationSummary {
         let record = &self.conversations[at];
         let latest = record.messages().next_back();

@@ -1,4 +1,4 @@
-//! What mail is grouped into: the thread, how it is read, listed and searched, and what is done to it without a mail.
+//! Conversations: how they are stored, read, listed and searched, and what is done to them besides email.
 
 mod assign;
 mod index;

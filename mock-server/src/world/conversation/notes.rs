@@ -1,4 +1,4 @@
-//! What is done to a conversation with a word: notes and the status.
+//! Notes and the status of conversations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl StatusChange {
 }
 
 impl World {
-    /// Someone on the team writes a note.
+    /// Adds a note of someone on the team.
     pub fn note_by_team(&mut self, id: &str, note: TeamNote, now: Timestamp) -> Result<NoteAdded> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, note.by.as_ref())?;
@@ -93,7 +93,7 @@ impl World {
         Ok(NoteAdded { note_id: self.add_note(at, by.as_ref(), note, now) })
     }
 
-    /// Someone on the team sets the status.
+    /// Sets the status for someone on the team.
     pub fn set_status_by_team(&mut self, id: &str, change: StatusChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, change.by.as_ref())?;

@@ -1,4 +1,4 @@
-//! A conversation as the world keeps it, and what can be asked of it without looking elsewhere.
+//! Conversations and messages as the world stores them.
 
 use std::fmt;
 
@@ -56,7 +56,7 @@ pub(crate) struct ConversationRecord {
     pub timeline: Vec<Item>,
 }
 
-/// Most conversations of a large document stay as they are: room for more items would be half of the memory.
+/// Reads a timeline without spare capacity, which would be half of the memory of a large world.
 fn shrunk_timeline<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Item>, D::Error> {
     let mut items = Vec::deserialize(d)?;
     items.shrink_to_fit();
@@ -70,7 +70,7 @@ fn default_status() -> Status {
 redacted_debug!(ConversationRecord { id, mailbox, status, turn });
 
 /// One item of a timeline.
-// Most items are messages: boxing them would cost an allocation each and save little.
+// Most items are messages: boxing them would cost an allocation each and save little memory.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -101,8 +101,8 @@ impl ItemKind {
     }
 }
 
-// The derived reader would put every item aside until it knows its type. We write the type first, and then an item
-// is read as it comes.
+// The derived implementation would buffer every item until it knows its type. The type is written first, so an item can be read
+// without a buffer.
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct Fields;
@@ -173,7 +173,7 @@ pub struct MessageRecord {
 redacted_debug!(MessageRecord { id, at, direction, status });
 
 impl MessageRecord {
-    /// A mail that is meant to go out.
+    /// Returns an outgoing email.
     pub(crate) fn outbound(id: MessageId, at: Timestamp, from: Sender, text: String) -> Self {
         Self {
             id,
@@ -195,7 +195,7 @@ impl MessageRecord {
 }
 
 impl Item {
-    /// When it happened.
+    /// Returns when it happened.
     pub fn at(&self) -> Timestamp {
         match self {
             Item::Message(message) => message.at,
@@ -217,18 +217,18 @@ impl Item {
 }
 
 impl ConversationRecord {
-    /// Its messages, oldest first.
+    /// Returns its messages, oldest first.
     pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
         self.timeline.iter().filter_map(|item| if let Item::Message(m) = item { Some(m) } else { None })
     }
 
-    /// When the latest message came or was written; without one, when the conversation began.
+    /// Returns the time of the latest message, or of the conversation's begin.
     pub(crate) fn last_message_at(&self) -> Timestamp {
         let message = self.messages().next_back().map(|message| message.at);
         message.or_else(|| self.timeline.first().map(Item::at)).unwrap_or(Timestamp::from_millis(0))
     }
 
-    /// Whether mail from this address came on it, or it is the customer's.
+    /// Returns whether this is the customer's address, or that of an incoming message.
     pub(crate) fn has(&self, address: &str) -> bool {
         let same = |there: &str| there.eq_ignore_ascii_case(address);
         self.contact.email.as_deref().is_some_and(same)

@@ -1,4 +1,4 @@
-//! Putting a conversation off until later.
+//! Snoozes conversations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Snooze {
 }
 
 impl Snooze {
-    /// Until this time, or no longer.
+    /// A snooze until this time, or the end of one.
     pub fn new(until: Option<Timestamp>) -> Self {
         Self { until, by: None }
     }
@@ -40,7 +40,7 @@ impl Snooze {
 }
 
 impl World {
-    /// Puts a conversation off, or brings it back, as a person in the app does it.
+    /// Snoozes a conversation, or ends its snooze, as a person does in the app.
     pub fn snooze(&mut self, id: &str, snooze: Snooze, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, snooze.by.as_ref())?;
@@ -61,7 +61,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes a conversation out of its snooze, if it is in one. The caller brings the lists up to date.
+    /// Ends the snooze of a conversation. The caller updates the lists.
     pub(in crate::world) fn end_snooze(&mut self, at: usize) {
         let thread = &mut self.conversations[at];
         if let Some(until) = thread.snoozed_until.take() {
@@ -70,7 +70,7 @@ impl World {
         }
     }
 
-    /// The time has come.
+    /// Ends a snooze whose time has come.
     pub(in crate::world) fn wake(&mut self, conversation: &str) {
         if let Ok(at) = self.conversation(conversation) {
             self.conversations[at].snoozed_until = None;

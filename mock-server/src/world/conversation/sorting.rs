@@ -1,4 +1,4 @@
-//! What the sorting helper finds out about a conversation.
+//! Findings of the sorting helper about a conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ impl Sorting {
     }
 }
 
-/// Changes a field, unless nothing is said of it.
+/// Changes a field unless the new value is missing.
 pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
     match new {
         Nullable::Missing => {}
@@ -79,7 +79,7 @@ pub(in crate::world) fn set<T>(field: &mut Option<T>, new: Nullable<T>) {
 }
 
 impl World {
-    /// The sorting helper looks at a conversation.
+    /// Applies the findings of the sorting helper to a conversation.
     pub fn sort(&mut self, id: &str, found: Sorting, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         if found.urgency.get().is_some_and(|urgency| !Urgency::KNOWN.contains(urgency)) {

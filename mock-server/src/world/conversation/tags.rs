@@ -1,4 +1,4 @@
-//! Tags. Names are shared by the live workspace and the sandbox; each counts what it sees.
+//! Tags. The live workspace and the sandbox share their names, and count separately.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl TagChange {
 }
 
 impl World {
-    /// Someone on the team adds tags and takes tags away.
+    /// Adds and removes tags for someone on the team.
     pub fn tag_by_team(&mut self, id: &str, change: TagChange, now: Timestamp) -> Result<()> {
         let at = self.conversation_or_customer(id)?;
         let by = self.resolve_actor(at, change.by.as_ref())?;
@@ -89,7 +89,7 @@ impl World {
         ServiceResponse::json(200, &found)
     }
 
-    /// Adds names, then takes names away. What is there already is not added twice.
+    /// Adds tags, then removes tags. No tag is added twice.
     pub(in crate::world) fn tag(
         &mut self,
         at: usize,
@@ -125,7 +125,7 @@ impl World {
         self.append(at, Item::event(now, &actor, "tags", data));
     }
 
-    /// The tag of this name, made if it is not there, as it is used on this conversation.
+    /// Creates a tag, or makes a private one public when another inbox uses it.
     pub(in crate::world) fn tag_named(&mut self, name: &str, at: usize) {
         let owner = self.mailbox_of(at).owner.clone();
         if let Some(tag) = self.index.tags.get(name) {
